@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BytesIO
 from typing import Any, Literal
 
 import numpy as np
@@ -95,17 +96,23 @@ class RankMonitor:
             assert interval is not None
             # Means of equal values may differ by rounding.
             bar = f"{self.metric} > {interval.high + _ROUNDING:.12f}"
-        evaluation = rank_until(
-            *inputs, **{**self._fixed, **named}, within={self.metric: self.within},
-            gates=[*gates, *([] if bar is None else [bar])], stop="any", joint=True, confidence=level, keep="items",
-            seed=self._seed + epoch, assist=[*self._assist, *([] if self._known is None else [self._known])],
-        )  # fmt: skip
+        stored = BytesIO()
+        asked: dict[str, Any] = {
+            **self._fixed, **named, "within": {self.metric: self.within}, "joint": True, "confidence": level,
+            "gates": [*gates, *([] if bar is None else [bar])], "keep": "items", "seed": self._seed + epoch,
+            "assist": [*self._assist, *([] if self._known is None else [self._known])],
+        }  # fmt: skip
+        evaluation = rank_until(*inputs, **asked, stop="any", save=stored)
+        better = bar is None or evaluation.gate(bar).passed
+        if better:
+            # Later epochs are compared with this one, so its interval has to be narrow.
+            stored.seek(0)
+            evaluation = rank_until(*inputs, **asked, stop="widths", resume=stored)
         self.epoch = epoch
         self.read += int(evaluation.options["until"]["read"])
         self._known = _latest(evaluation.per_item, self._known)
         if gates and evaluation.gate(gates[0]).passed:
             self.decided = evaluation.gate(gates[0])
-        better = bar is None or evaluation.gate(bar).passed
         self.verdicts.append("better" if better else "not better")
         if better:
             self.best, self.best_epoch = evaluation, epoch
@@ -128,7 +135,7 @@ def _latest(new: Items | ListItems, old: Items | ListItems | None) -> Items | Li
         return new
     kept = np.flatnonzero(~np.isin(old.ids, new.ids))
     if isinstance(new, Items) and isinstance(old, Items):
-        columns = {name: np.concatenate([getattr(new, name), getattr(old, name)[kept]])
+        columns: dict[str, Any] = {name: np.concatenate([getattr(new, name), getattr(old, name)[kept]])
                    for name in ("ids", "greater", "equal", "candidates")}  # fmt: skip
         return Items(**columns)
     assert isinstance(new, ListItems)

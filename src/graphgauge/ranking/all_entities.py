@@ -159,13 +159,14 @@ class Field:
     @classmethod
     def of(
         cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any,
-        scorer: Counter,
+        scorer: Counter, numbers: Ints | None = None,
     ) -> Field:  # fmt: skip
+        """`numbers` are those of the queries, if they are not all of them."""
         queries, entities = scorer.queries, scorer.entities
         left_out = EntitySets.of(known, queries, entities, "known")
         excluded = EntitySets.of(exclude, queries, entities, "exclude")
         _refuse(answers, excluded.contain(answers.rows(), answers.values), "is excluded",
-                "Leave it out of the targets or out of exclude=.")  # fmt: skip
+                "Leave it out of the targets or out of exclude=.", numbers)  # fmt: skip
         if candidates is None:
             if kinds is not None:
                 raise OptionError("kinds needs candidates", fix="Give one set of candidates per kind.")
@@ -175,12 +176,8 @@ class Field:
         count = queries if kinds is None else _kinds(candidates, kind)
         allowed = EntitySets.of(candidates, count, entities, "candidates", "query" if kinds is None else "kind")
         _refuse(answers, ~allowed.contain(kind[answers.rows()], answers.values), "is not among its candidates",
-                "Add it to candidates=.")  # fmt: skip
+                "Add it to candidates=.", numbers)  # fmt: skip
         return cls(answers, answers.joined(left_out, excluded), allowed, kind)
-
-    def take(self, rows: Ints) -> Field:
-        """The same for some of the queries."""
-        return Field(self.answers.take(rows), self.absent.take(rows), self.allowed, self.kind[rows])
 
     def negatives(self) -> Ints:
         """The number of wrong answers of each query."""
@@ -209,12 +206,13 @@ def _kinds(candidates: Any, kind: Ints) -> int:
     return count
 
 
-def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str) -> None:
+def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str, numbers: Ints | None = None) -> None:
     if wrong.any():
         first = int(np.argmax(wrong))
+        query = answers.rows()[first] if numbers is None else numbers[answers.rows()[first]]
         others = int(np.count_nonzero(wrong)) - 1
         raise InputError(
-            f"entity {answers.values[first]} of query {answers.rows()[first]} {what}"
+            f"entity {answers.values[first]} of query {query} {what}"
             + (f", and {others} others are not right either" if others else ""),
             where="targets", fix=fix,
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +21,8 @@ from graphgauge.ranking.all_entities import (
     one_target_each,
     scorer_of,
 )
-from graphgauge.ranking.inputs import checked_offsets
+from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, places, sets_of
+from graphgauge.ranking.inputs import as_integers, checked_offsets
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.lists import Queries
 from graphgauge.ranking.state import RankingState
@@ -72,19 +73,35 @@ class EntityQueries:
         self.scorer: Counter = scorer_of(queries, entities, score, minus_inf, precision)
         self.queries, self.entities = self.scorer.queries, self.scorer.entities
         self.one_each = one_target_each(targets)
-        answers = answers_of(targets, self.scorer, self.one_each)
-        self.field = Field.of(answers, known, exclude, candidates, kinds, self.scorer)
-        self._limits = {"batch": batch, "max_memory": max_memory, "threads": threads}
+        self._answers = answers_of(targets, self.scorer, self.one_each)
+        for name, given in (("known", known), ("exclude", exclude), *([("candidates", candidates)] * (kinds is None))):
+            if given is not None and number_of_sets(given) != self.queries:
+                raise InputError(f"found {number_of_sets(given)} sets for {self.queries} queries", where=name)
+        self._sets = known, exclude
+        self._candidates, self._kinds = candidates, None if kinds is None else as_integers(kinds, "kinds")
+        if self._kinds is not None and candidates is not None:
+            require_shape(self._kinds, (self.queries,), "kinds", "One kind per query.")
+            count = number_of_sets(candidates)
+            self._candidates = EntitySets.of(candidates, count, self.entities, "candidates", "kind")
+        self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
+
+    def asking(self, rows: Ints) -> tuple[Counter, Field]:
+        """The scorer of some queries, and the entities that take part in them; the sets of others are not read."""
+        scorer = self.scorer.asking(rows)
+        known, exclude = (sets_of(given, rows) for given in self._sets)
+        candidates, kinds = self._candidates, self._kinds
+        if kinds is None:
+            candidates = sets_of(candidates, rows)
+        else:
+            kinds = kinds[rows]
+        return scorer, Field.of(self._answers.take(rows), known, exclude, candidates, kinds, scorer, rows)
 
     def count(self, rows: Ints) -> Counted:
-        return _kept(self.scorer.asking(rows), self.field.take(rows), self.one_each, rows, self._limits)
-
-
-def _kept(scorer: Counter, field: Field, one_each: bool, ids: Ints, limits: Mapping[str, Any]) -> Counted:
-    state = counted_block(scorer, field, one_each, **limits).added_to(RankingState(keep="items"), ids)
-    kept = state.items()
-    assert kept is not None
-    return kept
+        scorer, field = self.asking(rows)
+        state = RankingState(keep="items")
+        kept = counted_block(scorer, field, self.one_each, **self._limits).added_to(state, rows).items()
+        assert kept is not None
+        return kept
 
 
 class TripleSides:
@@ -96,8 +113,12 @@ class TripleSides:
                  max_memory: int | None = None, threads: int | None = None, **asked: Any) -> None:  # fmt: skip
         self._asked = TripleQueries.of(model, test, sides=sides, **asked)
         limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
-        self._sides = [EntityQueries(*self._asked.arguments(side), **self._asked.options(side), **limits)
-                       for side in self._asked.sides]  # fmt: skip
+        self._sides = []
+        for side in self._asked.sides:
+            queries, entities, targets = self._asked.arguments(side)
+            self._sides.append(
+                EntityQueries(queries, entities, targets, **self._asked.options(side, at_once=False), **limits)
+            )
         self.queries = len(self._asked.sides) * len(self._asked.triples)
 
     @property
@@ -152,12 +173,8 @@ class ScoredQueries:
                 given["mask"] = _taken(self._mask, rows)
             state.update(_taken(self._pos, rows), _taken(self._neg, rows), **given)
         else:
-            size = np.diff(self._offsets)[rows]
-            ends = np.cumsum(size)
-            inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
-            wanted = np.repeat(self._offsets[rows], size) + inside
-            given["offsets"] = np.concatenate([[0], ends])
-            state.update(_taken(self._pos, rows), _taken(self._neg, wanted), **given)
+            given["offsets"] = np.concatenate([[0], np.cumsum(np.diff(self._offsets)[rows])])
+            state.update(_taken(self._pos, rows), _taken(self._neg, places(self._offsets, rows)), **given)
         kept = state.items()
         assert kept is not None
         return kept

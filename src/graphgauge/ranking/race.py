@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.ranking.drawn import EntityQueries, Source
-from graphgauge.ranking.entity_sets import EntitySets
+from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, sets_of
 
 # Ties are broken by coin, or by rule; a mean place between ties is no place in a race.
 RACE_TIES = ("expected", "optimistic", "pessimistic")
@@ -33,22 +33,28 @@ class Race:
                               fix='Pass queries, entities and targets, or leave inner at "exact".')  # fmt: skip
         self._source, self._ties = source, one_of("tie rule of a race", ties, RACE_TIES)
         self._rng = np.random.default_rng(0)
-        self._hard = None if hard is None else EntitySets.of(hard, source.queries, source.entities, "hard")
-        self._scorer: Any = source.scorer
-        self._negatives = source.field.negatives()
+        if hard is not None and number_of_sets(hard) != source.queries:
+            raise OptionError(
+                f"found {number_of_sets(hard)} hard sets for {source.queries} queries", fix="One per query."
+            )
+        self._given, self._hard = hard, None
         self.scores = 0
 
     def run(self, rows: Ints, seed: Sequence[int] = (0,), start: int = 0) -> Floats:
         """The value of each query; each race has a seed of its own, with its number from `start` on."""
         values = np.empty(len(rows))
-        for place, row in enumerate(rows.tolist()):
+        self._scorer, self._field = self._source.asking(rows)
+        self._negatives = self._field.negatives()
+        self._hard = None if self._given is None else EntitySets.of(
+            sets_of(self._given, rows), len(rows), self._source.entities, "hard")  # fmt: skip
+        for place in range(len(rows)):
             self._rng = np.random.default_rng([*seed, start + place])
-            values[place] = self._one(row)
+            values[place] = self._one(place)
         return values
 
     def _one(self, row: int) -> float:
-        field, scorer = self._source.field, self._scorer
-        target = field.answers.values[field.answers.offsets[row] : field.answers.offsets[row + 1]]
+        field, scorer = self._field, self._scorer
+        target = field.answers.within(slice(row, row + 1))
         own = float(scorer.pairs(np.array([row]), target)[0])
         absent = field.absent.within(slice(row, row + 1))
         # The place of the right answer among those that tie with it, for the rule that takes the mean over all.
@@ -81,7 +87,7 @@ class Race:
 
     def _order(self, row: int, skip: Ints) -> Iterator[Ints]:
         """The candidates but those to skip, each once, in random order, in parts that grow."""
-        every = self._allowed(row) if self._source.field.allowed is not None else None
+        every = self._allowed(row) if self._field.allowed is not None else None
         count = self._source.entities if every is None else len(every)
         size, seen = _FIRST, skip
         while size * 8 < count:
@@ -101,7 +107,7 @@ class Race:
             yield rest[start : start + size]
 
     def _allowed(self, row: int) -> Ints:
-        field = self._source.field
+        field = self._field
         assert field.allowed is not None
         return field.allowed.within(slice(int(field.kind[row]), int(field.kind[row]) + 1))
 

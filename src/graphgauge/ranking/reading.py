@@ -121,10 +121,10 @@ class Reading:
         ties: str = "realistic",
         assist: Mapping[str, Assist] | None = None,
         max_queries: int | None = None,
-        any_kind: bool = False,
+        stop: str = "all",
         progress: Progress = SILENT,
     ) -> None:
-        self._any_kind = any_kind
+        self._stop = stop
         self.source, self.other, self.race, self.units = source, other, race, units
         self.statements, self.ties, self.seed = list(statements), ties, seed
         self.metrics = list(dict.fromkeys(each.metric for each in statements))
@@ -186,9 +186,11 @@ class Reading:
 
     @property
     def settled(self) -> bool:
-        kinds = ([each.settled for each in self.statements if (each.width is None) is gated] for gated in (False, True))
+        kinds = [[each.settled for each in self.statements if (each.width is None) is gated] for gated in (False, True)]
         found = [all(kind) for kind in kinds if kind]
-        return any(found) if self._any_kind else all(found)
+        if self._stop == "widths" and kinds[0]:
+            return found[0]
+        return any(found) if self._stop == "any" else all(found)
 
     def run(self) -> str:
         """Read until everything is settled or may not go on; returns why it stopped."""

@@ -37,26 +37,36 @@ def known_answers(triples: Any, known: Any, side: str = "tail") -> tuple[Ints, I
     (array([1, 2]), array([0, 2]))
     """
     one_of("side", side, SIDES)
-    return _answers_to(_triples(triples, "triples"), _joined(known, "known"), side)
+    return KnownAnswers(_triples(triples, "triples"), _joined(known, "known"), side).take()
 
 
-def _answers_to(asked: Edges, all_known: Edges, side: str) -> tuple[Ints, Ints]:
-    given, others = (asked.head, all_known.head) if side == "tail" else (asked.tail, all_known.tail)
-    answers = all_known.tail if side == "tail" else all_known.head
-    relations = 1 + max(int(asked.relation.max(initial=0)), int(all_known.relation.max(initial=0)))
-    if (1 + max(int(given.max(initial=0)), int(others.max(initial=0)))) * relations > np.iinfo(np.int64).max:
-        raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
-    keys, wanted = others * relations + all_known.relation, given * relations + asked.relation
-    order = np.lexsort((answers, keys))
-    keys, answers = keys[order], answers[order]
-    fresh = np.ones(len(keys), bool)
-    fresh[1:] = (keys[1:] != keys[:-1]) | (answers[1:] != answers[:-1])
-    keys, answers = keys[fresh], answers[fresh]
-    first, last = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
-    size = last - first
-    ends = np.cumsum(size)
-    inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
-    return answers[np.repeat(first, size) + inside], np.concatenate([[0], ends])
+class KnownAnswers:
+    """The answers to the queries of triples that known triples contain, looked up for some queries or for all."""
+
+    def __init__(self, asked: Edges, all_known: Edges, side: str) -> None:
+        given, others = (asked.head, all_known.head) if side == "tail" else (asked.tail, all_known.tail)
+        answers = all_known.tail if side == "tail" else all_known.head
+        relations = 1 + max(int(asked.relation.max(initial=0)), int(all_known.relation.max(initial=0)))
+        if (1 + max(int(given.max(initial=0)), int(others.max(initial=0)))) * relations > np.iinfo(np.int64).max:
+            raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
+        keys, self._wanted = others * relations + all_known.relation, given * relations + asked.relation
+        order = np.lexsort((answers, keys))
+        keys, answers = keys[order], answers[order]
+        fresh = np.ones(len(keys), bool)
+        fresh[1:] = (keys[1:] != keys[:-1]) | (answers[1:] != answers[:-1])
+        self._keys, self._answers = keys[fresh], answers[fresh]
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+    def take(self, rows: Ints | slice = slice(None)) -> tuple[Ints, Ints]:
+        """As `(values, offsets)`."""
+        wanted = self._wanted[rows]
+        first, last = np.searchsorted(self._keys, wanted), np.searchsorted(self._keys, wanted, side="right")
+        size = last - first
+        ends = np.cumsum(size)
+        inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
+        return self._answers[np.repeat(first, size) + inside], np.concatenate([[0], ends])
 
 
 def rank_triples(
@@ -157,11 +167,13 @@ class TripleQueries:
         queries, every, _ = self.asker.asked(side)
         return queries, every, self.triples.tail if side == "tail" else self.triples.head
 
-    def options(self, side: str) -> dict[str, Any]:
+    def options(self, side: str, at_once: bool = True) -> dict[str, Any]:
+        """Known answers of all queries `at_once`, or those of some when they are asked."""
         allowed = self.allowed[side]
+        known = None if self.known is None else KnownAnswers(self.triples, self.known, side)
         return {
             "score": self.asker.asked(side)[2],
-            "known": None if self.known is None else _answers_to(self.triples, self.known, side),
+            "known": known.take() if at_once and known is not None else known,
             "candidates": allowed,
             "kinds": None if allowed is None else self.triples.relation,
         }

@@ -19,6 +19,7 @@ from graphgauge.core.metric import find
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation, Interval, Result
+from graphgauge.core.state import Place
 from graphgauge.ranking.all_entities import Scorer
 from graphgauge.ranking.drawn import AskedQueries, EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import evaluate_state
@@ -34,6 +35,7 @@ from graphgauge.stats.sequence import MeanSequence, PairedSequence
 
 INNER = ("exact", "race")
 GUARANTEES = ("anytime", "width")
+STOPS = ("all", "any", "widths")
 DIFFERENCE = "_difference"
 # The half-width that a gate's own sequence is tightest at.
 _AIM = 0.03
@@ -83,8 +85,8 @@ def rank_until(
     confidence: float = 0.95,
     seed: int = 0,
     keep: str | None = None,
-    resume: str | Path | None = None,
-    save: str | Path | None = None,
+    resume: Place | None = None,
+    save: Place | None = None,
     batch: int | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -130,7 +132,8 @@ def rank_until(
         `anytime`, or `width`: stop when a usual t-interval has this width, which takes about half the queries and is
         only approximately valid, and not with gates.
     stop
-        `all`: stop when all widths are reached and all gates are decided; `any`: when either is the case.
+        `all`: stop when all widths are reached and all gates are decided; `any`: when either is the case; `widths`:
+        when the widths are reached, whether the gates are decided or not.
     joint
         Whether all intervals and gates hold together with this confidence, not each.
     resume, save
@@ -238,14 +241,14 @@ def read_until(
     confidence: float = 0.95,
     seed: int = 0,
     keep: str | None = None,
-    resume: str | Path | None = None,
-    save: str | Path | None = None,
+    resume: Place | None = None,
+    save: Place | None = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
     """`rank_until` on queries of any form."""
     one_of("inner", inner, INNER)
     one_of("guarantee", guarantee, GUARANTEES)
-    one_of("stop", stop, ("all", "any"))
+    one_of("stop", stop, STOPS)
     seed = whole_number("seed", seed)
     ties = ties or (RACE_TIES[0] if inner == "race" else TIES[0])
     one_of("tie rule", ties, TIES)
@@ -271,7 +274,7 @@ def read_until(
     statements = asked.statements(None if race is not None else units.weights, confidence_level(confidence), joint)
     helped = _assists(assist, labelled, asked.metrics, ties)
     reading = Reading(source, statements, units, seed=seed, other=other, race=race, ties=ties, assist=helped,
-                      max_queries=max_queries, any_kind=stop == "any", progress=progress)  # fmt: skip
+                      max_queries=max_queries, stop=stop, progress=progress)  # fmt: skip
     if resume is not None:
         reading.resume(resume)
     stopped = reading.run()
