@@ -482,9 +482,25 @@ class _Exact:
         """How many queries are scored at once."""
         return _rows_within(memory, self.entities, self._left.dtype.itemsize)
 
-    def pairs(self, query: Ints, entity: Ints) -> Floats:
-        """The score of each query with an entity, with the same bits as in `counts`."""
-        return self._slow(self._left[query], entity)
+    def own(self, query: int, entity: Ints) -> float:
+        """The score of a query with an entity, with the same bits as in `counts`."""
+        return float(self._slow(self._left[query : query + 1], entity)[0])
+
+    def compared(self, query: int, entities: Ints, own: float) -> tuple[AnyArray, AnyArray]:
+        """Which of some entities score above `own`, and which equal it, as in `counts`."""
+        left, right = self._left[query], self._right[entities]
+        fast = -np.abs(right - left).sum(axis=1) if self._score == "l1" else right @ left
+        shift = 0.0
+        if self._score == "l2":
+            fast = 2 * fast - self._squares[entities]
+            shift = float(np.einsum("i,i->", left, left, dtype=float))
+        bound = float(self._bound[query])
+        greater, equal = fast > own + bound + shift, np.zeros(len(entities), bool)
+        near = np.flatnonzero(np.abs(fast - (own + shift)) <= bound)
+        if len(near):
+            again = self._slow(np.broadcast_to(left, (len(near), len(left))), entities[near])
+            greater[near], equal[near] = again > own, again == own
+        return greater, equal
 
     @classmethod
     def of(cls, queries: Any, entities: Any, score: str) -> _Exact:

@@ -28,7 +28,7 @@ class Race:
     """Reciprocal ranks of queries, unbiased, from a part of their candidates."""
 
     def __init__(self, source: Source, ties: str, hard: Any = None) -> None:
-        if not isinstance(source, EntityQueries) or not source.one_each or not hasattr(source.scorer, "pairs"):
+        if not isinstance(source, EntityQueries) or not source.one_each or not hasattr(source.scorer, "compared"):
             raise OptionError('inner="race" needs embeddings, with one target per query',
                               fix='Pass queries, entities and targets, or leave inner at "exact".')  # fmt: skip
         self._source, self._ties = source, one_of("tie rule of a race", ties, RACE_TIES)
@@ -37,7 +37,9 @@ class Race:
             raise OptionError(
                 f"found {number_of_sets(hard)} hard sets for {source.queries} queries", fix="One per query."
             )
-        self._given, self._hard = hard, None
+        self._scorer: Any = source.scorer
+        self._given: Any = hard
+        self._hard: EntitySets | None = None
         self.scores = 0
 
     def run(self, rows: Ints, seed: Sequence[int] = (0,), start: int = 0) -> Floats:
@@ -55,7 +57,7 @@ class Race:
     def _one(self, row: int) -> float:
         field, scorer = self._field, self._scorer
         target = field.answers.within(slice(row, row + 1))
-        own = float(scorer.pairs(np.array([row]), target)[0])
+        own = scorer.own(row, target)
         absent = field.absent.within(slice(row, row + 1))
         # The place of the right answer among those that tie with it, for the rule that takes the mean over all.
         lost_coins = {"optimistic": 0.0, "pessimistic": 1.0}.get(self._ties, self._rng.random())
@@ -112,10 +114,9 @@ class Race:
         return field.allowed.within(slice(int(field.kind[row]), int(field.kind[row]) + 1))
 
     def _beats(self, row: int, entities: Ints, own: float, lost_coins: float) -> NDArray[np.bool_]:
-        scores = self._scorer.pairs(np.full(len(entities), row), entities)
+        greater, tied = self._scorer.compared(row, entities, own)
         self.scores += len(entities)
-        tied = scores == own
         if tied.any():
-            tied &= self._rng.random(len(scores)) < lost_coins
-        beats: NDArray[np.bool_] = (scores > own) | tied
+            tied &= self._rng.random(len(tied)) < lost_coins
+        beats: NDArray[np.bool_] = greater | tied
         return beats
