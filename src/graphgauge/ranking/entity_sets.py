@@ -167,7 +167,7 @@ def places(offsets: Ints, rows: Ints) -> Ints:
     """Where the values of some sets are, one after the other."""
     size = np.diff(offsets)[rows]
     inside = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
-    return np.repeat(offsets[rows], size) + inside
+    return np.asarray(np.repeat(offsets[rows], size) + inside)
 
 
 def number_of_sets(given: Any) -> int:
