@@ -143,10 +143,10 @@ class Run:
 
 
 @contextmanager
-def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
-    """A function of stage, done and total that shows one progress bar per stage on a terminal's stderr."""
+def stage_bars(run: Run) -> Iterator[Callable[[str, int, int, str], None]]:
+    """A function of stage, done, total and a detail that shows one progress bar per stage on a terminal's stderr."""
     if run.quiet or not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield lambda stage, done, total, detail: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -154,10 +154,11 @@ def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
-        def update(stage: str, done: int, total: int) -> None:
+        def update(stage: str, done: int, total: int, detail: str) -> None:
             if stage not in tasks:
                 tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(tasks[stage], completed=done, total=total)
+            shown = f"{stage}: {detail}" if detail else stage
+            bar.update(tasks[stage], completed=done, total=total, description=shown)
 
         yield update
 

@@ -182,6 +182,8 @@ class Result:
     goal: float | None = None
     priority: str | None = None
     interpretation: str | None = None
+    # If `interval` is for the items of this data set, of which not all were read: the one for new items.
+    new_queries: Interval | None = None
 
     @property
     def reached(self) -> bool | None:
