@@ -220,6 +220,7 @@ def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Ma
     ranked = [
         ranking
         for explanation in event.explanations
+        if explanation.perturbed is None
         for ranking in rankings(explanation, unit_importance(explanation, settings), settings)
     ]
     ranked += random_rankings(event.subgraph, event.id, settings)

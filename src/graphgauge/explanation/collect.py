@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
-from graphgauge.explanation.adapters import as_model, said_output
+from graphgauge.explanation.adapters import as_model, said_masking, said_output
 from graphgauge.explanation.asking import Asking, missing_masks
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
@@ -118,7 +118,7 @@ def collect(
     settings = Settings(
         output, levels, topk, by, normalize, ties or "fixed", random, seed, AccAuc(**given.get("acc_auc", {})), kinds,
         Robust(robust_drop, robust_keep, robust_samples), ceiling,
-        TIME_TO_EXPLAIN if convention == TIME_TO_EXPLAIN else None,
+        TIME_TO_EXPLAIN if convention == TIME_TO_EXPLAIN else None, said_masking(model) if kinds else None,
     )  # fmt: skip
     asking = Asking(asked, settings, whole_number("batch_edges", batch_edges, 1), nan)
     events, notes = _checked(grouped(explanations), nan)

@@ -110,6 +110,11 @@ def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
         found = [value(own) for each in event.explanations for own in each.own if own.name == name]
         return float(np.mean(found)) if found else np.nan
 
+    return _of_own(sample, name, of_event)
+
+
+def _of_own(sample: EventSample, name: str, of_event: Callable[[Scored], float]) -> Estimate:
+    """The mean over events; an error if no explanation brings answers to its own masks."""
     values = np.array([of_event(event) for event in sample.events], float)
     if np.isnan(values).all():
         size = f" at {name}" if name else ""
@@ -156,20 +161,41 @@ def own_characterization(sample: EventSample, *, level: Level | None = None) -> 
 
 
 def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Estimate:
-    """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes."""
+    """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes.
 
-    def value(own: OwnAnswers) -> float:
-        both = own.outputs[:2]
-        if both.shape[1] > 1:
-            both = probabilities(both, own.model_output)
-        elif own.model_output == "logit":
-            both = np.ones((2, 1))  # its softmax
-        whole, masked = both
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(masked > 0, masked * (np.log(masked) - np.log(whole)), 0.0)
-        return float(-np.expm1(-terms.sum()))
+    If one explanation is about several targets, the divergence is their mean.
+    """
+    name = level or ""
+    together: dict[tuple[str, int | None], list[float]] = {}
+    for event in sample.events:
+        for each in event.explanations:
+            for own in each.own:
+                if own.name == name and own.together is not None:
+                    together.setdefault((own.together, each.seed), []).append(_divergence(own))
+    means = {key: float(np.mean(found)) for key, found in together.items()}
 
-    return _by_explanation(sample, level or "", value)
+    def of_event(event: Scored) -> float:
+        found = [
+            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed]))
+            for each in event.explanations
+            for own in each.own
+            if own.name == name
+        ]
+        return float(np.mean(found)) if found else np.nan
+
+    return _of_own(sample, name, of_event)
+
+
+def _divergence(own: OwnAnswers) -> float:
+    both = own.outputs[:2]
+    if both.shape[1] > 1:
+        both = probabilities(both, own.model_output)
+    elif own.model_output == "logit":
+        both = np.ones((2, 1))  # its softmax
+    whole, masked = both
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(masked > 0, masked * (np.log(masked) - np.log(whole)), 0.0)
+    return float(terms.sum())
 
 
 def own_curve_auc(sample: EventSample) -> Estimate:

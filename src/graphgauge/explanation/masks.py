@@ -159,6 +159,7 @@ class Settings:
     robust: Robust = field(default_factory=Robust)
     ceiling: int = 0
     convention: str | None = None
+    masking: str | None = None
 
     def __post_init__(self) -> None:
         chosen = [one_of("masks", kind, ASKABLE) for kind in self.asked]
@@ -176,6 +177,8 @@ class Settings:
         object.__setattr__(self, "ceiling", whole_number("ceiling", self.ceiling, 0, _MOST_SEARCHED))
         if self.convention is not None:
             one_of("convention", self.convention, (TIME_TO_EXPLAIN,))
+        if self.masking is not None and not isinstance(self.masking, str):
+            raise OptionError(f"masking must be a name, not {self.masking!r:.40}")
         object.__setattr__(self, "seed", whole_number("seed", self.seed))
 
     @property
@@ -285,20 +288,21 @@ def rankings(explanation: Explanation, values: Floats, settings: Settings) -> li
     """The rank of every unit, 0 is most important: one ranking, or several that order ties differently."""
     subgraph = explanation.context.subgraph
     if settings.ties == "position":
-        return [_ranked(values, subgraph.unit_positions)]
+        return [ranked(values, subgraph.unit_positions)]
     if settings.ties == "fixed" or tied_share(values) == 0:
-        return [_ranked(values, subgraph.unit_places)]
-    generator = _generator(explanation.context.event, settings.seed, "ties")
-    return [_ranked(values, _shuffled(subgraph, generator)) for _ in range(_TIE_ORDERS)]
+        return [ranked(values, subgraph.unit_places)]
+    generator = seeded(explanation.context.event, settings.seed, "ties")
+    return [ranked(values, _shuffled(subgraph, generator)) for _ in range(_TIE_ORDERS)]
 
 
 def random_rankings(subgraph: Subgraph, event: Any, settings: Settings) -> list[Ints]:
     """Random orders, the same for every explainer of an event."""
-    generator = _generator(event, settings.seed, "random")
+    generator = seeded(event, settings.seed, "random")
     return [_shuffled(subgraph, generator) for _ in range(settings.random)]
 
 
-def _ranked(values: Floats, places: Ints) -> Ints:
+def ranked(values: Floats, places: Ints) -> Ints:
+    """The rank of every unit, 0 is most important, with ties by place."""
     ranking = np.empty(len(values), np.int64)
     ranking[np.lexsort((places, -values))] = np.arange(len(values))
     return ranking
@@ -309,7 +313,8 @@ def _shuffled(subgraph: Subgraph, generator: np.random.Generator) -> Ints:
     return generator.permutation(subgraph.unit_count)[subgraph.unit_places]
 
 
-def _generator(event: Any, seed: int, purpose: str) -> np.random.Generator:
+def seeded(event: Any, seed: int, purpose: str) -> np.random.Generator:
+    """The generator of an event's random numbers for a purpose."""
     digest = hashlib.sha256(json.dumps([seed, event, purpose]).encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, np.uint32))
 
@@ -333,7 +338,7 @@ def whole_and_empty(subgraph: Subgraph) -> Masks:
 
 
 def event_masks(
-    subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, event: Any = None, known: Iterable[bytes] = ()
+    subgraph: Subgraph, orders: Iterable[Ints], settings: Settings, event: Any = None, known: Iterable[bytes] = ()
 ) -> Masks:
     """Every distinct mask that an event's rankings need, without those that are known.
 
@@ -342,7 +347,7 @@ def event_masks(
     distinct: dict[bytes, Masks] = {}
     seen = set(known)
     if settings.asked:
-        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, ranked, settings, event)):
+        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, orders, settings, event)):
             for key, mask in zip(packed(masks), masks, strict=True):
                 if key not in seen:
                     seen.add(key)
@@ -350,10 +355,10 @@ def event_masks(
     return np.array(list(distinct.values()), bool).reshape(len(distinct), len(subgraph))
 
 
-def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, event: Any) -> Iterator[Masks]:
+def _all_masks(subgraph: Subgraph, orders: Iterable[Ints], settings: Settings, event: Any) -> Iterator[Masks]:
     counts = settings.counts(subgraph.unit_count)
     draws = robust_draws(subgraph, event, settings) if {ROBUST_DROP, ROBUST_KEEP} & {*settings.asked} else None
-    for ranking in ranked:
+    for ranking in orders:
         for mode, wanted in counts.items():
             yield cut_masks(subgraph, ranking, mode, wanted)
         if draws is not None:
@@ -365,7 +370,7 @@ def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, e
 
 def robust_draws(subgraph: Subgraph, event: Any, settings: Settings) -> Floats:
     """One number in [0, 1) for every sample and unit, the same for every explainer and level of an event."""
-    drawn = _generator(event, settings.seed, "robust").random((settings.robust.samples, subgraph.unit_count))
+    drawn = seeded(event, settings.seed, "robust").random((settings.robust.samples, subgraph.unit_count))
     return drawn[:, subgraph.unit_places]
 
 
