@@ -83,7 +83,7 @@ def evaluate(
     metrics
         Keys to compute instead of all; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one.
     convention
-        `pyg`, `dig` or `time_to_explain`: that library's names and numbers instead.
+        `pyg`, `dig`, `graphxai` or `time_to_explain`: that library's names and numbers instead.
     score
         What fidelity compares: the probability of the class predicted on the whole graph (`class`), of the event's
         label (`label`), or the largest probability of any class (`max`).
