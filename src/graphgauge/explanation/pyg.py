@@ -194,7 +194,9 @@ def explain_pyg(
             event = number if len(graphs) > 1 or target is None else None
             moved = [_perturbed(first, x, edge_index, {**given}, place, perturb_share, rng) for _ in range(moves)]
             for name, explainer in named.items():
-                wanted = {"target": graph.y} if "phenomenon" in str(explainer.explanation_type) else {}
+                wanted = {}
+                if "phenomenon" in str(explainer.explanation_type):
+                    wanted["target"] = _labels(graph, target_type)
                 start = perf_counter()
                 said = explainer(x, edge_index, **given, **place, **wanted)
                 seconds = perf_counter() - start
@@ -228,6 +230,17 @@ def _arguments(graph: Any, model: PyGModel) -> tuple[Any, Any, dict[str, Any]]:
         if value is not None and len(value):
             given[argument] = value
     return graph.collect("x"), graph.collect("edge_index"), given
+
+
+def _labels(graph: Any, target_type: Any) -> Any:
+    """The true classes, which an explanation of a phenomenon is about."""
+    own = attribute(graph, "y")
+    if own is None and isinstance(target_type, str) and is_heterogeneous(graph):
+        own = graph[target_type].get("y")
+    if own is None:
+        raise InputError("has no y, which explains a phenomenon", where="data",
+                         fix="Store the classes, or the module's predictions, as y.")  # fmt: skip
+    return own
 
 
 def _perturbed(

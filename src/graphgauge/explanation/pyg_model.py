@@ -120,7 +120,7 @@ class PyGModel:
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
     ) -> Sequence[Any]:
-        union = _Union(subgraphs, masks, self.masking, self._seed)
+        union = _Union(subgraphs, masks, self.masking, self._seed, self._precision)
         if union.typed and self.task == "node":
             # The output is about one type; targets of other types are asked about separately.
             types = [str(each.node_types[node_row(target, len(each.nodes))])
@@ -140,6 +140,23 @@ class PyGModel:
             x = node_mask * x
         with self._evaluating():
             return self._answer(x, edge_index, edge_mask, inputs)
+
+    def on_edges(self, x: Any, edge_index: Any, kept: Masks, inputs: Mapping[str, Any], by_edge: Sequence[str]) -> Any:
+        """The module's answers on a whole graph of one type with some edges masked, without copies of the graph."""
+        torch = need("torch", "asking a PyTorch Geometric module")
+        stays = torch.as_tensor(kept, device=edge_index.device)
+        if self.masking == "weight":
+            return self.under_masks(x, edge_index, stays.to(x.dtype), None, inputs)
+        given = {name: value[stays] if name in by_edge else value for name, value in inputs.items()}
+        with self._evaluating():
+            return self._module(x, edge_index[:, stays], **given)
+
+    @property
+    def _precision(self) -> Any:
+        """The type of numbers that the module computes with, so that no copies are made in another."""
+        torch = need("torch", "asking a PyTorch Geometric module")
+        like = next(iter(self._module.parameters()), torch.zeros(1))
+        return np.float32 if like.dtype == torch.float32 else np.float64
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -255,7 +272,9 @@ class _Union:
     `arrays` are the module's inputs other than the edges, by argument name; in a heterogeneous graph, by type and name.
     """
 
-    def __init__(self, subgraphs: Sequence[Subgraph], masks: Sequence[Masks], masking: str, seed: int) -> None:
+    def __init__(
+        self, subgraphs: Sequence[Subgraph], masks: Sequence[Masks], masking: str, seed: int, precision: Any
+    ) -> None:
         self.copies = [len(part) for part in masks]
         copies = [subgraph for subgraph, part in zip(subgraphs, masks, strict=True) for _ in part]
         sizes = np.array([len(subgraph.nodes) for subgraph in copies], np.int64)
@@ -278,7 +297,7 @@ class _Union:
         )
         by_node = _joined([
             arrays for subgraph, part in zip(subgraphs, masks, strict=True)
-            for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None)
+            for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None, precision)
         ])  # fmt: skip
         by_edge = _joined([_edge_arrays(subgraph) for subgraph in copies])
         if self.typed:
@@ -338,13 +357,16 @@ def node_row(target: Any, nodes: int) -> int:
     return int(target)
 
 
-def _node_arrays(subgraph: Subgraph, masks: Masks, seed: int | None) -> Iterator[dict[str, AnyArray]]:
+def _node_arrays(subgraph: Subgraph, masks: Masks, seed: int | None, precision: Any) -> Iterator[dict[str, AnyArray]]:
     """The inputs by node of each masked copy; `seed` says that masked features are those of another node, not 0."""
-    arrays = dict(subgraph.node_inputs)
+    arrays = {
+        name: array.astype(precision, copy=False) if array.dtype.kind == "f" else array
+        for name, array in subgraph.node_inputs.items()
+    }
     if subgraph.node_types is None and "x" not in arrays:
         if subgraph.node_features is None:
             raise InputError("has no node_features, which the module takes as x", where="subgraph")
-        arrays["x"] = subgraph.node_features.astype(np.float64)
+        arrays["x"] = subgraph.node_features.astype(precision, copy=False)
     if subgraph.masked == EDGES:
         yield from [arrays] * len(masks)
         return

@@ -52,7 +52,7 @@ class Question:
 
     `own` are the nodes of the target's graph in a batch; `place` is the target's row in the answer. In a heterogeneous
     graph nodes are numbered through the types, and inputs are named by type and argument, with one row per node or edge
-    of that type.
+    of that type. `native` are features, edges and further inputs as the explanation has them.
     """
 
     task: str
@@ -64,6 +64,7 @@ class Question:
     own: Masks
     place: int
     types: Types | None = None
+    native: tuple[Any, Any, Mapping[str, Any]] | None = None
 
     @classmethod
     def of(
@@ -110,7 +111,15 @@ class Question:
             own = batch == graph
             place = int(graph) if task == "graph" else place
             by_node["batch"] = np.zeros(nodes, np.int64)
-        return cls(task, edge_index, nodes, by_node, by_edge, index, own, place)
+        native = None
+        given = dict(carried(explanation, model))
+        if (
+            is_tensor(explanation.get("x"))
+            and is_tensor(explanation.get("edge_index"))
+            and (task != "edge" or "edge_label_index" in given)
+        ):
+            native = explanation.get("x"), explanation.get("edge_index"), given
+        return cls(task, edge_index, nodes, by_node, by_edge, index, own, place, None, native)
 
     @classmethod
     def _of_types(
@@ -373,7 +382,21 @@ class Question:
     def same_answers(self, model: PyGModel, part: Part) -> bool:
         """Whether edges outside a part have no effect, tested with all edges inside and with every other one."""
         masks = self.all_and_half(part.kept)
-        return _same(self.answers(model, part, masks), self.answers(model, self.whole(), masks))
+        return _same(self.answers(model, part, masks), self.whole_answers(model, masks))
+
+    def whole_answers(self, model: PyGModel, masks: Masks) -> AnyArray:
+        """The module's answers on the whole graph under masks over all edges; one number per class."""
+        if self.native is None or model.masking == "resample":
+            return self.answers(model, self.whole(), masks)
+        x, edge_index, inputs = self.native
+        rows = []
+        for mask in masks:
+            said = as_numeric(model.on_edges(x, edge_index, mask, inputs, [*self.by_edge]), "answers of the module")
+            said = said.reshape(len(said), -1) if said.ndim else said.reshape(1, 1)
+            if self.place >= len(said):
+                return self.answers(model, self.whole(), masks)
+            rows.append(said[self.place])
+        return np.stack(rows)
 
     def carries_all_messages(self, model: PyGModel, part: Part, edges: Ints) -> bool:
         """Whether the target gets messages over these edges only; other edges of the part may count in degrees.
@@ -381,6 +404,11 @@ class Question:
         The part is joined to a copy of itself with other features: every other edge starts in one of the two and ends
         in the other. All degrees stay the same, so the answer changes only if a message crosses.
         """
+        if len(part.nodes) < self.nodes:  # on the part alone, whose inputs are smaller
+            inside = self._restricted(part)
+            all_edges = np.arange(len(part.kept))
+            kept = Part(np.arange(len(part.nodes)), all_edges, all_edges)
+            return inside.carries_all_messages(model, kept, np.searchsorted(part.kept, edges))
         altered = self._altered(part.nodes)
         if altered is None:
             return False
@@ -402,6 +430,18 @@ class Question:
         except InputError:  # the module does not take the altered features
             return False
         return _same(answers, self.answers(model, part, masks))
+
+    def _restricted(self, part: Part) -> Question:
+        """The same question about a part of the graph."""
+        types = None
+        if self.types is not None:
+            types = Types(self.types.nodes[part.nodes], self.types.edges[part.kept], self.types.relations)
+        return Question(
+            self.task, np.searchsorted(part.nodes, self.edge_index[:, part.kept]), len(part.nodes),
+            {name: self._of_nodes(name, array, part.nodes) for name, array in self.by_node.items()},
+            {name: self._of_edges(name, array, part.kept) for name, array in self.by_edge.items()},
+            self.relabelled(part), self.own[part.nodes], self.place, types,
+        )  # fmt: skip
 
     def _altered(self, nodes: Ints) -> dict[str, AnyArray] | None:
         """Node inputs in which all rows of these nodes differ, where possible; None if no input can be altered."""
@@ -429,7 +469,7 @@ class Question:
         if place >= len(recorded):
             raise InputError(f"{len(recorded)} rows, but the target is row {place}", where="prediction")
         explained = recorded[place]
-        answer = self.answers(model, self.whole(), np.ones((1, self.edges), bool))[0]
+        answer = self.whole_answers(model, np.ones((1, self.edges), bool))[0]
         if explained.shape != answer.shape or not np.allclose(explained, answer, rtol=_RECORDED, atol=_RECORDED / 10):
             raise InputError(
                 f"{model.name} answers {_numbers(answer)} on the whole graph, but {_numbers(explained)} was explained",
@@ -528,9 +568,12 @@ def _other_rows(array: AnyArray, nodes: Ints) -> AnyArray | None:
     if not len(nodes):
         return array
     rows = array[nodes].reshape(len(nodes), -1)
-    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    # By content: sorting wide rows takes long.
+    first: dict[bytes, int] = {}
+    which = np.array([first.setdefault(row.tobytes(), place) for place, row in enumerate(rows)])
+    distinct = np.array(sorted(first.values()))
     if len(distinct) > 1:
-        other = distinct[(which.reshape(-1) + 1) % len(distinct)]
+        other = rows[distinct[(np.searchsorted(distinct, which) + 1) % len(distinct)]]
     elif array.dtype.kind == "f":
         other = rows + 1
     elif array.dtype.kind == "b":
