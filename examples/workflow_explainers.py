@@ -128,7 +128,7 @@ def pairs() -> Task:
     adjacent = torch.zeros(80, 80)
     adjacent[edge_index[0], edge_index[1]] = 1
     shared = (adjacent[:, marked] @ adjacent[marked]) > 0
-    asked = torch.tensor(rng.integers(16, 80, (2, 600)))
+    asked = torch.tensor(np.unique(rng.integers(16, 80, (2, 600)), axis=1))
     labels = shared[asked[0], asked[1]].long()
     network = Pairs(20)
     print("accuracy", fitted(network, lambda: network(x, edge_index, asked), labels))
@@ -162,10 +162,11 @@ def typed() -> Task:
     """Has a paper a marked author? The explanation is the edges from marked authors."""
     rng = np.random.default_rng(0)
     data = HeteroData()
-    data["paper"].x, data["author"].x = torch.rand(80, 3), torch.rand(40, 3)
-    marked = torch.arange(40) < 8
+    # As many authors as papers: PGExplainer looks for the target's row among the sources of every relation.
+    data["paper"].x, data["author"].x = torch.rand(80, 3), torch.rand(80, 3)
+    marked = torch.arange(80) < 16
     data["author"].x[:, 0] = marked.float()
-    writes = torch.tensor(np.unique(np.stack([rng.integers(0, 40, 200), rng.integers(0, 80, 200)]), axis=1))
+    writes = torch.tensor(np.unique(np.stack([rng.integers(0, 80, 200), rng.integers(0, 80, 200)]), axis=1))
     data["author", "writes", "paper"].edge_index = writes
     data["paper", "by", "author"].edge_index = writes.flip(0)
     data["paper", "cites", "paper"].edge_index = torch.tensor(rng.integers(0, 80, (2, 160)))
