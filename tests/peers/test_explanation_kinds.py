@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from functools import cache
+from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -420,3 +424,56 @@ def test_whole_graph_is_the_same_for_all_ways_of_masking() -> None:
             assert table.settings.masking == masking
             answers.append(table.rows[0].outputs[0])
         assert np.allclose(answers, answers[0], atol=1e-5)
+
+
+# ------------------------------------------------------------------------------------- the workflow
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "workflow_explainers.py"
+
+
+@pytest.mark.parametrize("name", ["link", "hetero"])
+def test_the_workflow_with_captum(name: str) -> None:
+    """Its parts on the fastest tasks; the page shows what a whole run printed."""
+    pytest.importorskip("captum", reason="captum is not installed")
+    spec = importlib.util.spec_from_file_location("workflow_explainers", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    example = sys.modules["workflow_explainers"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    peer("torch").manual_seed(0)
+    table, found = example.judged(example.TASKS[name]())
+    assert len(table) == 20
+    assert "better than the random explainer" in found["Saliency"]["fidelity_drop@0.2"].interpretation
+    assert found["Saliency"]["truth_auc"].value > 0.8
+    assert "| Saliency |" in example.written(table, found)
+    shown = (EXAMPLE.parents[1] / "docs" / "workflows" / "explainers" / f"{name}.inc").read_text(encoding="utf-8")
+    assert shown.count("|") == example.written(table, found).count("|")
+
+
+def test_cora_is_small_and_fast(tmp_path: Path) -> None:
+    """50 events of a two-layer network on the citation graph: a file of at most 5 MB."""
+    torch, pyg, nn = peer("torch"), peer("torch_geometric.explain"), peer("torch_geometric.nn")
+    path = Path(__file__).parents[2].parent / "shared" / "data" / "cora.npz"
+    if not path.is_file():
+        pytest.skip("shared data absent: cora.npz")
+    stored = np.load(path, allow_pickle=False)
+    rows = np.repeat(np.arange(2708), np.diff(stored["feature_indptr"]))
+    x = torch.zeros(2708, int(stored["num_features"]))
+    x[rows, stored["feature_indices"]] = 1
+    edges = torch.tensor(stored["edges"].T.astype(np.int64))
+    torch.manual_seed(0)
+    module = nn.GCN(x.shape[1], 16, 2, 7).eval()
+    explainer = pyg.Explainer(
+        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        model_config={**CONFIG, "task_level": "node"},
+    )  # fmt: skip
+    data = peer("torch_geometric.data").Data(x=x, edge_index=torch.cat([edges, edges.flip(0)], 1))
+    model = ex.PyGModel(module)
+    start = process_time()
+    table = ex.collect(model, ex.explain_pyg(explainer, data, range(0, 500, 10), model=model))
+    table.save(tmp_path / "cora.jsonl")
+    found = ex.evaluate(ex.read_table(tmp_path / "cora.jsonl"), metrics=["fidelity_drop"])
+    assert process_time() - start < 60
+    assert (tmp_path / "cora.jsonl").stat().st_size < 5e6
+    assert found["fidelity_drop@0.1"].n == 50
+    assert "of 10,556 edges can carry a message to the target" in " ".join(found.notes)
