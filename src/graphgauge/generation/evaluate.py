@@ -28,7 +28,8 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 
 # The arguments that a table takes the place of.
 _INPUTS = (
-    "real", "generated", "real_conditions", "conditions", "train", "valid", "reconstructed", "latents",
+    "real", "generated", "real_conditions", "conditions", "train", "train_conditions", "train_latents",
+    "train_statistics", "valid", "reconstructed", "latents",
     "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
     "classifier_predicted", "labels", "ordered", "channels", "threshold", "real_valid", "samples", "node_labels",
     "edge_labels",
@@ -43,6 +44,9 @@ def evaluate(
     real_conditions: Any = None,
     conditions: Any = None,
     train: Any = None,
+    train_conditions: Any = None,
+    train_latents: Any = None,
+    train_statistics: Mapping[str, Any] | None = None,
     valid: Any = None,
     real_valid: Any = None,
     reconstructed: Any = None,
@@ -83,7 +87,9 @@ def evaluate(
         `real_conditions` and `conditions` are their true and their requested conditions: codes or names.
     train
         The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
-        left out and counted.
+        left out and counted. `train_conditions`, `train_latents` and `train_statistics` describe them as those of real
+        samples do: the levels of a memoriser need the condition of each training sample if there are several, and
+        latent vectors and statistics where these are compared.
     valid, real_valid
         Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
         Real samples that are not valid by the same rules are left out of comparisons; their share is the level of
@@ -263,6 +269,9 @@ def _notes(table: SampleTable) -> tuple[str, ...]:
     notes = list(table.notes)
     if table.generated is not None and table.valid is None:
         notes.append("validity is not given: all samples count as valid")
+    if table.copied is not None and table.copied.any():
+        count = int(np.count_nonzero(table.copied))
+        notes.append(f"{count} generated samples are training samples: tests leave them out, as they leave out real ones")
     if table.real_valid is not None and not table.real_valid.all():
         count = int(np.count_nonzero(~table.real_valid))
         notes.append(f"{count} of {len(table.real_valid)} real samples are not valid and are compared with no other")

@@ -141,6 +141,23 @@ class Graphs:
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
 
 
+def concatenated(first: Any, second: Any) -> Any:
+    """Samples of the first collection and then those of the second: both graphs, or both arrays; either may be None."""
+    if first is None or second is None:
+        return second if first is None else first
+    if not isinstance(first, Graphs):
+        return np.concatenate([first, second])
+    return Graphs(
+        np.concatenate([first.nodes, second.nodes]),
+        np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
+        np.concatenate([first.edges, second.edges]),
+        _joined([first.node_labels, second.node_labels], np.array([first.nodes.sum(), second.nodes.sum()])),
+        _joined([first.edge_labels, second.edge_labels], np.array([len(first.edges), len(second.edges)])),
+        first.directed or second.directed,
+        tuple(dict.fromkeys((*first.ignored, *second.ignored))),
+    )
+
+
 def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None:
     """Refuse to compare graphs with and without labels, which would all differ."""
     if len(set(labelled)) > 1:

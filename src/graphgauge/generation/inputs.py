@@ -213,6 +213,21 @@ def read_conditions(
     return names, {name: codes.get(name, np.empty(0, np.int64)) for name in given}
 
 
+def as_known_codes(values: Any, rows: int, names: tuple[str, ...], by_code: bool) -> Codes:
+    """The code of each training sample's condition, and −1 for conditions that neither side has.
+
+    Numbers are codes if the conditions are named, and names otherwise.
+    """
+    found = _labels(values, "train_conditions")
+    if len(found) != rows:
+        raise InputError(f"{len(found)} conditions for {rows} samples", where="train_conditions")
+    if found.dtype.kind != "U" and by_code:
+        codes: Codes = found.astype(np.int64)
+        return np.where((codes >= 0) & (codes < len(names)), codes, -1)
+    place = {label: code for code, label in enumerate(names)}
+    return np.array([place.get(str(value), -1) for value in found.tolist()], np.int64)
+
+
 def _labels(values: Any, name: str) -> AnyArray:
     labels = as_labels(values, name)
     if labels.dtype != np.uint64:
