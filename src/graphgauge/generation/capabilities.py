@@ -12,6 +12,7 @@ from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.conditioning import Answers
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import Latents
+from graphgauge.generation.sections.recognition import Recognised
 from graphgauge.generation.sections.reconstruction import Reconstructions
 from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided, encoded
 from graphgauge.generation.table import SampleTable
@@ -34,6 +35,7 @@ PARTS = {
     "data": Part(lambda table: table.real is not None, "no real samples given"),
     "reconstruct": Part(lambda table: table.reconstructed is not None, "no reconstructions given"),
     "encode": Part(lambda table: table.latents is not None, "no latent vectors given"),
+    "posterior": Part(lambda table: table.latent_variances is not None, "no posterior variances given", is_kind=True),
     "generate": Part(lambda table: table.generated is not None, "no generated samples given"),
     "validate": Part(lambda table: table.valid is not None, "validity is not given"),
     "statistics": Part(
@@ -41,10 +43,13 @@ PARTS = {
     ),
     "train": Part(lambda table: table.train is not None, "no training set given"),
     "classifier": Part(lambda table: table.predicted is not None, "no classifier given"),
-    "bits": Part(lambda table: not _are_graphs(table), "samples are graphs", is_kind=True),
+    "bits": Part(lambda table: not _are_graphs(table) and not table.tabular, "samples are graphs", is_kind=True),
+    "near": Part(lambda table: not table.tabular, "samples are rows of a table", is_kind=True),
     "graphs": Part(_are_graphs, "samples are not graphs", is_kind=True),
     "vectors": Part(
-        lambda table: not _are_graphs(table) or encoded(table), "samples are graphs without latent vectors", is_kind=True
+        lambda table: encoded(table) or not (_are_graphs(table) or table.tabular),
+        "samples are neither bits nor have latent vectors",
+        is_kind=True,
     ),
 }
 
@@ -62,12 +67,14 @@ NEEDS = {
     "validity": Need(("generate", "validate"), lambda own: own.attempts),
     "novelty": Need(("generate", "train"), lambda own: own.attempts),
     "pairs": Need(("generate", "bits"), lambda own: own.attempts),
-    "copies": Need(("data", "generate", "train"), lambda own: own.attempts),
+    "copies": Need(("data", "generate", "train", "near"), lambda own: own.attempts),
     "statistics": Need(("data", "generate", "statistics"), lambda own: own.statistics),
     "encodings": Need(("data", "generate", "vectors"), lambda own: own.encodings),
+    "recognition": Need(("data", "generate"), lambda own: own.recognition),
     "graphs": Need(("data", "generate", "graphs"), lambda own: own.graphs),
     "graph_training": Need(("data", "generate", "graphs", "train"), lambda own: own.graphs),
     "latents": Need(("data", "encode"), lambda own: own.latents),
+    "posteriors": Need(("data", "encode", "posterior"), lambda own: own.latents),
     "answers": Need(("generate", "classifier"), lambda own: own.answers),
 }
 
@@ -99,6 +106,10 @@ class Capabilities:
     def encodings(self) -> TwoSided[Encoded]:
         sides = Encoded(self._table, self._draws, self._common["threads"])
         return TwoSided(self._table.labels, sides=sides, **self._common)
+
+    @cached_property
+    def recognition(self) -> TwoSided[Recognised]:
+        return TwoSided(self._table.labels, sides=Recognised(self._table, self._draws), **self._common)
 
     @cached_property
     def graphs(self) -> TwoSided[Drawn]:

@@ -19,7 +19,8 @@ from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, cutoffs, section_results
-from graphgauge.generation.sections.latent_space import CENTROIDS
+from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
+from graphgauge.generation.sections.recognition import FEATURES
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 
@@ -30,7 +31,7 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 _INPUTS = (
     "real", "generated", "real_conditions", "conditions", "train", "train_conditions", "train_latents",
     "train_statistics", "valid", "reconstructed", "latents",
-    "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
+    "latent_variances", "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
     "classifier_predicted", "labels", "ordered", "channels", "threshold", "real_valid", "samples", "node_labels",
     "edge_labels",
 )  # fmt: skip
@@ -51,6 +52,7 @@ def evaluate(
     real_valid: Any = None,
     reconstructed: Any = None,
     latents: Any = None,
+    latent_variances: Any = None,
     generated_latents: Any = None,
     leaks: bool | None = None,
     threshold: float | None = None,
@@ -83,7 +85,8 @@ def evaluate(
     table
         The result of `collect` or `SampleTable.load`; or pass any of the following arguments instead.
     real, generated
-        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, PyG data, lists of edges, adjacency matrices).
+        Samples: arrays (n, *shape) of 0 and 1, graphs (networkx, PyG data, lists of edges, adjacency matrices), or
+        tables (`{column: values}`, data frames), whose columns are the statistics.
         `real_conditions` and `conditions` are their true and their requested conditions: codes or names.
     train
         The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
@@ -96,10 +99,10 @@ def evaluate(
         `validity_rate`.
     reconstructed, latents
         The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
+        generated samples. `latent_variances` (n, d) are the variances of the encoder's posterior. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
         which reconstructions became bits.
     statistics, generated_statistics
-        `{name: (n,)}`, statistics whose distributions are compared.
+        `{name: (n,)}`, statistics whose distributions are compared: numbers, or text for categories.
     predicted
         The condition that a classifier predicts for each generated sample, as a code; `classifier_labels` and
         `classifier_predicted` are the true and predicted codes of real held-out samples.
@@ -246,7 +249,8 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         own = {table.column_of(key) for key in results}
         beside = {column: {column, _BESIDE.sub("", column)} for column in table.columns}
         kept = {column: table[column] for column, bases in beside.items() if own & bases}
-        if axis in statistics or (axis == CENTROIDS and name == "latent_space"):
+        own_axes = {"latent_space": (CENTROIDS, DIMENSION), "statistical": (FEATURES,)}
+        if axis in statistics or axis in own_axes.get(name, ()):
             breakdowns[axis] = table
         elif kept:
             breakdowns[axis] = Table(axis, {axis: table[axis], "n": table["n"], **kept})

@@ -11,7 +11,7 @@ _CONDITIONS = ("real_conditions", "conditions")
 # What is known about samples besides themselves.
 _DESCRIBED = (
     "statistics", "generated_statistics", "latents", "generated_latents", "predicted", "classifier_labels",
-    "classifier_predicted",
+    "classifier_predicted", "train_conditions", "train_statistics", "train_latents", "latent_variances",
 )  # fmt: skip
 CHECKPOINT = Form("a checkpoint", needs=("checkpoint",), takes=("data", "classifier_checkpoint", "cpu", *_ASKING))
 SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING))
@@ -24,7 +24,8 @@ SAMPLES = Form(
         "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
         "labels": _CONDITIONS, "ordered": _CONDITIONS, "statistics": ("real",), "latents": ("real",),
         "generated_statistics": ("statistics",), "generated_latents": ("latents",), "predicted": ("generated",),
-        "classifier_labels": ("classifier_predicted",), "classifier_predicted": ("classifier_labels",),
+        "train_conditions": ("train",), "train_statistics": ("train",), "train_latents": ("train",),
+        "latent_variances": ("latents",), "classifier_labels": ("classifier_predicted",), "classifier_predicted": ("classifier_labels",),
     },
 )  # fmt: skip
 TABLE = Form("a table", needs=("table",), takes=("empty",))

@@ -68,12 +68,16 @@ def evaluate_files(
     classifier_checkpoint: Annotated[PathLike | None, File("A trained classifier, for conditioning.")] = None,
     subject: Annotated[str | None, Factory("Instead of a checkpoint: code that makes a subject, or a case.")] = None,
     real: Annotated[
-        PathLike | None, File("Without a model: real samples, an array of bits or .json with graphs.")
+        PathLike | None,
+        File("Without a model: real samples, an array of bits, .json with graphs, or a table (.csv, .parquet)."),
     ] = None,
     generated: Annotated[PathLike | None, File("Generated samples, likewise.")] = None,
     real_conditions: Annotated[PathLike | None, File("The condition of each real sample.")] = None,
     conditions: Annotated[PathLike | None, File("The requested condition of each generated sample.")] = None,
     train: Annotated[PathLike | None, File("The generator's training samples, for novelty.")] = None,
+    train_conditions: Annotated[PathLike | None, File("The condition of each training sample.")] = None,
+    train_statistics: Annotated[PathLike | None, File("Statistics of training samples.")] = None,
+    train_latents: Annotated[PathLike | None, File("Latent vectors of training samples.")] = None,
     valid: Annotated[PathLike | None, File("Which generated samples are valid.")] = None,
     real_valid: Annotated[PathLike | None, File("Which real samples are valid, by the same rules.")] = None,
     samples: Annotated[str | None, Choice("What arrays (n, N, N) are.", SAMPLE_KINDS)] = None,
@@ -82,6 +86,7 @@ def evaluate_files(
     statistics: Annotated[PathLike | None, File("Statistics of real samples, one column each.")] = None,
     generated_statistics: Annotated[PathLike | None, File("Statistics of generated samples, likewise.")] = None,
     latents: Annotated[PathLike | None, File("Latent vectors of real samples (n, d).")] = None,
+    latent_variances: Annotated[PathLike | None, File("Posterior variances of these vectors.")] = None,
     generated_latents: Annotated[PathLike | None, File("Latent vectors of generated samples.")] = None,
     predicted: Annotated[PathLike | None, File("A classifier's codes for generated samples.")] = None,
     classifier_labels: Annotated[PathLike | None, File("True codes of real samples it was tested on.")] = None,
@@ -228,6 +233,10 @@ def _read_statistics(path: str) -> dict[str, Any]:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "real_conditions": read_labels,
+    "train_conditions": read_labels,
+    "train_statistics": _read_statistics,
+    "train_latents": read_array,
+    "latent_variances": read_array,
     "conditions": read_labels,
     "valid": read_array,
     "real_valid": read_array,
@@ -242,7 +251,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 def _read_samples(path: str) -> Any:
-    """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
+    """An array of bits, a table with a head, or the graphs in a JSON file: lists of edges, or {"nodes": number,
+    "edges": […]} each."""
+    if path.endswith((".csv", ".parquet")) and _has_head(path):
+        return _read_statistics(path)
     if not path.endswith(".json"):
         return read_array(path)
     content = read_json(Path(path))
@@ -253,6 +265,23 @@ def _read_samples(path: str) -> Any:
     except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Each is a list of edges [source, target]."
         raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _has_head(path: str) -> bool:
+    """Whether the first line of a table names its columns."""
+    if path.endswith(".parquet"):
+        return True
+    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+        first = file.readline().strip()
+    return any(not _is_number(cell) for cell in first.split(","))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _graph(item: Any) -> Any:

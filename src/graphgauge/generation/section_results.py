@@ -19,7 +19,8 @@ from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
 from graphgauge.generation.samples import ConditionSample
-from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
+from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION, Latents
+from graphgauge.generation.sections.recognition import FEATURES, Recognised
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
 from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided
 from graphgauge.generation.table import SampleTable
@@ -158,10 +159,14 @@ def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, 
     """The breakdowns of a sample other than by condition."""
     if isinstance(sample, Reconstructions) and sample.channels:
         return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
+    if isinstance(sample, TwoSided) and isinstance(sample.sides, Recognised):
+        return {FEATURES: sample.sides.by_feature()} if sample.sides.recognition is not None else {}
     counts = all(metric.name == "num_real" for metric, _ in chosen)
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Described) and not counts:
         return sample.sides.by_statistic(sample.labels)
-    return {CENTROIDS: sample.centroid_table()} if isinstance(sample, Latents) and len(sample.points) else {}
+    if isinstance(sample, Latents) and len(sample.points):
+        return {CENTROIDS: sample.centroid_table(), DIMENSION: sample.by_dimension()}
+    return {}
 
 
 def _by_channel(sample: Reconstructions, chosen: Sequence[Chosen]) -> dict[str, Table]:

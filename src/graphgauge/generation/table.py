@@ -24,10 +24,13 @@ from graphgauge.generation.inputs import (
     as_bits,
     as_known_codes,
     as_names,
+    as_rows,
     as_samples,
     as_statistics,
     as_validity,
+    as_variances,
     as_vectors,
+    is_table,
     read_conditions,
 )
 from graphgauge.generation.overlap import learned
@@ -35,7 +38,7 @@ from graphgauge.generation.overlap import learned
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
 # The side that an argument belongs to; its rows are dropped together.
-_REAL = ("real", "reconstructed", "latents", "statistics", "real_valid")
+_REAL = ("real", "reconstructed", "latents", "latent_variances", "statistics", "real_valid")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
 _MEASURED = {*_REAL, *_GENERATED} - {"valid", "real_valid"}
 
@@ -51,11 +54,15 @@ class SampleTable:
 
     labels: tuple[str, ...]
     ordered: bool = False
+    # Whether samples are rows of a table: bits are then only their hashes, and the columns are the statistics.
+    tabular: bool = False
     channels: tuple[str, ...] | None = None
     real: Samples | None = None
     real_codes: Codes = field(default_factory=lambda: np.empty(0, np.int64))
     reconstructed: Bits | None = None
     latents: Floats | None = None
+    # The variances of the encoder's posterior, whose means the latent vectors are.
+    latent_variances: Floats | None = None
     statistics: Mapping[str, Floats] | None = None
     # Whether the real samples are valid by the same rules. Those that are not are compared with no generated one.
     real_valid: Bits | None = None
@@ -111,6 +118,8 @@ class SampleTable:
         ordered: bool = False,
         channels: Sequence[str] | None = None,
         leaks: bool | None = None,
+        latent_variances: Any = None,
+        tabular: bool = False,
         excluded: Any = None,
         excluded_valid: Any = None,
         excluded_samples: Any = None,
@@ -131,9 +140,17 @@ class SampleTable:
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
             "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
             "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
-            "conditions": conditions, "real_valid": real_valid,
+            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances,
         }  # fmt: skip
         reading = SampleReading.of(samples, node_labels, edge_labels)
+        if any(is_table(value) for value in (real, generated, train)):
+            tabular = True
+            read_in = as_rows({"real": real, "generated": generated, "train": train})
+            real, generated, train = (read_in[name][0] for name in ("real", "generated", "train"))
+            given |= {"real": real, "generated": generated}
+            given["statistics"] = statistics = statistics or read_in["real"][1]
+            given["generated_statistics"] = generated_statistics = generated_statistics or read_in["generated"][1]
+            train_statistics = train_statistics or read_in["train"][1]
         if nan_policy(nan) == "omit":
             given, dropped = _without_nan(given)
             notes = (*notes, *dropped)
@@ -172,6 +189,7 @@ class SampleTable:
         return cls(
             labels=names,
             ordered=bool(ordered),
+            tabular=tabular,
             channels=_channels(channels, read),
             real_codes=real_codes[~seen] if seen.any() else real_codes,
             excluded=np.concatenate([before, real_codes[: len(seen)][seen]]).astype(np.int64),
@@ -194,7 +212,7 @@ class SampleTable:
         facts: dict[str, Any] = {
             "labels": list(self.labels), "ordered": self.ordered, "options": dict(self.options),
             "channels": None if self.channels is None else list(self.channels), "missing": dict(self.missing),
-            "leaks": self.leaks, "notes": list(self.notes),
+            "leaks": self.leaks, "notes": list(self.notes), "tabular": self.tabular,
         }  # fmt: skip
         arrays: dict[str, NDArray[Any]] = {}
         for entry in fields(self):
@@ -265,6 +283,11 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
         read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
+    read["latent_variances"] = None
+    if given["latent_variances"] is not None:
+        if read["latents"] is None:
+            raise InputError("latent_variances without latents", where="latent_variances", fix="Pass both.")
+        read["latent_variances"] = as_variances(given["latent_variances"], read["latents"])
     for samples in ("real", "generated"):
         read[samples] = _like(read, read[samples], samples)
     _check_pairs(read)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from graphgauge.core.arrays import Floats
+from graphgauge.core.errors import InputError
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Table
 from graphgauge.generation.declared import FEWEST_COMPARED, few
@@ -174,12 +175,15 @@ class Described(Sides):
         assert table.statistics is not None
         assert table.generated_statistics is not None
         self.names, self._draws = tuple(table.statistics), draws
-        real = _columns(table.statistics, self.names, len(table.real_codes))
-        generated = _columns(table.generated_statistics, self.names, len(table.codes))
+        self._spans = _spans(table)
+        real, generated = (
+            _columns(part, self._spans, rows)
+            for part, rows in ((table.statistics, len(table.real_codes)), (table.generated_statistics, len(table.codes)))
+        )
         super().__init__(*_in_order(real, table.real_codes, table.real_valid),
                          *_in_order(generated, table.codes, table.valid), len(table.labels))  # fmt: skip
         if table.train_statistics is not None and table.train_codes is not None:
-            rows = _columns(table.train_statistics, self.names, len(table.train_codes))
+            rows = _columns(table.train_statistics, self._spans, len(table.train_codes))
             self.train, self.train_codes = _in_order(rows, table.train_codes)
         self.copied = _copied_rows(generated, table)
 
@@ -188,7 +192,7 @@ class Described(Sides):
         """Distances (draws, conditions, statistics) of training samples in place of the generated ones."""
         if self.train is None or self.train_codes is None:
             return None
-        generator, found = self._draws.generator(22), np.full((SPLITS, *self.raw.shape), np.nan)
+        generator, found = self._draws.generator(22), np.full((SPLITS, self.groups, self.real.shape[1]), np.nan)
         rows = [np.flatnonzero(self.train_codes == code) for code in range(self.groups)]
         compared = self.enough & np.array([len(own) > 0 for own in rows])
         sizes = np.where(compared, self.counts, 0)
@@ -200,11 +204,41 @@ class Described(Sides):
             if chosen:
                 drawn = wasserstein(self.real, self.train[np.concatenate(chosen)], self.real_codes, codes, self.groups)
                 found[place] = np.where(compared[:, np.newaxis], drawn, np.nan)
-        return found if (compared | ~self.enough).all() and compared.any() else None
+        return self._distances(found) if (compared | ~self.enough).all() and compared.any() else None
+
+    def _distances(self, columns: Floats) -> Floats:
+        """Distances (…, statistics) from those of columns. Of categories, half of the sum: total variation."""
+        return np.stack(
+            [
+                columns[..., span.start] if words is None else columns[..., span].sum(-1) / 2
+                for span, words in self._spans.values()
+            ],
+            axis=-1,
+        ) if self._spans else columns  # fmt: skip
+
+    def _spreads(self, columns: Floats) -> Floats:
+        """Standard deviations (…, statistics). Of categories, the same as of 0 and 1 if there are two."""
+        return np.stack(
+            [
+                columns[..., span.start] if words is None else np.sqrt((columns[..., span] ** 2).sum(-1) / 2)
+                for span, words in self._spans.values()
+            ],
+            axis=-1,
+        ) if self._spans else columns  # fmt: skip
+
+    def in_units(self, rows: Floats, scale: Floats) -> Floats:
+        """Rows (n, columns) in units of the scales of their statistics; different categories are one unit apart."""
+        found = np.empty_like(rows)
+        for place, (span, words) in enumerate(self._spans.values()):
+            found[:, span] = _over(rows[:, span], scale[place] * (1 if words is None else np.sqrt(2)))
+        return found
+
+    def is_categorical(self, place: int) -> bool:
+        return list(self._spans.values())[place][1] is not None
 
     @cached_property
     def raw(self) -> Floats:
-        raw = wasserstein(self.real, self.generated, self.real_codes, self.codes, self.groups)
+        raw = self._distances(wasserstein(self.real, self.generated, self.real_codes, self.codes, self.groups))
         return np.where(self.enough[:, np.newaxis], raw, np.nan)
 
     @cached_property
@@ -224,7 +258,7 @@ class Described(Sides):
     def constant(self) -> Bits:
         """Whether (conditions, statistics) the real samples are constant."""
         mean, spread = self.real_moments
-        return np.asarray(self.enough[:, np.newaxis] & (rounded_off(spread, mean) == 0))
+        return np.asarray(self.enough[:, np.newaxis] & (self._spreads(rounded_off(spread, mean)) == 0))
 
     @cached_property
     def scale(self) -> Floats:
@@ -233,7 +267,7 @@ class Described(Sides):
         0 if all are equal.
         """
         mean, spread = moments(*self._pooled, self.groups)[:2]
-        scale = np.where(self.constant, rounded_off(spread, mean), self.real_moments[1])
+        scale = np.where(self.constant, self._spreads(rounded_off(spread, mean)), self._spreads(self.real_moments[1]))
         return np.where(self.enough[:, np.newaxis], scale, np.nan)
 
     @cached_property
@@ -249,6 +283,11 @@ class Described(Sides):
         tables = {}
         for place, name in enumerate(self.names):
             null = self.null[:, :, place]
+            own = list(self._spans.values())[place][0].start
+            moments_of = [
+                np.full(self.groups, np.nan) if self.is_categorical(place) else part[:, own]
+                for part in (*self.real_moments, *self.generated_moments)
+            ]
             columns = {
                 name: np.array(labels),
                 "n": self.counts,
@@ -257,10 +296,10 @@ class Described(Sides):
                 "scaled": self.scaled[:, place],
                 "null_mean": null.mean(0),
                 "null_95": np.quantile(null, UPPER, axis=0),
-                "real_mean": self.real_moments[0][:, place],
-                "real_std": self.real_moments[1][:, place],
-                "generated_mean": self.generated_moments[0][:, place],
-                "generated_std": self.generated_moments[1][:, place],
+                "real_mean": moments_of[0],
+                "real_std": moments_of[1],
+                "generated_mean": moments_of[2],
+                "generated_std": moments_of[3],
             }
             tables[name] = Table(name, columns)
         return tables
@@ -276,6 +315,7 @@ class Described(Sides):
 
         def drawn(sample: Floats, codes: Codes, stream: int) -> NullDraws:
             found = null_distances(sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream))
+            found = NullDraws(self._distances(found.distances), self._spreads(found.scales))
             n = np.maximum(np.bincount(codes, minlength=self.groups), 2)[:, np.newaxis]
             return found._replace(distances=found.distances * np.sqrt(n / (n - 1)))
 
@@ -283,9 +323,9 @@ class Described(Sides):
         columns = np.flatnonzero(self.constant.any(0))
         if len(columns):
             pooled, codes = self._pooled
-            others = drawn(pooled[:, columns], codes, 6)
+            others = drawn(pooled, codes, 6)
             for values, other in zip(nulls, others, strict=True):
-                values[:, :, columns] = np.where(self.constant[:, columns], other, values[:, :, columns])
+                values[:, :, columns] = np.where(self.constant[:, columns], other[:, :, columns], values[:, :, columns])
         return nulls
 
     @property
@@ -317,7 +357,7 @@ class Described(Sides):
     def _energy(self, code: int, pair: tuple[Any, Any] | None) -> EnergyTest | None:
         if not self.names or pair is None:
             return None
-        real, generated = (_over(side, self.scale[code]) for side in pair)
+        real, generated = (self.in_units(side, self.scale[code]) for side in pair)
         return energy_test(
             real, generated, permutations=self._draws.permutations, generator=self._draws.generator(2, code)
         )
@@ -330,13 +370,13 @@ class Described(Sides):
             test = self.energy[code]
             if test is None:
                 return None
-            real = _over(self.pair(code)[0], self.scale[code])
+            real = self.in_units(self.pair(code)[0], self.scale[code])
             generator = self._draws.generator(9, code)
             chance = unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]
             pools = {"chance": chance}
             train = self.copies(code, generator, MOST)
             if train is not None:
-                pools["memoriser"] = _over(train, self.scale[code])
+                pools["memoriser"] = self.in_units(train, self.scale[code])
             return kernel_levels(
                 lambda x, y: np.sqrt(squared_distances(x, y)), real, pools, *test.n, energy,
                 draws=self._draws.resamples, generator=generator,
@@ -623,8 +663,41 @@ def _over(distances: Floats, scales: Floats) -> Floats:
     return np.where(scales == 0, 0.0, distances / np.where(scales == 0, 1.0, scales))
 
 
-def _columns(statistics: Mapping[str, Floats], names: tuple[str, ...], rows: int) -> Floats:
-    return np.column_stack([statistics[name] for name in names]) if names else np.empty((rows, 0))
+# The columns of each statistic, and the categories if it has any.
+Spans = dict[str, tuple[slice, Any]]
+
+
+def _spans(table: SampleTable) -> Spans:
+    """Numbers have one column; categories have one each, of those that occur on any side."""
+    sides = [part for part in (table.statistics, table.generated_statistics, table.train_statistics) if part is not None]
+    found, start = {}, 0
+    for name in sides[0]:
+        columns = [part[name] for part in sides]
+        texts = {column.dtype.kind == "U" for column in columns}
+        if len(texts) > 1:
+            raise InputError(f"{name} is text on one side and numbers on the other", where="statistics")
+        words = np.unique(np.concatenate(columns)) if texts == {True} else None
+        width = 1 if words is None else len(words)
+        found[name] = slice(start, start + width), words
+        start += width
+    return found
+
+
+def _columns(statistics: Mapping[str, Any], spans: Spans, rows: int) -> Floats:
+    parts = [
+        statistics[name][:, np.newaxis] if words is None else statistics[name][:, np.newaxis] == words
+        for name, (_, words) in spans.items()
+    ]
+    return np.concatenate(parts, axis=1).astype(np.float64) if parts else np.empty((rows, 0))
+
+
+def columns_of(statistics: Mapping[str, Any], table: SampleTable) -> tuple[Floats, list[str]]:
+    """The columns of one side, and their names."""
+    spans = _spans(table)
+    names = []
+    for name, (_, words) in spans.items():
+        names += [name] if words is None else [f"{name} = {word}" for word in words.tolist()]
+    return _columns(statistics, spans, len(next(iter(statistics.values()), ()))), names
 
 
 def _as_vectors(samples: Any) -> Floats:
