@@ -436,3 +436,18 @@ def test_figure(evaluation, tmp_path):
         assert text in picture, text
     with pytest.raises(InputError, match="nothing to draw"):
         generation.evaluate(generated=np.zeros((0, 4))).plot(tmp_path / "nothing.svg")
+
+
+def test_columns_that_do_not_fit_are_named_and_wide_terminals_show_them(evaluation):
+    """All metrics by condition are within reach at any width."""
+    from graphgauge.core.console import evaluation_text
+
+    columns = [name for name in evaluation.by("condition").columns if "." not in name]
+    for width in (60, 100, 160, 400):
+        text = " ".join(evaluation_text(evaluation, width).split())
+        assert [name for name in columns if name not in text] == []
+    table = evaluation_text(evaluation, 400)
+    (head,) = [line for line in table.splitlines() if line.split()[:3] == ["condition", "n", "validity_rate"]]
+    assert "unique@10" in head
+    assert 'further columns of by("condition")' in evaluation_text(evaluation, 100)
+    assert 'further columns of by("condition")' not in table

@@ -17,14 +17,14 @@ ASKED: dict[str, Any] = {"metrics": ["recognition_auc", "recognition_p_value"], 
 
 def test_a_cell_that_differs_is_named() -> None:
     rng = np.random.default_rng(0)
-    real, made = rng.random((120, 2, 3)) < 0.3, rng.random((100, 2, 3)) < 0.3
-    made[:, 1, 2] = rng.random(100) < 0.8
+    real, made = rng.random((120, 2, 6)) < 0.3, rng.random((100, 2, 6)) < 0.3
+    made[:, 1, 2] = rng.random(100) < 0.95
     found = generation.evaluate(real=real, generated=made, channels=["start", "end"], **ASKED)
     result = found["recognition_auc"]
     assert result.interval is not None
     assert result.interval.low > 0.5
     assert result.compatible == ()
-    assert found["recognition_p_value"].value == 1 / 100
+    assert found["recognition_p_value"].value <= 0.05
     assert result.by("recognised_by")["recognised_by"][0] == "cell end,2"
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from scipy.spatial.distance import cdist
 
 from graphgauge import generation
-from graphgauge.cli import main
+from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
 from graphgauge.core.schema import read_content
 
@@ -58,7 +58,6 @@ def test_two_categories_are_like_bits() -> None:
     )
     for key in ("wasserstein_set", "scaled_wasserstein_set", "overall_mean_distance", "energy_distance"):
         assert as_text[key].value == pytest.approx(as_bits[key].value), key
-    assert as_text["energy_p_value"] == as_bits["energy_p_value"]
 
 
 def test_rows_are_compared_with_each_other_and_with_training() -> None:
@@ -86,7 +85,7 @@ def test_tables_from_the_command_line(tmp_path: Path) -> None:
     said = [item for name in sides for item in (f"--{name}", str(tmp_path / f"{name}.csv"))]
     out = tmp_path / "found.json"
     done = CliRunner().invoke(
-        main, ["generation", *said, "--permutations", "49", "--resamples", "99", "--output", str(out)]
+        family_command("generation"), [*said, "--permutations", "49", "--resamples", "99", "--output", str(out)]
     )
     assert done.exit_code == 0, done.output
     written = {entry["key"]: entry["value"] for entry in read_content(out)["results"]}

@@ -41,6 +41,7 @@ from graphgauge.generation.two_sample import (
     prdc,
     prdc_of,
     squared_distances,
+    squared_radii,
     stratified,
     unbiased,
 )
@@ -450,27 +451,22 @@ class Encoded(Sides):
             real = self.fresh(code, real)
             within = squared_distances(real, real)
             parts = splits(held_out, len(real), kept, fresh, generator)
+            radii = [squared_radii(within[np.ix_(a, a)], NEIGHBOURS) for a, _ in parts]
             found = {
                 "perfect": [
-                    prdc_of(within[np.ix_(a, a)], within[np.ix_(b, b)], within[np.ix_(a, b)], NEIGHBOURS)
-                    for a, b in parts
+                    prdc_of(own_radii, squared_radii(within[np.ix_(b, b)], NEIGHBOURS), within[np.ix_(a, b)], NEIGHBOURS)
+                    for (a, b), own_radii in zip(parts, radii, strict=True)
                 ]
             }
 
-            def against(pool: Floats, rows: Any, chosen: Any) -> PRDC:
-                some = pool[chosen]
-                return prdc_of(
-                    within[np.ix_(rows, rows)], squared_distances(some, some), squared_distances(real[rows], some),
-                    NEIGHBOURS,
-                )  # fmt: skip
+            def against(pool: Floats, place: int) -> PRDC:
+                some = pool[generator.choice(len(pool), fresh, replace=len(pool) < fresh)]
+                inside = squared_radii(squared_distances(some, some), NEIGHBOURS)
+                return prdc_of(radii[place], inside, squared_distances(real[parts[place][0]], some), NEIGHBOURS)
 
-            first = parts[0][0]
-            own[code] = against(generated, first, generator.choice(len(generated), fresh, replace=False))
+            own[code] = against(generated, 0)
             for name, pool in self.pools(code, real, fresh, generator).items():
-                found[name] = [
-                    against(pool, rows, generator.choice(len(pool), fresh, replace=len(pool) < fresh))
-                    for rows, _ in parts
-                ]
+                found[name] = [against(pool, place) for place in range(len(parts))]
             return found
 
         drawn = self.each(levels)
