@@ -18,10 +18,10 @@ SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING
 SAMPLES = Form(
     "the form with samples",
     any_of=("real", "generated"),
-    takes=("train", "valid", "real_valid", *_CONDITIONS, "labels", "ordered", "samples", "node_labels", "edge_labels",
+    takes=("train", "against", "valid", "real_valid", *_CONDITIONS, "labels", "ordered", "samples", "node_labels", "edge_labels",
            *_DESCRIBED, "nan"),
     beside={
-        "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
+        "against": ("generated",), "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
         "labels": _CONDITIONS, "ordered": _CONDITIONS, "statistics": ("real",), "latents": ("real",),
         "generated_statistics": ("statistics",), "generated_latents": ("latents",), "predicted": ("generated",),
         "train_conditions": ("train",), "train_statistics": ("train",), "train_latents": ("train",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -33,6 +33,7 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.generation.collect import Collection
+from graphgauge.generation.compare_samples import compare_samples
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
 from graphgauge.generation.graph_mmd import CONVENTIONS
@@ -72,6 +73,9 @@ def evaluate_files(
         File("Without a model: real samples, an array of bits, .json with graphs, or a table (.csv, .parquet)."),
     ] = None,
     generated: Annotated[PathLike | None, File("Generated samples, likewise.")] = None,
+    against: Annotated[
+        PathLike | None, File("Samples of another generator: differences are tested over samples and noted.")
+    ] = None,
     real_conditions: Annotated[PathLike | None, File("The condition of each real sample.")] = None,
     conditions: Annotated[PathLike | None, File("The requested condition of each generated sample.")] = None,
     train: Annotated[PathLike | None, File("The generator's training samples, for novelty.")] = None,
@@ -195,12 +199,29 @@ def _asking(
 
 
 def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
-    names = ("real", "generated", "train", *_READERS)
+    names = ("real", "generated", "train", "against", *_READERS)
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
     options = {name: given[name] for name in ("labels", "ordered", "nan", "samples", "node_labels", "edge_labels")}
+    other = read.pop("against", None)
     table = SampleTable.of(**options, **read)
+    if other is not None:
+        table = replace(table, notes=(*table.notes, *_compared(given, read, other)))
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
+
+
+def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Any) -> list[str]:
+    """The differences between the generated samples and those of another generator."""
+    sides = {"generated": read["generated"], Path(given["against"]).stem: other}
+    if len(sides) < 2:
+        raise InputError("both generators have the same name", where=given["against"], fix="Rename the file.")
+    shared = {name: read.get(name) for name in ("real", "train")}
+    options = {name: given[name] for name in ("samples", "node_labels", "edge_labels", "convention", "confidence")}
+    found = compare_samples(
+        shared["real"], sides, train=shared["train"], permutations=given["permutations"], resamples=given["resamples"],
+        seed=given["seed"], **options,
+    )  # fmt: skip
+    return [str(one) for one in found]
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:

@@ -66,7 +66,7 @@ def redrawn(
     Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
     """
     size = len(gram)
-    gram, equal = _apart(gram)
+    gram, equal = apart(gram)
     first, second = (
         generator.multinomial(count, (np.arange(size) < among) / among, draws).astype(float)
         for count, among in ((n, held_out), (m, size))
@@ -83,7 +83,7 @@ def redrawn(
     )
 
 
-def _apart(gram: Floats) -> tuple[Floats, Floats]:
+def apart(gram: Floats) -> tuple[Floats, Floats]:
     """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
     equal, gram = np.diagonal(gram).copy(), gram.copy()
     mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
@@ -96,12 +96,12 @@ def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: 
 
     Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed.
     """
-    apart, equal = _apart(distances)
+    between, equal = apart(distances)
     shares = np.full(len(distances), 1 / len(distances))
 
     def means(size: int) -> Floats:
         counts = generator.multinomial(size, shares, draws).astype(float)
-        pairs = np.einsum("di,di->d", counts @ apart, counts) + counts @ (equal - np.diagonal(distances))
+        pairs = np.einsum("di,di->d", counts @ between, counts) + counts @ equal
         return np.asarray(pairs / (size * (size - 1)))
 
     if n is None:
@@ -139,7 +139,7 @@ def kernel_levels(
         pool = _some(pool, MOST, generator)
         inside, across = kernel(pool, pool), kernel(real, pool)
         counts = generator.multinomial(m, np.full(len(pool), 1 / len(pool)), draws).astype(float)
-        inside, equal = _apart(inside)
+        inside, equal = apart(inside)
         second = np.einsum("di,di->d", counts @ inside, counts) + counts @ equal
         found[name] = np.asarray(score(within.sum(), second, counts @ across.sum(0), len(real), m))
     return found
