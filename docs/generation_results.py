@@ -170,7 +170,7 @@ def table(first: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]])
 
 def judged(evaluation: Evaluation) -> str:
     """The classifier's accuracy, and the chance level."""
-    chance = evaluation["overall_exact_accuracy"].chance[-1].value
+    chance = {level.name: level.value for level in evaluation["overall_exact_accuracy"].chance}["chance"]
     condition = cell(evaluation, "classifier_condition_number")
     near = cell(evaluation, "classifier_tolerance_1_accuracy")
     near = f", within one {near}" if near != "–" else ""

@@ -47,8 +47,8 @@ def test_all_five_sections_with_their_keys(evaluation):
         "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage", "mmd", "mmd_bandwidth", "mmd_power",
     }  # fmt: skip
     assert keys["latent_space"] == [
-        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "condition_separation",
-        "ordinal_spearman",
+        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "active_units",
+        "condition_separation", "ordinal_spearman",
     ]  # fmt: skip
     assert set(keys["conditioning"]) >= {"overall_exact_accuracy", "overall_tolerance_1_accuracy"}
     columns = evaluation.by("condition").columns

@@ -21,7 +21,11 @@ QUICK: dict[str, Any] = {"permutations": 49, "resamples": 99}
 
 def people(rng: np.random.Generator, count: int, shares: tuple[float, ...] = (0.5, 0.3, 0.2)) -> dict[str, Any]:
     age = rng.normal(40, 10, count)
-    return {"age": age, "income": 2 * age + rng.normal(0, 5, count), "city": rng.choice(["x", "y", "z"], count, p=shares)}
+    return {
+        "age": age,
+        "income": 2 * age + rng.normal(0, 5, count),
+        "city": rng.choice(["x", "y", "z"], count, p=shares),
+    }
 
 
 def test_distances_by_hand() -> None:

@@ -72,7 +72,7 @@ class _Breakdown:
         yield _breakdown(self._table, self._evaluation, keys[:shown])
         if shown < len(keys):
             names = ", ".join(self._table.column_of(key) for key in keys[shown:])
-            yield Text(f"further columns of by(\"{self._table.axis}\") and of the result file: {names}")
+            yield Text(f'further columns of by("{self._table.axis}") and of the result file: {names}')
 
 
 def evaluation_text(evaluation: Evaluation, width: int = 100) -> str:

@@ -8,12 +8,13 @@ from graphgauge.generation.compare_samples import SampleComparison, compare_samp
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.from_files import evaluate_files
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.molecules import Molecules, evaluate_molecules, molecule_scores
 from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
 from graphgauge.generation.table import SampleTable
 
 __all__ = [
-    "Case", "Graphs", "Labelled", "SampleComparison", "SampleTable", "collect", "compare_samples", "evaluate",
-    "evaluate_files", "open_checkpoint",
+    "Case", "Graphs", "Labelled", "Molecules", "SampleComparison", "SampleTable", "collect", "compare_samples",
+    "evaluate", "evaluate_files", "evaluate_molecules", "molecule_scores", "open_checkpoint",
 ]  # fmt: skip
 
 

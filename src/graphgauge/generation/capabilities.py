@@ -131,9 +131,7 @@ class Capabilities:
 
     def applies(self, metric: Metric) -> bool:
         """Whether a metric applies to samples of this kind."""
-        return any(
-            all(self._there[part] for part in NEEDS[need].parts if PARTS[part].is_kind) for need in metric.needs
-        )
+        return any(all(self._there[part] for part in NEEDS[need].parts if PARTS[part].is_kind) for need in metric.needs)
 
     def missing(self, metric: Metric) -> str | None:
         """The inputs that a metric lacks, or None."""

@@ -109,7 +109,9 @@ def compare_samples(
     found = []
     for first, second in combinations(generated, 2):
         for measured in _measures(tables[first], tables[second], convention, draws):
-            low, high = np.quantile(measured.drawn - measured.drawn.mean() + measured.difference, [outside, 1 - outside])
+            low, high = np.quantile(
+                measured.drawn - measured.drawn.mean() + measured.difference, [outside, 1 - outside]
+            )
             found.append((first, second, measured, (float(low), float(high))))
     if not found:
         raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones")
@@ -182,9 +184,7 @@ def _measures(first: SampleTable, second: SampleTable, convention: str, draws: D
         every = np.concatenate(parts)
         distances = squared_distances(every, every)
         width = -2 * (np.median(distances[np.triu_indices(len(every), 1)]) or 1.0)
-        found.append(
-            _discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws)
-        )
+        found.append(_discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws))
     if all(table.statistics is not None and table.generated_statistics is not None for table in (first, second)):
         both = [Described(table, draws) for table in (first, second)]
         scale = both[0].scale[0]
@@ -270,9 +270,7 @@ def _discrepancy(key: str, parts: Sequence[Floats], kernel: Any, score: Score, d
     return _Measured(key, (float(observed[0]), float(other[0])), _p_value(observed - other), drawn)
 
 
-def _resampled(
-    within: Floats, inside: Floats, across: Floats, n: int, m: int, score: Score, draws: Draws
-) -> Floats:
+def _resampled(within: Floats, inside: Floats, across: Floats, n: int, m: int, score: Score, draws: Draws) -> Floats:
     """Differences for bootstrap samples of all three; copies of one sample count as two at its mean distance."""
     generator, size = draws.generator(35), len(within)
     real, real_equal = apart(within)

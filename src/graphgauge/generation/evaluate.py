@@ -275,7 +275,10 @@ def _notes(table: SampleTable) -> tuple[str, ...]:
         notes.append("validity is not given: all samples count as valid")
     if table.copied is not None and table.copied.any():
         count = int(np.count_nonzero(table.copied))
-        notes.append(f"{count} generated samples are training samples: tests leave them out, as they leave out real ones")
+        notes.append(
+            f"{count} generated samples are training samples: tests leave them out like real ones, unless fewer than "
+            "10 remain"
+        )
     if table.real_valid is not None and not table.real_valid.all():
         count = int(np.count_nonzero(~table.real_valid))
         notes.append(f"{count} of {len(table.real_valid)} real samples are not valid and are compared with no other")

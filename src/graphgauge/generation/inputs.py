@@ -163,9 +163,9 @@ def as_categories(values: Any) -> Any:
         return array
     if array.dtype.kind not in "OST" or not any(isinstance(value, str) for value in array.ravel().tolist()):
         return None
-    return np.array(["" if value is None or value != value else str(value) for value in array.ravel().tolist()]).reshape(
-        array.shape
-    )
+    return np.array(
+        ["" if value is None or value != value else str(value) for value in array.ravel().tolist()]
+    ).reshape(array.shape)
 
 
 def as_variances(value: Any, latents: Floats) -> Floats:
@@ -194,7 +194,9 @@ def as_rows(given: Mapping[str, Any]) -> dict[str, tuple[Bits | None, dict[str, 
     for name, table in tables.items():
         if set(table) != set(names):
             odd = ", ".join(sorted(set(table) ^ set(names)))
-            raise InputError(f"columns of one table only: {odd}", where=name, fix="Give the same columns in all tables.")
+            raise InputError(
+                f"columns of one table only: {odd}", where=name, fix="Give the same columns in all tables."
+            )
         rows = list(zip(*(table[column] for column in names), strict=True))
         words = [blake2b(repr([_plain(item) for item in row]).encode(), digest_size=16).digest() for row in rows]
         bits = np.unpackbits(np.frombuffer(b"".join(words), np.uint8)).reshape(len(rows), 128).astype(bool)

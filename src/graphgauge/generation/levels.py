@@ -161,9 +161,7 @@ def split_sizes(n: int, m: int, most: int = MOST) -> tuple[int, int]:
     return min(n - fresh, most - fresh), fresh
 
 
-def splits(
-    held_out: int, n: int, kept: int, fresh: int, generator: np.random.Generator
-) -> list[tuple[Ints, Ints]]:
+def splits(held_out: int, n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
     """Random disjoint parts of n samples: one of the first `held_out`, one of all."""
     orders = [generator.permutation(n) for _ in range(SPLITS)]
     others = [order[fresh:] for order in orders]
@@ -186,10 +184,18 @@ def note_of_sizes(kept: list[int], fresh: list[int], conditions: int) -> str:
 # ------------------------------------------------------------------------------------------------------- one sample
 
 
-def share_draws(successes: Any, n: Any, m: Any, *, draws: int, generator: np.random.Generator) -> Floats:
-    """Shares among m further samples, predicted from `successes` among n (Jeffreys' prior); one column per group."""
+def share_draws(
+    successes: Any, n: Any, m: Any, *, draws: int, generator: np.random.Generator, prior: float | None = None
+) -> Floats:
+    """Shares among m further samples, predicted from `successes` among n; one column per group.
+
+    Jeffreys' prior, or one of the same weight with this mean: half a success in each of many groups would add up.
+    """
+    up = 0.5 if prior is None else prior
     successes, n, m = (np.asarray(value, dtype=float) for value in (successes, n, m))
-    rate = generator.beta(successes + 0.5, n - successes + 0.5, (draws, *np.broadcast_shapes(successes.shape, m.shape)))
+    rate = generator.beta(
+        successes + up, n - successes + 1 - up, (draws, *np.broadcast_shapes(successes.shape, m.shape))
+    )
     counts = generator.binomial(m.astype(np.int64), rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(counts / m)

@@ -114,7 +114,11 @@ def _search_twin(start: Ints, around: Ints, common: Ints, degree: Ints, complete
         u, v, w = low[to_v], high[to_v], high[to_w]
         closed, across_w = edge(u, w)
         u, v, w = u[closed], v[closed], w[closed]
-        opposite = ((u, v, w, shared[to_w[closed]]), (v, u, w, shared[across_w[closed]]), (w, u, v, shared[to_v[closed]]))
+        opposite = (
+            (u, v, w, shared[to_w[closed]]),
+            (v, u, w, shared[across_w[closed]]),
+            (w, u, v, shared[to_v[closed]]),
+        )
         for node, b, c, both in opposite:
             across[0] += np.bincount(node, degree[b] + degree[c] - 4, size).astype(np.int64)
             across[1] += np.bincount(node, both - 1, size).astype(np.int64)

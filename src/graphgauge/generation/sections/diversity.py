@@ -396,9 +396,9 @@ class Attempts(ConditionSample):
             reduced += [size] if k is None and size < m else []
             drawn = np.array([unique_at(generator.permutation(ids)[:half], size) for _ in range(SPLITS * 5)])
             columns[:, place] = wider(drawn, centre[0, place], n, m, half)
-            # Pairs of equal samples, as rare events (Jeffreys' prior).
+            # Pairs of equal samples, as rare events (Jeffreys' prior, of all conditions together).
             pairs = float((np.unique(ids, return_counts=True)[1] ** 2).sum() - n) / 2
-            rate = generator.gamma(pairs + 0.5, 1 / (n * (n - 1) / 2), SPLITS * 5)
+            rate = generator.gamma(pairs + 0.5 / np.count_nonzero(self.enough), 1 / (n * (n - 1) / 2), SPLITS * 5)
             repeats = generator.poisson(rate * m * (m - 1) / 2) * (size - 1) / max(m - 1, 1) / m
             columns[:, place] = np.where(pairs < 5, 1 - np.minimum(repeats, 1), columns[:, place])
         known = ~np.isnan(centre[0])
@@ -492,11 +492,13 @@ def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[s
     # Conditions without real samples have the rate of all.
     valid, n = np.where(n > 0, valid, fit.sum()), np.where(n > 0, n, len(fit))
     draws = sample.valid.draws
-    shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18))
+    prior = None if sample.groups == 1 else (valid.sum() + 0.5) / (n.sum() + 1)
+    shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18), prior=prior)
     asked = sample.attempts > 0
     weights = sample.attempts[asked] / sample.attempts.sum()
-    drawn = (shares[:, asked] * weights).sum(axis=1)
-    return named({"perfect": Ideal(float((valid[asked] / n[asked] * weights).sum()), *band(drawn))})
+    low, high = band((shares[:, asked] * weights).sum(axis=1))
+    value = float((valid[asked] / n[asked] * weights).sum())
+    return named({"perfect": Ideal(value, min(low, value), max(high, value))})
 
 
 def _never_new(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:

@@ -229,7 +229,7 @@ def _guess(function: MetricFunction, sample: Recognising, params: Any) -> dict[s
 def _read(result: Result) -> str:
     if result.interval is None or result.interval.low <= 0.5:
         return "the classifier does not recognise generated samples"
-    return f"the classifier recognises generated samples; by(\"{FEATURES}\") names the features"
+    return f'the classifier recognises generated samples; by("{FEATURES}") names the features'
 
 
 _FEW = "no condition has 10 valid generated samples and 10 real ones"

@@ -93,8 +93,8 @@ class Sides:
         """The real and the generated samples of one condition."""
         return _rows(self.real, self.real_codes == code), _rows(self.generated, self.codes == code)
 
-    def unseen_pair(self, code: int) -> tuple[Any, Any] | None:
-        """Both sides without training samples, for tests; None if there are too few.
+    def unseen_pair(self, code: int) -> tuple[Any, Any]:
+        """Both sides without training samples, for tests; with them if too few are left.
 
         Real samples of the training set are left out of everything. If they are a part of what occurs often, a perfect
         generator would differ by them alone.
@@ -103,7 +103,7 @@ class Sides:
         if self.copied is None:
             return real, generated
         generated = _rows(generated, ~self.copied[self.codes == code])
-        return (real, generated) if len(generated) >= FEWEST_COMPARED else None
+        return (real, generated) if len(generated) >= FEWEST_COMPARED else self.pair(code)
 
     def fresh(self, code: int, real: Any) -> Any:
         """Real samples and those that were left out: what a perfect generator would generate."""
@@ -179,7 +179,10 @@ class Described(Sides):
         self._spans = _spans(table)
         real, generated = (
             _columns(part, self._spans, rows)
-            for part, rows in ((table.statistics, len(table.real_codes)), (table.generated_statistics, len(table.codes)))
+            for part, rows in (
+                (table.statistics, len(table.real_codes)),
+                (table.generated_statistics, len(table.codes)),
+            )
         )
         super().__init__(*_in_order(real, table.real_codes, table.real_valid),
                          *_in_order(generated, table.codes, table.valid), len(table.labels))  # fmt: skip
@@ -200,7 +203,9 @@ class Described(Sides):
         codes = np.repeat(np.arange(self.groups), sizes)
         for place in range(SPLITS):
             chosen = [
-                generator.choice(own, size, replace=size > len(own)) for own, size in zip(rows, sizes, strict=True) if size
+                generator.choice(own, size, replace=size > len(own))
+                for own, size in zip(rows, sizes, strict=True)
+                if size
             ]
             if chosen:
                 drawn = wasserstein(self.real, self.train[np.concatenate(chosen)], self.real_codes, codes, self.groups)
@@ -355,8 +360,8 @@ class Described(Sides):
             return self.energy
         return self.each(lambda code: self._energy(code, self.unseen_pair(code)))
 
-    def _energy(self, code: int, pair: tuple[Any, Any] | None) -> EnergyTest | None:
-        if not self.names or pair is None:
+    def _energy(self, code: int, pair: tuple[Any, Any]) -> EnergyTest | None:
+        if not self.names:
             return None
         real, generated = (self.in_units(side, self.scale[code]) for side in pair)
         return energy_test(
@@ -454,7 +459,9 @@ class Encoded(Sides):
             radii = [squared_radii(within[np.ix_(a, a)], NEIGHBOURS) for a, _ in parts]
             found = {
                 "perfect": [
-                    prdc_of(own_radii, squared_radii(within[np.ix_(b, b)], NEIGHBOURS), within[np.ix_(a, b)], NEIGHBOURS)
+                    prdc_of(
+                        own_radii, squared_radii(within[np.ix_(b, b)], NEIGHBOURS), within[np.ix_(a, b)], NEIGHBOURS
+                    )
                     for (a, b), own_radii in zip(parts, radii, strict=True)
                 ]
             }
@@ -492,9 +499,7 @@ class Encoded(Sides):
         """The same without training samples, for the p-value."""
         return self.mmd if self.copied is None else self.each(lambda code: self._mmd(code, self.unseen_pair(code)))
 
-    def _mmd(self, code: int, pair: tuple[Any, Any] | None) -> MMDTest | None:
-        if pair is None:
-            return None
+    def _mmd(self, code: int, pair: tuple[Any, Any]) -> MMDTest:
         return mmd_test(*pair, permutations=self._draws.permutations, generator=self._draws.generator(4, code))
 
     @cached_property
@@ -559,11 +564,15 @@ class Drawn(Sides):
         if self.copied is None:
             return self.mmd(kind)
         new = ~self.copied
-        return self.each(lambda code: self._mmd(kind, code, (self.codes == code) & new))
 
-    def _mmd(self, kind: str, code: int, rows: Bits) -> MMDTest | None:
-        if np.count_nonzero(rows) < FEWEST_COMPARED:
-            return None
+        def test(code: int) -> MMDTest:
+            own = self.codes == code
+            enough = np.count_nonzero(own & new) >= FEWEST_COMPARED
+            return self._mmd(kind, code, own & new if enough else own)
+
+        return self.each(test)
+
+    def _mmd(self, kind: str, code: int, rows: Bits) -> MMDTest:
         real, generated = self._described(kind)
         return feature_mmd(
             _by_content(real[self.real_codes == code]), _by_content(self._kept(generated[rows], kind, code)),
@@ -665,7 +674,9 @@ Spans = dict[str, tuple[slice, Any]]
 
 def _spans(table: SampleTable) -> Spans:
     """Numbers have one column; categories have one each, of those that occur on any side."""
-    sides = [part for part in (table.statistics, table.generated_statistics, table.train_statistics) if part is not None]
+    sides = [
+        part for part in (table.statistics, table.generated_statistics, table.train_statistics) if part is not None
+    ]
     found, start = {}, 0
     for name in sides[0]:
         columns = [part[name] for part in sides]
