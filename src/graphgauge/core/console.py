@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from io import StringIO
 
+import numpy as np
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.core.text import HEADS, number, remark_lines, result_cells, summary_lines, title_line
 
-# The most rows and metrics of a breakdown on a terminal; the file has them all.
+# The most rows of a breakdown on a terminal, and the metrics that have a column on one of usual width. The
+# file has them all.
 _SHOWN = 20
 _COLUMNS = 4
+_NARROW, _USUAL_WIDTH = 80, 100
 
 
 def render(evaluation: Evaluation) -> RenderableType:
@@ -44,13 +47,32 @@ def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[Rende
         if not result.is_companion:  # shown under its breakdown
             table.add_row(*(Text(cell) for cell in result_cells(result)))
     broken = {axis: _broken_down(evaluation.by(axis), results) for axis in evaluation.breakdowns}
-    return [table, *(_breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
+    return [table, *(_Breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
 
 
 def _broken_down(table: Table, results: Mapping[str, Result]) -> list[str]:
-    """The results with a column in a breakdown, as many as a terminal shows."""
+    """The results with a column in a breakdown."""
     keys = [key for key, result in results.items() if not result.is_companion]
-    return [key for key in keys if table.column_of(key) in table.columns][:_COLUMNS]
+    return [key for key in keys if table.column_of(key) in table.columns]
+
+
+class _Breakdown:
+    """A breakdown with as many columns as the terminal is wide, and the names of the others."""
+
+    def __init__(self, table: Table, evaluation: Evaluation, keys: list[str]) -> None:
+        self._table, self._evaluation, self._keys = table, evaluation, keys
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        keys = self._keys
+        # A name needs its length and the space between columns.
+        needed = np.cumsum([len(self._table.column_of(key)) + 3 for key in keys]) + 24
+        shown = max(int(np.count_nonzero(needed <= options.max_width)), 1)
+        if options.max_width in range(_NARROW, _USUAL_WIDTH + 1):
+            shown = min(len(keys), _COLUMNS)
+        yield _breakdown(self._table, self._evaluation, keys[:shown])
+        if shown < len(keys):
+            names = ", ".join(self._table.column_of(key) for key in keys[shown:])
+            yield Text(f'further columns of by("{self._table.axis}") and of the result file: {names}')
 
 
 def evaluation_text(evaluation: Evaluation, width: int = 100) -> str:
