@@ -277,7 +277,9 @@ class _State:
         was, remains = among(touched, before), among(touched, declared)
         own = ~among(touched, moved)
         born, gone = touched[~was & remains & own], touched[was & ~remains & own]
-        births = self._in_order(events, born)
+        # Nobody asks for the order of what was there before the first cycle, which may be the largest part.
+        births = self._in_order(events, born) if cycle > START else self.codes.edges(born, relations=True)
+        births = births if len(self.ledger.relations) > 1 else np.ascontiguousarray(births[:, :2])
         reborn = among(self.codes.of(births), buried)
         now = among(touched, self.edges)
         back = distinct(np.concatenate([touched[now], undeclared["appeared"]]))
