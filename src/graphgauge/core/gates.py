@@ -197,6 +197,11 @@ class Gate:
         result = results[self.key]
         if self.axis is not None:
             return self._check_groups(result, self.axis)
+        if not result.defined and (axis := _only_by(result)) is not None:
+            raise InputError(
+                f"gate {self.text!r}: {self.key} has a value only for each {axis} ({result.reason})",
+                fix=f"Write {self.key}[{axis}] for all of them, or {self.key}[{axis}=…] for one.",
+            )
         limit = self._limit(result)
         asked = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
@@ -316,6 +321,11 @@ def metrics_with_gates(
                 raise error from None
             names = more
     return names
+
+
+def _only_by(result: Result) -> str | None:
+    """The axis along which a result has values, if it has none over all."""
+    return next((axis for axis in result.breakdowns if not all(map(math.isnan, result.by(axis)["value"]))), None)
 
 
 def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.inputs import listed, original_nodes
-from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles
+from graphgauge.evolution.ledger import Ledger
+from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles, from_ledger
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.evolution.summary import Run
 
 
 def evaluate(
     log: Any,
-    labels: Any,
+    labels: Any = None,
     *,
+    embeddings: Any = None,
     node_ids: Any = None,
     conditions: Sequence[str] | None = None,
     log_seeds: Sequence[int] | None = None,
@@ -29,6 +31,9 @@ def evaluate(
     folds: int = 5,
     homophily_null: str = "pairs",
     undeclared: str = "refuse",
+    score: Any = "poincare",
+    directed: bool = False,
+    node_types: Any = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -41,11 +46,17 @@ def evaluate(
     Parameters
     ----------
     log
-        A folder of runs, an `EvolutionLog`, or cycles in order: `Cycle` objects or mappings with the same names.
+        A folder of runs, an `EvolutionLog`, a `Ledger`, or cycles in order: `Cycle` objects or mappings with the same
+        names.
     labels
-        The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`.
+        The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`. By
+        default those stored with the log; without any, metrics that need them are skipped. Labels of a ledger are
+        looked up by the ids of its nodes.
+    embeddings
+        For a `Ledger`: one array for all cycles, a mapping from cycle to array with `start`, or a function of the
+        cycle; rows in the order of the ledger's ids, or mappings from id to vector.
     node_ids
-        The original nodes; by default the keys of the mapping, or the rows of the array.
+        The original nodes; by default the keys of the mapping, or the rows of the array; all nodes of a ledger.
     conditions, log_seeds
         Evaluate only the runs of the log with these.
     test_edges
@@ -57,7 +68,14 @@ def evaluate(
     homophily_null
         The chance level of homophily: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
     undeclared
-        Edges that appear in a cycle but are not in its `new_edges` are an error (`refuse`), or a finding (`report`).
+        Cycles whose births and removed edges are not the difference of their graphs are an error (`refuse`), or a
+        finding (`report`).
+    score
+        How pairs are scored: `poincare`, `euclidean`, `cosine`, `dot`, `given` or a function of two arrays of rows.
+    directed
+        Whether (u, v) and (v, u) are different edges; a `Ledger` knows.
+    node_types
+        One type per node; births are compared with pairs of the same types. By default those of the ledger.
     metrics
         Keys to compute instead of all.
     nan
@@ -67,25 +85,54 @@ def evaluate(
     temperature, device
         Accepted for compatibility; no value depends on them.
     """
-    nodes = original_nodes(labels, node_ids)
+    ledger: Ledger | None = None
+    if embeddings is not None and not isinstance(log, Ledger):
+        raise OptionError("embeddings are for a ledger", fix="The cycles of a log have their own.")
     if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
         runs = stored_runs(stored, conditions, log_seeds)
-        cycles: Iterable[Cycle] = chain.from_iterable(stored.cycles(*run) for run in runs)
+        ledger = stored.ledger(*runs[0], directed=directed)
+        labels = stored.labels() if labels is None else labels
+        cycles: Iterable[Cycle] = chain.from_iterable(
+            stored.cycles(*run, directed=directed, undeclared=undeclared) for run in runs
+        )
+    elif isinstance(log, Ledger):
+        if embeddings is None:
+            raise InputError("a ledger has no embeddings", where="embeddings", fix="Pass embeddings=.")
+        ledger, directed, runs = log, log.directed, [("run", 0)]
+        cycles = from_ledger(log, embeddings, undeclared=undeclared)
     else:
         given = list(as_cycles(log))
         if not given:
             raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
         runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
         cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
+    nodes = node_ids
+    if ledger is not None:
+        nodes, labels = _of_ledger(ledger, node_ids, labels)
+        node_types = ledger.node_types if node_types is None else node_types
+    elif labels is not None:
+        nodes = original_nodes(labels, node_ids)
     suite = EvaluationSuite(
         nodes, labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=test_edges, negatives=negatives,
         negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
-        homophily_null=homophily_null, undeclared=undeclared, metrics=metrics, nan=nan, confidence=confidence,
-        seed=seed, threads=threads, device=device,
+        homophily_null=homophily_null, undeclared=undeclared, score=score, directed=directed, node_types=node_types,
+        metrics=metrics, nan=nan, confidence=confidence, seed=seed, threads=threads, device=device,
     )  # fmt: skip
     suite.replay(cycles)
     return suite.evaluation()
+
+
+def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
+    """Rows of the original nodes, and their labels by row."""
+    rows = range(ledger.nodes) if node_ids is None else ledger.rows(node_ids).tolist()
+    labels = ledger.labels if labels is None else labels
+    if labels is None:
+        return rows, None
+    if isinstance(labels, Mapping):
+        known = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        return rows, {row: known.get(row) for row in {*rows, *known}}
+    return rows, labels
 
 
 def stored_runs(

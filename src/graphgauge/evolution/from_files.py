@@ -9,6 +9,7 @@ from graphgauge.core.fields import (
     Choice,
     Confidence,
     File,
+    Flag,
     Metrics,
     NanPolicy,
     PathLike,
@@ -19,9 +20,11 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.evolution.cycle import NEGATIVES, NULLS, UNDECLARED
+from graphgauge.evolution.cycle import NEGATIVES, NULLS
 from graphgauge.evolution.evaluate import evaluate, stored_runs
 from graphgauge.evolution.family import FAMILY
+from graphgauge.evolution.inputs import SCORES
+from graphgauge.evolution.ledger import UNDECLARED
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
@@ -30,7 +33,9 @@ from graphgauge.io.hashing import receipt_input
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],
-    labels: Annotated[PathLike, File("One label per original node.")],
+    labels: Annotated[
+        PathLike | None, File("One label per original node; default: labels.npy in the log's folder, or none.")
+    ] = None,
     node_ids: Annotated[PathLike | None, File("The numbers of the original nodes, if not 0, 1, 2 …")] = None,
     conditions: Annotated[
         Sequence[str] | str | None, Several("Evaluate these conditions only, separated by commas.")
@@ -50,8 +55,13 @@ def evaluate_files(
     ] = "pairs",
     undeclared: Annotated[
         str,
-        Choice("Edges that appear in a cycle and are not among its births: an error, or a finding.", UNDECLARED),
+        Choice("Births and removals that are not the difference of the graphs: an error, or a finding.", UNDECLARED),
     ] = "refuse",
+    score: Annotated[
+        str, Choice("How pairs are scored; with given, embeddings are (N, N) scores.", SCORES)
+    ] = "poincare",
+    directed: Annotated[bool, Flag("Edges have a direction.")] = False,
+    node_types: Annotated[PathLike | None, File("One type per node: negatives are pairs of the same types.")] = None,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
@@ -61,15 +71,19 @@ def evaluate_files(
 ) -> Evaluation:
     """Evaluate the edges that a system added to its own graph, cycle by cycle.
 
-    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), or with births.parquet and
-    embeddings.npz.
+    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), with births.parquet and
+    embeddings.npz, or with events.jsonl or events.parquet and embeddings.npz or embeddings.npy.
     """
     given = FAMILY.read(locals())
     stored = EvolutionLog(given.pop("log"))
     runs = stored_runs(stored, given["conditions"], given["log_seeds"])
-    paths = {name: path for name in ("labels", "node_ids", "test_edges") if (path := given.pop(name)) is not None}
-    arrays: dict[str, Any] = {name: read_array(path) for name, path in paths.items() if name != "labels"}
-    evaluation = evaluate(stored, read_labels(paths["labels"]), **arrays, **given)
+    named = ("labels", "node_ids", "test_edges", "node_types")
+    paths = {name: path for name in named if (path := given.pop(name)) is not None}
+    arrays: dict[str, Any] = {
+        name: read_labels(path) if name in ("labels", "node_types") else read_array(path)
+        for name, path in paths.items()
+    }
+    evaluation = evaluate(stored, **arrays, **given)
 
     def inputs() -> list[Mapping[str, Any]]:
         named = [receipt_input(name, path) for name, path in paths.items()]
