@@ -13,6 +13,8 @@ from graphgauge.evolution.functions import (
     node_classification_accuracy,
     static_auc,
 )
+from graphgauge.evolution.growth import is_harmful, is_helpful, replay_growth
+from graphgauge.evolution.growth_runs import GrownGraph
 from graphgauge.evolution.log import Cycle, EvolutionLog
 from graphgauge.evolution.suite import EvaluationSuite, NietzscheEvaluationSuite, build_evaluation_suite_from_cora
 
@@ -21,6 +23,7 @@ __all__ = [
     "Cycle",
     "EvaluationSuite",
     "EvolutionLog",
+    "GrownGraph",
     "NietzscheEvaluationSuite",
     "auc_birth",
     "auc_matched",
@@ -29,9 +32,12 @@ __all__ = [
     "delta_homophily",
     "evaluate",
     "evaluate_files",
+    "is_harmful",
+    "is_helpful",
     "link_score",
     "node_classification_accuracy",
     "poincare_distance",
+    "replay_growth",
     "static_auc",
     "tgc_step",
 ]

@@ -68,16 +68,7 @@ def evaluate(
         Accepted for compatibility; no value depends on them.
     """
     nodes = original_nodes(labels, node_ids)
-    if isinstance(log, str | os.PathLike | EvolutionLog):
-        stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
-        runs = stored_runs(stored, conditions, log_seeds)
-        cycles: Iterable[Cycle] = chain.from_iterable(stored.cycles(*run) for run in runs)
-    else:
-        given = list(as_cycles(log))
-        if not given:
-            raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
-        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
-        cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
+    runs, cycles = cycles_of(log, conditions, log_seeds)
     suite = EvaluationSuite(
         nodes, labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=test_edges, negatives=negatives,
         negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
@@ -86,6 +77,19 @@ def evaluate(
     )  # fmt: skip
     suite.replay(cycles)
     return suite.evaluation()
+
+
+def cycles_of(log: Any, conditions: Any, log_seeds: Any) -> tuple[list[Run], Iterable[Cycle]]:
+    """The chosen runs of a folder, a log or a list of cycles, and their cycles, run by run."""
+    if isinstance(log, str | os.PathLike | EvolutionLog):
+        stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
+        runs = stored_runs(stored, conditions, log_seeds)
+        return runs, chain.from_iterable(stored.cycles(*run) for run in runs)
+    given = list(as_cycles(log))
+    if not given:
+        raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
+    runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
+    return runs, (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
 
 
 def stored_runs(

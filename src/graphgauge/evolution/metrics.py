@@ -20,6 +20,7 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
+from graphgauge.evolution import growth_metrics
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Growth, LabelPairs, Trajectory, single
 from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std
@@ -239,3 +240,7 @@ def tgc(growth: Growth) -> Estimate:
     As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
     return single(growth.tgc, growth.nodes, "no nodes")
+
+
+# Registered with the metrics of cycles.
+REPLAYED = growth_metrics.CHANCES
