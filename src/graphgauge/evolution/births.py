@@ -10,18 +10,10 @@ import numpy as np
 from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.inputs import among, as_edges, distinct, distinct_pairs, pair_codes, without
+from graphgauge.evolution.ledger import Balance
 
 # Number of example edges in an error message.
 _SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """The number of declared births, and of edges that appeared or disappeared without being declared."""
-
-    declared: int
-    appeared: int
-    lost: int
 
 
 @dataclass(frozen=True)
@@ -33,7 +25,7 @@ class Births:
     after: Ints
     nodes: int
     notes: tuple[str, ...] = ()
-    ledger: Ledger | None = None
+    balance: Balance | None = None
 
     @classmethod
     def of(
@@ -80,7 +72,7 @@ class Births:
             distinct(np.concatenate([standing, codes])) if absent else standing,
             nodes,
             tuple(f"{what}: {count}" for what, count in counted.items() if count),
-            Ledger(int(np.count_nonzero(~old)), len(appeared), len(lost)) if known else None,
+            Balance(int(np.count_nonzero(~old)), len(appeared), len(lost)) if known else None,
         )
 
     def __len__(self) -> int:

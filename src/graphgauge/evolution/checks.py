@@ -11,8 +11,8 @@ from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
-from graphgauge.evolution.births import Ledger
 from graphgauge.evolution.inputs import Labelled, original_nodes
+from graphgauge.evolution.ledger import Balance
 from graphgauge.io.arrays import read_labels
 from graphgauge.io.materials import Material
 
@@ -93,7 +93,7 @@ def _areas(
     "({share:.0%} of all), in {cycles} of {known} cycles: the values cover only the declared ones",
     remedy="Pass every edge that the system added as new_edges; a selection says nothing about the system.",
 )
-def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
+def undeclared_births(ledgers: Sequence[Balance]) -> Evidence | None:
     """Edges appeared in the graph that the system did not declare as births."""
     appeared = sum(entry.appeared for entry in ledgers)
     if not appeared:
@@ -114,7 +114,7 @@ def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
     remedy="Declare removed edges as removed_edges. An edge that was removed can be born again, and "
     "counts as a birth each time.",
 )
-def undeclared_removals(ledgers: Sequence[Ledger]) -> Evidence | None:
+def undeclared_removals(ledgers: Sequence[Balance]) -> Evidence | None:
     """Edges disappeared from the graph that the system did not declare as removed."""
     lost = sum(entry.lost for entry in ledgers)
     if not lost:

@@ -199,7 +199,7 @@ class Grown:
     def notes(self) -> tuple[str, ...]:
         """Notes on nodes and births that were left out."""
         said = list(self.births.notes)
-        if self.births.ledger is None:
+        if self.births.balance is None:
             said.append(_UNRECONCILED)
         if not self.points.present.all():
             said.append(f"nodes left out because their embedding has NaN: {np.count_nonzero(~self.points.present)}")

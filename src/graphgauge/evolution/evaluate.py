@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.forms import Form, chosen_form
 from graphgauge.core.result import Evaluation
+from graphgauge.evolution.family import FAMILY, REPLAYED
 from graphgauge.evolution.inputs import listed, original_nodes
 from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles
 from graphgauge.evolution.suite import EvaluationSuite
@@ -17,7 +20,7 @@ from graphgauge.evolution.summary import Run
 
 def evaluate(
     log: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     node_ids: Any = None,
     conditions: Sequence[str] | None = None,
@@ -29,6 +32,12 @@ def evaluate(
     folds: int = 5,
     homophily_null: str = "pairs",
     undeclared: str = "refuse",
+    replay: Any = None,
+    replay_score: str = "cosine",
+    replay_probe: Any = None,
+    replays: int = 39,
+    future_edges: Any = None,
+    node_types: Any = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -58,6 +67,9 @@ def evaluate(
         The chance level of homophily: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
     undeclared
         Edges that appear in a cycle but are not in its `new_edges` are an error (`refuse`), or a finding (`report`).
+    replay, replay_score, replay_probe, replays, future_edges, node_types
+        With `replay`, an embedding, the runs are replayed instead: these are `embed`, `score`, `probe`, `draws`,
+        `future_edges` and `node_types` of `replay_growth`.
     metrics
         Keys to compute instead of all.
     nan
@@ -67,6 +79,14 @@ def evaluate(
     temperature, device
         Accepted for compatibility; no value depends on them.
     """
+    if _form(locals()) is REPLAYED:
+        from graphgauge.evolution.growth import replay_growth
+
+        return replay_growth(
+            log, labels, embed=replay, node_ids=node_ids, conditions=conditions, log_seeds=log_seeds,
+            future_edges=future_edges, node_types=node_types, probe=replay_probe, score=replay_score, draws=replays,
+            undeclared=undeclared, metrics=metrics, confidence=confidence, seed=seed,
+        )  # fmt: skip
     nodes = original_nodes(labels, node_ids)
     runs, cycles = cycles_of(log, conditions, log_seeds)
     suite = EvaluationSuite(
@@ -77,6 +97,17 @@ def evaluate(
     )  # fmt: skip
     suite.replay(cycles)
     return suite.evaluation()
+
+
+def _form(given: Mapping[str, Any]) -> Form:
+    """The form that the arguments select; those of the other form are refused."""
+    usual = {name: parameter.default for name, parameter in inspect.signature(evaluate).parameters.items()}
+    differs = [
+        name
+        for name, value in given.items()
+        if name == "log" or (value is not None if usual[name] is None else value != usual[name])
+    ]
+    return chosen_form(FAMILY.forms, differs)
 
 
 def cycles_of(log: Any, conditions: Any, log_seeds: Any) -> tuple[list[Run], Iterable[Cycle]]:

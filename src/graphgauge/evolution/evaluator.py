@@ -166,7 +166,7 @@ class AdaptiveEvaluator:
             conventions=conventions,
             options=self.described | {"cycle": number},
             skipped=self._skipped,
-            materials={"ledgers": () if grown.births.ledger is None else (grown.births.ledger,)},
+            materials={"ledgers": () if grown.births.balance is None else (grown.births.balance,)},
             notes=grown.notes(),
         )
         self._remember(number, evaluation, grown, tgc)

@@ -20,8 +20,9 @@ from graphgauge.core.result import Evaluation, Table
 from graphgauge.evolution.evaluate import cycles_of
 from graphgauge.evolution.growth_metrics import ALPHA, CHANCES, Replays
 from graphgauge.evolution.growth_outcomes import OUTCOMES, SCORES, Embed, Outcomes, embedded, embedding_of
-from graphgauge.evolution.growth_runs import GrownGraph, GrowthRun, read_run
+from graphgauge.evolution.growth_runs import GrownGraph, GrowthRun, read_run, run_of_ledger
 from graphgauge.evolution.inputs import Labelled, as_edges, original_nodes, pair_codes
+from graphgauge.evolution.ledger import UNDECLARED, Ledger
 from graphgauge.stats.text import fixed, p_text
 
 DRAWS = 39
@@ -65,7 +66,8 @@ def replay_growth(
     Parameters
     ----------
     log, conditions, log_seeds
-        The runs, as for `evaluate`.
+        The runs, as for `evaluate`, or a `Ledger`, which is one run. The labels and future edges of a ledger have the
+        ids of its nodes; labels default to those of its events.
     labels, node_ids
         The classes of the nodes of the start, as for `evaluate`; without them there is no probe.
     embed
@@ -91,23 +93,47 @@ def replay_growth(
         raise OptionError("probe is not a function", fix="Pass a function of embeddings and graph.")
     chosen = select("evolution", metric_names(metrics), [f"replayed_{outcome}" for outcome in OUTCOMES])
     wanted = [outcome for outcome in OUTCOMES if any(f"replayed_{outcome}" in entry.needs for entry, _ in chosen)]
+    if isinstance(log, Ledger):
+        labels, future_edges = _by_rows(log, labels, future_edges)
     labelled = None if labels is None else Labelled.of(original_nodes(labels, node_ids), labels)
     options = partial(
         _replayed, wanted=wanted, labelled=labelled, embed=function, name=name, future_edges=future_edges,
         probe=probe, score=score, draws=draws, seed=whole_number("seed", seed, 0),
     )  # fmt: skip
-    runs = [
-        options(read_run(own, types=node_types, undeclared=undeclared, seed=seed + key[1]))
-        for key, own in groupby(
-            cycles_of(log, conditions, log_seeds)[1], lambda cycle: (cycle.condition, cycle.seed)
-        )
-    ]
+    given = _histories(log, conditions, log_seeds, node_types, undeclared, seed)
+    runs = [options(run) for run in given]
     if not runs:
         raise InputError("contains no cycle", where="log", fix="Pass a folder, or a list of cycles.")
     return _evaluation(
         runs, chosen, labels is not None or probe is not None, level,
         {"embed": name, "score": score, "draws": str(draws)}, seed,
     )  # fmt: skip
+
+
+def _by_rows(ledger: Ledger, labels: Any, future_edges: Any) -> tuple[Any, Any]:
+    """Labels and future edges of a ledger, from the ids of nodes to their rows; labels default to those of its events."""
+    labels = ledger.labels if labels is None else labels
+    if isinstance(labels, Mapping):
+        known = list(labels)
+        labels = dict(zip(ledger.rows(known).tolist(), labels.values(), strict=True))
+    if future_edges is not None:
+        pairs = [tuple(edge)[:2] for edge in future_edges]
+        future_edges = ledger.rows([node for pair in pairs for node in pair]).reshape(-1, 2)
+    return labels, future_edges
+
+
+def _histories(
+    log: Any, conditions: Any, log_seeds: Any, node_types: Any, undeclared: str, seed: int
+) -> Iterator[GrowthRun]:
+    """The runs of a log, of cycles, of one ledger, or of ledgers by condition and seed."""
+    one_of("undeclared", undeclared, UNDECLARED)
+    if isinstance(log, Ledger):
+        yield run_of_ledger(log, types=node_types, undeclared=undeclared, seed=seed)
+        return
+    for (_, number), own in groupby(
+        cycles_of(log, conditions, log_seeds)[1], lambda cycle: (cycle.condition, cycle.seed)
+    ):
+        yield read_run(own, types=node_types, undeclared=undeclared, seed=seed + number)
 
 
 def _replayed(
@@ -130,21 +156,22 @@ def _replayed(
     arms = {"shuffled": run.shuffled(draws, rng), "redrawn": run.redrawn(draws, rng)}
     found = {kind: [measure(run.graph(births)) for births in drawn] for kind, drawn in arms.items()}
     return ReplayedRun(
-        run.condition, run.seed, len(run.births), measure(run.graph()), measure(run.withheld()),
+        run.condition, run.seed, len(run.growth), measure(run.graph()), measure(run.withheld()),
         {kind: {key: np.array([values[key].mean() for values in own]) for key in keys} for kind, own in found.items()},
         {key: outcomes.ends(key) for key in keys}, outcomes.missing, (*run.notes, *_notes(run, arms, future_edges)),
     )  # fmt: skip
 
 
 def _notes(run: GrowthRun, arms: Mapping[str, list[Ints]], future_edges: Any) -> Iterator[str]:
-    own = set(pair_codes(run.births, run.num_nodes).tolist())
+    births = len(run.births)
     for kind, drawn in arms.items():
-        kept = np.mean([len(own & set(pair_codes(births, run.num_nodes).tolist())) for births in drawn]) if own else 0
-        if own and kept > len(own) / 2:
+        kept = np.mean([run.shared(other) for other in drawn])
+        if births and kept > births / 2:
             yield (
-                f"replays with {CHANCES[kind]} keep {kept / len(own):.0%} of the births, because few others are "
+                f"replays with {CHANCES[kind]} keep {kept / births:.0%} of the births, because few others are "
                 "possible: they can show little"
             )
+    own = set(pair_codes(run.growth, run.num_nodes).tolist())
     if future_edges is not None:
         later = as_edges(future_edges, "future_edges", run.num_nodes)
         added = len(own & set(pair_codes(later, run.num_nodes).tolist()))

@@ -46,11 +46,19 @@ def whole_numbers(value: Any, name: str) -> Ints:
     return array.astype(np.int64, copy=False)
 
 
-def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
-    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it."""
+def as_edges(value: Any, name: str, nodes: int | None = None, *, relations: bool = False) -> Ints:
+    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it.
+
+    With `relations`, edges may have a third column, the number of their relation.
+    """
     if value is None:
         return np.empty((0, 2), np.int64)
     edges = whole_numbers(value, name)
+    if relations and edges.ndim == 2 and edges.shape[1] == 3:
+        if (edges[:, 2] < 0).any():
+            raise InputError(f"relation {edges[:, 2].min()} is negative", where=name, fix="Number them from 0.")
+        as_edges(np.ascontiguousarray(edges[:, :2]), name, nodes)
+        return edges
     if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
         return np.empty((0, 2), np.int64)
     if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
