@@ -15,6 +15,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import measured
 from graphgauge.core.metric import Metric, select
+from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Table
 from graphgauge.evolution.evaluate import cycles_of
@@ -91,10 +92,19 @@ def replay_growth(
     name, function = embedding_of(embed)
     if probe is not None and not callable(probe):
         raise OptionError("probe is not a function", fix="Pass a function of embeddings and graph.")
-    chosen = select("evolution", metric_names(metrics), [f"replayed_{outcome}" for outcome in OUTCOMES])
-    wanted = [outcome for outcome in OUTCOMES if any(f"replayed_{outcome}" in entry.needs for entry, _ in chosen)]
     if isinstance(log, Ledger):
         labels, future_edges = _by_rows(log, labels, future_edges)
+    names = metric_names(metrics)
+    absent = {
+        outcome: why
+        for outcome, why, missing in (
+            ("probe", "no labels given", labels is None and probe is None),
+            ("future", "no future edges given", future_edges is None),
+        )
+        if missing
+    }
+    chosen = select("evolution", names, [f"replayed_{outcome}" for outcome in OUTCOMES if outcome not in absent])
+    wanted = [outcome for outcome in OUTCOMES if any(f"replayed_{outcome}" in entry.needs for entry, _ in chosen)]
     labelled = None if labels is None else Labelled.of(original_nodes(labels, node_ids), labels)
     options = partial(
         _replayed, wanted=wanted, labelled=labelled, embed=function, name=name, future_edges=future_edges,
@@ -104,10 +114,14 @@ def replay_growth(
     runs = [options(run) for run in given]
     if not runs:
         raise InputError("contains no cycle", where="log", fix="Pass a folder, or a list of cycles.")
-    return _evaluation(
-        runs, chosen, labels is not None or probe is not None, level,
-        {"embed": name, "score": score, "draws": str(draws)}, seed,
-    )  # fmt: skip
+    skipped = {
+        entry.key: absent[outcome]
+        for entry in (registered("evolution") if names is None else ())
+        for outcome in absent
+        if f"replayed_{outcome}" in entry.needs
+    }
+    conventions = {"embed": name, "score": score, "draws": str(draws)}
+    return _evaluation(runs, chosen, skipped, level, conventions, seed)
 
 
 def _by_rows(ledger: Ledger, labels: Any, future_edges: Any) -> tuple[Any, Any]:
@@ -193,30 +207,25 @@ def _sample(runs: Sequence[ReplayedRun], outcome: str, conditions: int, seed: in
         np.array([run.withheld[outcome].mean() for run in measured_runs]),
         {kind: np.array([run.chance[kind][outcome] for run in measured_runs]) for kind in CHANCES},
         units, [run.ends[outcome] for run in measured_runs], conditions, reasons[0] if reasons else "no runs", seed,
+        len(runs) - len(measured_runs),
     )  # fmt: skip
 
 
 def _evaluation(
-    runs: list[ReplayedRun], chosen: list[tuple[Metric, dict[str, Any]]], probed: bool, confidence: float,
+    runs: list[ReplayedRun], chosen: list[tuple[Metric, dict[str, Any]]], skipped: dict[str, str], confidence: float,
     conventions: dict[str, str], seed: int,
 ) -> Evaluation:  # fmt: skip
     names = list(dict.fromkeys(run.condition for run in runs))
     groups = {name: [run for run in runs if run.condition == name] for name in names}
-    skipped = {}
-    if all("future" in run.missing for run in runs):
-        skipped["future"] = runs[0].missing["future"]
-    if not probed:
-        skipped["probe"] = "no labels given"
-    kept = [(entry, params) for entry, params in chosen if entry.needs[0].removeprefix("replayed_") not in skipped]
 
     def samples(own: Sequence[ReplayedRun], conditions: int = 1) -> Callable[[Metric], Replays]:
         return lambda entry: _sample(own, entry.needs[0].removeprefix("replayed_"), conditions, seed)
 
-    found = measured(kept, samples(runs, len(names)), confidence=confidence, conventions=conventions)
+    found = measured(chosen, samples(runs, len(names)), confidence=confidence, conventions=conventions)
     by_condition = None
     if len(names) > 1:
         each = {
-            name: measured(kept, samples(own), confidence=confidence, conventions=conventions).results
+            name: measured(chosen, samples(own), confidence=confidence, conventions=conventions).results
             for name, own in groups.items()
         }
         columns: dict[str, Any] = {"condition": np.array(names), "n": np.array([len(own) for own in groups.values()])}
@@ -237,11 +246,7 @@ def _evaluation(
         conventions=conventions,
         options=conventions | {"seed": seed, "confidence": confidence, "conditions": names},
         breakdowns={} if by_condition is None else {"condition": by_condition},
-        skipped={
-            entry.key: skipped[outcome]
-            for entry, _ in chosen
-            if (outcome := entry.needs[0].removeprefix("replayed_")) in skipped
-        },
+        skipped=skipped,
         materials={"replays": tuple(runs), "ledgers": (), "by_condition": None},
         notes=tuple(notes),
         figure=_draw,

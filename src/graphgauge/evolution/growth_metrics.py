@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,9 +50,14 @@ class Replays:
     conditions: int = 1
     reason: str = "no runs"
     seed: int = 0
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.grown)
+
+    def estimate(self, value: Callable[[Replays], float]) -> Estimate:
+        said = (f"{self.left_out} runs have no value ({self.reason}) and are left out",) if self.left_out else ()
+        return single(value(self) if len(self) else np.nan, len(self), self.reason, said if len(self) else ())
 
     @cached_property
     def effects(self) -> Floats:
@@ -62,8 +67,15 @@ class Replays:
         """The difference of each run to the mean of its chance replays."""
         return np.asarray(self.grown - self.chance[kind].mean(axis=1))
 
+    @cached_property
+    def _nulls(self) -> dict[str, Floats]:
+        return {kind: self._null(kind) for kind in self.chance}
+
     def null(self, kind: str) -> Floats:
         """The mean over runs if each run is one of its replays at random, itself included, less the mean of all."""
+        return self._nulls[kind]
+
+    def _null(self, kind: str) -> Floats:
         every = np.column_stack([self.grown, self.chance[kind]])
         if len(every) == 1:
             return np.asarray(every[0, 1:] - self.chance[kind].mean())
@@ -204,8 +216,7 @@ def _declare(outcome: str) -> None:
     effects: ChanceFunction = _levels
 
     def effect(sample: Replays) -> Estimate:
-        value = float(sample.effects.mean()) if len(sample) else np.nan
-        return single(value, len(sample), sample.reason)
+        return sample.estimate(lambda own: float(own.effects.mean()))
 
     effect.__doc__ = f"""What growth did to {_MEANING[outcome]}: the run, less its replay without births.
 
@@ -218,8 +229,7 @@ def _declare(outcome: str) -> None:
 
 def _declare_chance(outcome: str, kind: str, name: str, facts: dict[str, Any]) -> None:
     def over(sample: Replays) -> Estimate:
-        value = float(sample.over(kind).mean()) if len(sample) else np.nan
-        return single(value, len(sample), sample.reason)
+        return sample.estimate(lambda own: float(own.over(kind).mean()))
 
     over.__doc__ = f"How much more growth did to {_MEANING[outcome]} than replays with {name}, on average."
     metric(
@@ -228,8 +238,7 @@ def _declare_chance(outcome: str, kind: str, name: str, facts: dict[str, Any]) -
     )(over)  # fmt: skip
 
     def p(sample: Replays) -> Estimate:
-        value = sample.p(kind) if len(sample) else np.nan
-        return single(value, len(sample), sample.reason)
+        return sample.estimate(lambda own: own.p(kind))
 
     p.__doc__ = f"""Probability that replays with {name} do at least as well for {_MEANING[outcome]}.
 

@@ -411,7 +411,10 @@ def _nodes_before(cycle: Cycle) -> int:
 
 
 def _edges(edges: Any, name: str, nodes: int, where: str) -> Ints:
-    found = as_edges(edges, f"{where}: {name}", nodes)
+    try:
+        found = as_edges(edges, name, nodes)
+    except InputError as error:
+        raise InputError(f"{error.what} ({where})", where=error.where, fix=error.fix) from None
     return found[found[:, 0] != found[:, 1]]
 
 
