@@ -28,7 +28,6 @@ EVERYWHERE = {
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention"},
     "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",
                     "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},
-    "evolution": {"node_ids", "conditions", "log_seeds", "undeclared", "seed"},
 }  # fmt: skip
 SHARED = {"metrics", "confidence"}
 

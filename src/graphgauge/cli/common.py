@@ -18,7 +18,7 @@ import click
 from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate
-from graphgauge.core.result import Evaluation
+from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import dumps, plain, result_path, write_result
 
 # What every command that evaluates can do with the result.
@@ -183,4 +183,17 @@ def as_csv(evaluation: Evaluation) -> str:
         # Why the interval is approximate, and what it is expected to cover, if it is.
         note = result.interval.caveat if result.interval else None
         writer.writerow([result.key, *cells, note])
+        if not result.defined:
+            writer.writerows(_group_rows(result))
     return stream.getvalue()
+
+
+def _group_rows(result: Result) -> Iterator[list[Any]]:
+    """A result that has values only for each group, such as a condition: a row for every group."""
+    for axis in result.breakdowns:
+        table = result.by(axis)
+        for row in range(len(table)):
+            cells = [table[name][row] if name in table.columns else None for name in ("value", "low", "high", "n")]
+            known = [None if cell is None or cell != cell else cell for cell in cells]
+            if known[0] is not None:
+                yield [f"{result.key}[{axis}={table[axis][row]}]", *known, result.unit, result.direction, None]

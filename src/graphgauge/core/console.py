@@ -19,6 +19,8 @@ from graphgauge.core.text import HEADS, number, remark_lines, result_cells, summ
 # The most rows and metrics of a breakdown on a terminal; the file has them all.
 _SHOWN = 20
 _COLUMNS = 4
+# The most groups that are shown as columns.
+_GROUPS = 6
 
 
 def render(evaluation: Evaluation) -> RenderableType:
@@ -36,7 +38,10 @@ def render(evaluation: Evaluation) -> RenderableType:
 
 
 def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[RenderableType]:
-    """Results, and below them their breakdowns."""
+    """Results, and below them their breakdowns; if results have values only for each group, a column per group."""
+    apart = _only_by_group(evaluation, results)
+    if apart is not None:
+        return [_columns_of_groups(apart, results)]
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in HEADS:
         table.add_column(head, justify="right" if head in ("value", "interval", "chance", "n") else "left")
@@ -45,6 +50,40 @@ def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[Rende
             table.add_row(*(Text(cell) for cell in result_cells(result)))
     broken = {axis: _broken_down(evaluation.by(axis), results) for axis in evaluation.breakdowns}
     return [table, *(_breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
+
+
+def _only_by_group(evaluation: Evaluation, results: Mapping[str, Result]) -> Table | None:
+    """The breakdown with the values of results that have none over all, if it has few groups."""
+    if any(result.defined for result in results.values()):
+        return None
+    for axis in evaluation.breakdowns:
+        table = evaluation.by(axis)
+        names = [table.column_of(key) for key in results]
+        known = any(table[name][row] == table[name][row] for name in names if name in table.columns
+                    for row in range(len(table)))  # fmt: skip
+        if known and len(table) <= _GROUPS:
+            return table
+    return None
+
+
+def _columns_of_groups(table: Table, results: Mapping[str, Result]) -> RenderableType:
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(f"by {table.axis}"), title_justify="left")
+    shown.add_column("metric")
+    for name in table[table.axis]:
+        shown.add_column(Text(str(name)), justify="right")
+    for result in results.values():
+        name = table.column_of(result.key)
+        if name not in table.columns or result.is_companion:
+            continue
+        shown.add_row(Text(result.key), *(Text(_with_bounds(table, name, row)) for row in range(len(table))))
+    return shown
+
+
+def _with_bounds(table: Table, name: str, row: int) -> str:
+    value = number(float(table[name][row]))
+    if f"{name}.low" not in table.columns or table[f"{name}.low"][row] != table[f"{name}.low"][row]:
+        return value
+    return f"{value} [{number(float(table[f'{name}.low'][row]))}, {number(float(table[f'{name}.high'][row]))}]"
 
 
 def _broken_down(table: Table, results: Mapping[str, Result]) -> list[str]:

@@ -164,6 +164,11 @@ class Gate:
         result = results[self.key]
         if self.axis is not None:
             return self._check_groups(result, self.axis)
+        if not result.defined and (axis := _only_by(result)) is not None:
+            raise InputError(
+                f"gate {self.text!r}: {self.key} has a value only for each {axis} ({result.reason})",
+                fix=f"Write {self.key}[{axis}] for all of them, or {self.key}[{axis}=…] for one.",
+            )
         limit = self._limit(result)
         approximate = False
         if self.bound is None:
@@ -236,6 +241,11 @@ class Gate:
         """Whether a value passes; a gate that names a level needs its `limit`."""
         against = self.limit if limit is None else limit
         return value == value and bool(_COMPARE[self.sign](value, against))
+
+
+def _only_by(result: Result) -> str | None:
+    """The axis along which a result has values, if it has none over all."""
+    return next((axis for axis in result.breakdowns if not all(map(math.isnan, result.by(axis)["value"]))), None)
 
 
 def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:

@@ -11,6 +11,7 @@ from graphgauge.core.fields import (
     Confidence,
     Factory,
     File,
+    Flag,
     Metrics,
     NanPolicy,
     PathLike,
@@ -21,11 +22,13 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.evolution.cycle import NEGATIVES, NULLS, UNDECLARED
+from graphgauge.evolution.cycle import NEGATIVES, NULLS
 from graphgauge.evolution.evaluate import evaluate, stored_runs
 from graphgauge.evolution.family import FAMILY
 from graphgauge.evolution.growth import DRAWS
-from graphgauge.evolution.growth_outcomes import EMBEDDINGS, SCORES
+from graphgauge.evolution.growth_outcomes import EMBEDDINGS, PAIR_SCORES
+from graphgauge.evolution.inputs import SCORES
+from graphgauge.evolution.ledger import UNDECLARED
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
@@ -36,7 +39,9 @@ _INPUTS = ("labels", "node_ids", "test_edges", "future_edges", "node_types")
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],
-    labels: Annotated[PathLike | None, File("One label per original node.")] = None,
+    labels: Annotated[
+        PathLike | None, File("One label per original node; default: labels.npy in the log's folder, or none.")
+    ] = None,
     node_ids: Annotated[PathLike | None, File("The numbers of the original nodes, if not 0, 1, 2 …")] = None,
     conditions: Annotated[
         Sequence[str] | str | None, Several("Evaluate these conditions only, separated by commas.")
@@ -56,8 +61,13 @@ def evaluate_files(
     ] = "pairs",
     undeclared: Annotated[
         str,
-        Choice("Edges that appear in a cycle and are not among its births: an error, or a finding.", UNDECLARED),
+        Choice("Births and removals that are not the difference of the graphs: an error, or a finding.", UNDECLARED),
     ] = "refuse",
+    score: Annotated[
+        str, Choice("How pairs are scored; with given, embeddings are (N, N) scores.", SCORES)
+    ] = "poincare",
+    directed: Annotated[bool, Flag("Edges have a direction.")] = False,
+    node_types: Annotated[PathLike | None, File("One type per node: negatives and chance targets are of the same types.")] = None,
     replay: Annotated[
         str | None,
         Factory(
@@ -66,16 +76,13 @@ def evaluate_files(
             tuple(EMBEDDINGS),
         ),
     ] = None,
-    replay_score: Annotated[str, Choice("Replayed growth: how pairs of nodes are scored.", SCORES)] = "cosine",
+    replay_score: Annotated[str, Choice("Replayed growth: how pairs of nodes are scored.", PAIR_SCORES)] = "cosine",
     replay_probe: Annotated[
         str | None,
         Factory("Replayed growth: factory of a function of embeddings and graph, instead of the classifier of labels."),
     ] = None,
     replays: Annotated[int, Whole("Replayed growth: chance replays of each kind per run.", 1)] = DRAWS,
     future_edges: Annotated[PathLike | None, File("Replayed growth: real edges (n, 2) that came later.")] = None,
-    node_types: Annotated[
-        PathLike | None, File("Replayed growth: one type per node; targets are replaced within their type.")
-    ] = None,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
@@ -85,8 +92,8 @@ def evaluate_files(
 ) -> Evaluation:
     """Evaluate the edges that a system added to its own graph, cycle by cycle, or replay what they changed.
 
-    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), or with births.parquet and
-    embeddings.npz.
+    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), with births.parquet and
+    embeddings.npz, or with events.jsonl or events.parquet and embeddings.npz or embeddings.npy.
     """
     given = FAMILY.read(locals())
     stored = EvolutionLog(given.pop("log"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -18,12 +19,13 @@ from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.evolution.evaluate import cycles_of
+from graphgauge.evolution.evaluate import listed_runs, stored_runs
 from graphgauge.evolution.growth_metrics import ALPHA, CHANCES, Replays
-from graphgauge.evolution.growth_outcomes import OUTCOMES, SCORES, Embed, Outcomes, embedded, embedding_of
+from graphgauge.evolution.growth_outcomes import OUTCOMES, PAIR_SCORES, Embed, Outcomes, embedded, embedding_of
 from graphgauge.evolution.growth_runs import GrownGraph, GrowthRun, read_run, run_of_ledger
 from graphgauge.evolution.inputs import Labelled, as_edges, original_nodes, pair_codes
 from graphgauge.evolution.ledger import UNDECLARED, Ledger
+from graphgauge.evolution.log import EvolutionLog
 from graphgauge.stats.text import fixed, p_text
 
 DRAWS = 39
@@ -57,6 +59,7 @@ def replay_growth(
     probe: Callable[[Floats, GrownGraph], Any] | None = None,
     score: str = "cosine",
     draws: int = DRAWS,
+    directed: bool = False,
     undeclared: str = "refuse",
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
@@ -84,10 +87,12 @@ def replay_growth(
         better.
     score
         How pairs are scored: `cosine`, `dot`, `euclidean` or `poincare`.
+    directed, undeclared
+        As for `evaluate`; edges that are not declared are replayed as births.
     draws
         Chance replays of each kind per run; one run needs 39 for p = 0.025.
     """
-    one_of("score", score, SCORES)
+    one_of("score", score, PAIR_SCORES)
     draws, level = whole_number("draws", draws, 1), confidence_level(confidence)
     name, function = embedding_of(embed)
     if probe is not None and not callable(probe):
@@ -110,7 +115,7 @@ def replay_growth(
         _replayed, wanted=wanted, labelled=labelled, embed=function, name=name, future_edges=future_edges,
         probe=probe, score=score, draws=draws, seed=whole_number("seed", seed, 0),
     )  # fmt: skip
-    given = _histories(log, conditions, log_seeds, node_types, undeclared, seed)
+    given = _histories(log, conditions, log_seeds, node_types, directed, undeclared, seed)
     runs = [options(run) for run in given]
     if not runs:
         raise InputError("contains no cycle", where="log", fix="Pass a folder, or a list of cycles.")
@@ -137,17 +142,26 @@ def _by_rows(ledger: Ledger, labels: Any, future_edges: Any) -> tuple[Any, Any]:
 
 
 def _histories(
-    log: Any, conditions: Any, log_seeds: Any, node_types: Any, undeclared: str, seed: int
+    log: Any, conditions: Any, log_seeds: Any, node_types: Any, directed: bool, undeclared: str, seed: int
 ) -> Iterator[GrowthRun]:
-    """The runs of a log, of cycles, of one ledger, or of ledgers by condition and seed."""
+    """The runs of a log, of cycles, or of one ledger."""
     one_of("undeclared", undeclared, UNDECLARED)
+    given: dict[str, Any] = {"types": node_types, "undeclared": undeclared}
     if isinstance(log, Ledger):
-        yield run_of_ledger(log, types=node_types, undeclared=undeclared, seed=seed)
-        return
-    for (_, number), own in groupby(
-        cycles_of(log, conditions, log_seeds)[1], lambda cycle: (cycle.condition, cycle.seed)
-    ):
-        yield read_run(own, types=node_types, undeclared=undeclared, seed=seed + number)
+        yield run_of_ledger(log, seed=seed, **given)
+    elif isinstance(log, str | os.PathLike | EvolutionLog):
+        stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
+        for condition, number in stored_runs(stored, conditions, log_seeds):
+            events = stored.ledger(condition, number, directed=directed)
+            if events is not None:
+                yield replace(run_of_ledger(events, seed=seed + number, **given), condition=condition, seed=number)
+                continue
+            cycles = stored.cycles(condition, number, directed=directed, undeclared=undeclared)
+            yield read_run(cycles, directed=directed, seed=seed + number, **given)
+    else:
+        cycles = listed_runs(log, conditions, log_seeds)[1]
+        for (_, number), own in groupby(cycles, lambda cycle: (cycle.condition, cycle.seed)):
+            yield read_run(own, directed=directed, seed=seed + number, **given)
 
 
 def _replayed(
@@ -237,8 +251,6 @@ def _evaluation(
                 columns |= {f"{result.key}.low": bounds[:, 0], f"{result.key}.high": bounds[:, 1]}
         by_condition = Table("condition", columns)
     notes = [note for name, own in groups.items() for note in _verdicts(name if len(names) > 1 else "", own, seed)]
-    if by_condition is not None:
-        notes.insert(0, f"values are means over {len(names)} conditions: read them by condition")
     notes += list(dict.fromkeys(note for run in runs for note in run.notes))
     return Evaluation(
         "evolution",
@@ -247,7 +259,7 @@ def _evaluation(
         options=conventions | {"seed": seed, "confidence": confidence, "conditions": names},
         breakdowns={} if by_condition is None else {"condition": by_condition},
         skipped=skipped,
-        materials={"replays": tuple(runs), "ledgers": (), "by_condition": None},
+        materials={"replays": tuple(runs)},
         notes=tuple(notes),
         figure=_draw,
     )

@@ -23,7 +23,7 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
-from graphgauge.evolution.samples import Trajectory, single
+from graphgauge.evolution.samples import CONDITIONS_APART, Trajectory, single
 from graphgauge.stats.intervals import mean_interval, t_interval
 
 CHANCES = {"shuffled": "ends shuffled", "redrawn": "targets redrawn"}
@@ -56,6 +56,8 @@ class Replays:
         return len(self.grown)
 
     def estimate(self, value: Callable[[Replays], float]) -> Estimate:
+        if self.conditions > 1:
+            return single(np.nan, 0, CONDITIONS_APART)
         said = (f"{self.left_out} runs have no value ({self.reason}) and are left out",) if self.left_out else ()
         return single(value(self) if len(self) else np.nan, len(self), self.reason, said if len(self) else ())
 
@@ -118,8 +120,6 @@ def _effect_rule(sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t over three or more runs; for one or two, over nodes or edges, which share ends: approximate."""
     if isinstance(sample, Trajectory):
         return sample.rule()
-    if sample.conditions > 1:
-        return NoInterval("conditions are not a sample: read them one by one")
     if len(sample) >= FEWEST_RUNS:
         return _over_runs(sample.effects)
     if min(map(len, sample.units), default=0) < 2:
@@ -159,8 +159,6 @@ def _chance_rule(kind: str) -> Any:
         """Student's t over three or more runs; for one or two, where chance growth would be instead."""
         if isinstance(sample, Trajectory):
             return sample.rule()
-        if sample.conditions > 1:
-            return NoInterval("conditions are not a sample: read them one by one")
         if len(sample) >= FEWEST_RUNS:
             return _over_runs(sample.over(kind))
 

@@ -16,7 +16,7 @@ from graphgauge.evolution.inputs import COORDINATES, as_edges, distinct_pairs, p
 
 Embed = Callable[[GrownGraph], Any]
 OUTCOMES = ("probe", "future", "retention")
-SCORES = ("cosine", "dot", "euclidean", "poincare")
+PAIR_SCORES = ("cosine", "dot", "euclidean", "poincare")
 # Coordinates of the plain embeddings, and weight of the penalty of the probe on standardised coordinates.
 _DIMENSION = 32
 _PENALTY = 1.0

@@ -311,7 +311,9 @@ class _Book:
         )  # fmt: skip
 
 
-def read_run(cycles: Iterable[Cycle], *, types: Any = None, undeclared: str = "refuse", seed: int = 0) -> GrowthRun:
+def read_run(
+    cycles: Iterable[Cycle], *, types: Any = None, directed: bool = False, undeclared: str = "refuse", seed: int = 0
+) -> GrowthRun:
     """One run from its cycles, whose births are reconciled with the graphs before and after.
 
     A birth that is listed both ways gets its source by a coin, because its direction is unknown. If only one end is
@@ -321,7 +323,7 @@ def read_run(cycles: Iterable[Cycle], *, types: Any = None, undeclared: str = "r
     if not listed:
         raise InputError("no cycle to replay", where="log", fix="Pass a folder, or a list of cycles.")
     first, size = listed[0], max(len(cycle.embeddings) for cycle in listed)
-    codes = Codes(size)
+    codes = Codes(size, directed)
     sizes, pools, hidden, last = [_nodes_before(first)], [], 0, None
     book: _Book | None = None
     for number, cycle in enumerate(listed):
