@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -93,32 +92,27 @@ def replay_growth(
         Chance replays of each kind per run; one run needs 39 for p = 0.025.
     """
     one_of("score", score, PAIR_SCORES)
-    draws, level = whole_number("draws", draws, 1), confidence_level(confidence)
+    draws, level, seed = whole_number("draws", draws, 1), confidence_level(confidence), whole_number("seed", seed, 0)
     name, function = embedding_of(embed)
     if probe is not None and not callable(probe):
         raise OptionError("probe is not a function", fix="Pass a function of embeddings and graph.")
-    if isinstance(log, Ledger):
-        labels, future_edges = _by_rows(log, labels, future_edges)
     names = metric_names(metrics)
+    histories = list(_histories(log, labels, node_ids, future_edges, conditions, log_seeds, node_types, directed,
+                                undeclared, seed))  # fmt: skip
     absent = {
         outcome: why
         for outcome, why, missing in (
-            ("probe", "no labels given", labels is None and probe is None),
+            ("probe", "no labels given", probe is None and all(own.labelled is None for own in histories)),
             ("future", "no future edges given", future_edges is None),
         )
         if missing
     }
     chosen = select("evolution", names, [f"replayed_{outcome}" for outcome in OUTCOMES if outcome not in absent])
     wanted = [outcome for outcome in OUTCOMES if any(f"replayed_{outcome}" in entry.needs for entry, _ in chosen)]
-    labelled = None if labels is None else Labelled.of(original_nodes(labels, node_ids), labels)
-    options = partial(
-        _replayed, wanted=wanted, labelled=labelled, embed=function, name=name, future_edges=future_edges,
-        probe=probe, score=score, draws=draws, seed=whole_number("seed", seed, 0),
-    )  # fmt: skip
-    given = _histories(log, conditions, log_seeds, node_types, directed, undeclared, seed)
-    runs = [options(run) for run in given]
-    if not runs:
-        raise InputError("contains no cycle", where="log", fix="Pass a folder, or a list of cycles.")
+    runs = [
+        _replayed(own, wanted=wanted, embed=function, name=name, probe=probe, score=score, draws=draws, seed=seed)
+        for own in histories
+    ]
     skipped = {
         entry.key: absent[outcome]
         for entry in (registered("evolution") if names is None else ())
@@ -129,45 +123,64 @@ def replay_growth(
     return _evaluation(runs, chosen, skipped, level, conventions, seed)
 
 
-def _by_rows(ledger: Ledger, labels: Any, future_edges: Any) -> tuple[Any, Any]:
-    """Labels and future edges of a ledger, from the ids of nodes to their rows; labels default to those of its events."""
-    labels = ledger.labels if labels is None else labels
-    if isinstance(labels, Mapping):
-        known = list(labels)
-        labels = dict(zip(ledger.rows(known).tolist(), labels.values(), strict=True))
-    if future_edges is not None:
-        pairs = [tuple(edge)[:2] for edge in future_edges]
-        future_edges = ledger.rows([node for pair in pairs for node in pair]).reshape(-1, 2)
-    return labels, future_edges
+@dataclass(frozen=True)
+class History:
+    """A run, and the labels and future edges of its rows."""
+
+    run: GrowthRun
+    labelled: Labelled | None
+    future_edges: Any
 
 
 def _histories(
-    log: Any, conditions: Any, log_seeds: Any, node_types: Any, directed: bool, undeclared: str, seed: int
-) -> Iterator[GrowthRun]:
+    log: Any, labels: Any, node_ids: Any, future_edges: Any, conditions: Any, log_seeds: Any, node_types: Any,
+    directed: bool, undeclared: str, seed: int,
+) -> Iterator[History]:  # fmt: skip
     """The runs of a log, of cycles, or of one ledger."""
     one_of("undeclared", undeclared, UNDECLARED)
     given: dict[str, Any] = {"types": node_types, "undeclared": undeclared}
+    rest = labels, node_ids, future_edges
     if isinstance(log, Ledger):
-        yield run_of_ledger(log, seed=seed, **given)
+        yield _of_ledger(log, run_of_ledger(log, seed=seed, **given), *rest)
     elif isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
+        known = stored.labels() if labels is None else labels
         for condition, number in stored_runs(stored, conditions, log_seeds):
             events = stored.ledger(condition, number, directed=directed)
             if events is not None:
-                yield replace(run_of_ledger(events, seed=seed + number, **given), condition=condition, seed=number)
+                run = replace(run_of_ledger(events, seed=seed + number, **given), condition=condition, seed=number)
+                yield _of_ledger(events, run, known, node_ids, future_edges)
                 continue
             cycles = stored.cycles(condition, number, directed=directed, undeclared=undeclared)
-            yield read_run(cycles, directed=directed, seed=seed + number, **given)
+            run = read_run(cycles, directed=directed, seed=seed + number, **given)
+            yield History(run, _labelled(known, node_ids), future_edges)
     else:
-        cycles = listed_runs(log, conditions, log_seeds)[1]
-        for (_, number), own in groupby(cycles, lambda cycle: (cycle.condition, cycle.seed)):
-            yield read_run(own, directed=directed, seed=seed + number, **given)
+        listed = listed_runs(log, conditions, log_seeds)[1]
+        for (_, number), own in groupby(listed, lambda cycle: (cycle.condition, cycle.seed)):
+            run = read_run(own, directed=directed, seed=seed + number, **given)
+            yield History(run, _labelled(labels, node_ids), future_edges)
+
+
+def _labelled(labels: Any, node_ids: Any) -> Labelled | None:
+    return None if labels is None else Labelled.of(original_nodes(labels, node_ids), labels)
+
+
+def _of_ledger(ledger: Ledger, run: GrowthRun, labels: Any, node_ids: Any, future_edges: Any) -> History:
+    """Labels and future edges by the ids of a ledger's nodes; labels default to those of its events."""
+    labels = ledger.labels if labels is None else labels
+    if isinstance(labels, Mapping):
+        labels = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+    rows = None if node_ids is None else ledger.rows(node_ids)
+    if future_edges is not None:
+        pairs = [tuple(edge)[:2] for edge in future_edges]
+        future_edges = ledger.rows([node for pair in pairs for node in pair]).reshape(-1, 2)
+    return History(run, _labelled(labels, rows), future_edges)
 
 
 def _replayed(
-    run: GrowthRun, *, wanted: Sequence[str], labelled: Labelled | None, embed: Embed, name: str, future_edges: Any,
-    probe: Any, score: str, draws: int, seed: int,
-) -> ReplayedRun:  # fmt: skip
+    history: History, *, wanted: Sequence[str], embed: Embed, name: str, probe: Any, score: str, draws: int, seed: int
+) -> ReplayedRun:
+    run, labelled, future_edges = history.run, history.labelled, history.future_edges
     rng = np.random.default_rng([seed, run.seed, 3])
     classes = np.full(run.num_nodes, -1)
     if labelled is not None:
