@@ -10,6 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import (
     AS_CHOSEN,
+    Baseline,
     Bounds,
     ChanceFunction,
     Estimate,
@@ -68,6 +69,11 @@ def _over_births(area: Area, estimate: Estimate) -> IntervalRule | NoInterval:
 def _coin(area: Area) -> Mapping[str, float]:
     """A constant scorer: half of the pairs are farther apart."""
     return {"constant scorer": 0.5}
+
+
+def _coin_and_baselines(area: Area) -> Mapping[str, float]:
+    """A constant scorer, and simple scores of the graph before: Adamic–Adar, preferential attachment and recency."""
+    return {**{name: Baseline(value) for name, value in area.baselines.items()}, **_coin(area)}
 
 
 def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
@@ -183,7 +189,7 @@ def auc_synthetic(area: Area) -> Estimate:
     return area.estimate()
 
 
-@metric(key="auc_birth", needs=("before",), **_AREA)
+@metric(key="auc_birth", needs=("before",), **_AREA | {"chance": _levels(_coin_and_baselines)})
 def auc_birth(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
