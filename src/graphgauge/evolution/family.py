@@ -11,8 +11,9 @@ from graphgauge.core.forms import Shown
 
 # Options that go only with replayed growth, and only without it.
 OF_REPLAYS = ("replay_score", "replay_probe", "replays", "future_edges")
+# A limit of threads goes with both: replays run one after the other.
 OF_CYCLES = ("embeddings", "test_edges", "negatives", "negatives_per_positive", "temperature", "folds",
-             "homophily_null", "score", "nan", "threads")  # fmt: skip
+             "homophily_null", "score", "nan")  # fmt: skip
 
 
 def refuse_together(given: Collection[str], shown: Shown = str) -> None:
