@@ -11,9 +11,9 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
-from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
+from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.expected_series import expected_serial_coverage
-from graphgauge.stats.intervals import logit_t_interval, t_interval
+from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
 
@@ -30,7 +30,12 @@ def _size(estimate: Estimate) -> Floats:
 
 def _error(cells: Cells, estimate: Estimate) -> tuple[Floats, Floats]:
     assert estimate.influence is not None
-    return cosine_error(estimate.influence, cells.weights(estimate))
+    return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells))
+
+
+def _absolute(cells: Cells) -> Floats | None:
+    """The influences of the absolute errors, if they were counted."""
+    return cells.mean("abs").influence if "abs" in cells.layout.floats else None
 
 
 def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
@@ -39,8 +44,9 @@ def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
 
 
 def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
-    low, high = _t_bounds(cells, estimate.facts["square"], confidence)
-    return np.sqrt(np.maximum(low, 0)), np.sqrt(high)
+    square = estimate.facts["square"]
+    low, high = log_t_interval(square.value, *_error(cells, square), confidence, scale=_size(square))
+    return np.sqrt(low), np.sqrt(high)
 
 
 def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
@@ -55,28 +61,39 @@ def _t_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | 
 
 
 def _root_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate.facts["square"], confidence, t_interval)
+    return _coverage(cells, estimate.facts["square"], confidence, log_t_interval, (0.0, inf))
 
 
 def _logit_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate, confidence, logit_t_interval)
+    return _coverage(cells, estimate, confidence, logit_t_interval, (0.0, 1.0))
 
 
-def _coverage(cells: Cells, estimate: Estimate, confidence: float, interval: Callable[..., Bounds]) -> float | None:
+def _coverage(
+    cells: Cells,
+    estimate: Estimate,
+    confidence: float,
+    interval: Callable[..., Bounds],
+    bounds: tuple[float, float] = (-inf, inf),
+) -> float | None:
     """How much an interval of this many time blocks, with their memory and tails, is expected to cover."""
     assert estimate.influence is not None
     there = cells.weights(estimate)[:, 0] > 0
 
+    known = [name for name in ("abs", "error") if name in cells.layout.floats]
+    errors = [np.asarray(cells.mean(name).influence)[there, 0] for name in known]
+
     def of_series(values: Floats, influence: Floats) -> Bounds:
-        error, freedom = cosine_error(influence.T)
+        error, freedom = interval_error(influence.T, np.ones(influence.T.shape))
         return interval(values, error, freedom, confidence, scale=np.abs(influence).sum(axis=1))
 
-    # A score that few errors enter shows less memory than the errors have.
-    errors = cells.mean("abs").influence if "abs" in cells.layout.floats else None
     return expected_serial_coverage(
-        float(estimate.value[0]), estimate.influence[there, 0], of_series, confidence,
-        memory_of=None if errors is None else errors[there, 0],
-    )  # fmt: skip
+        float(estimate.value[0]),
+        estimate.influence[there, 0],
+        of_series,
+        confidence,
+        errors=np.stack(errors, axis=1) if errors else None,
+        bounds=bounds,
+    )
 
 
 def _over_time(
@@ -100,7 +117,8 @@ def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
 
 
 def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
-    """The root of the interval of the mean square: Student's t with the long-run variance of the slowest cosines."""
+    """The root of the interval of the mean square: Student's t on the log scale, with the long-run variance of the
+    slowest cosines of the time blocks."""
     return _over_time(_root_bounds, _root_coverage, cells, estimate)
 
 
