@@ -63,8 +63,8 @@ def mis_scaled_spread(cells: Cells) -> Evidence | None:
 )
 def biased(cells: Cells) -> Evidence | None:
     """Most of the squared error is bias."""
-    n, square = int(cells.n[0]), float(cells.total("square")[0])
-    if n < _CELLS or square <= 0 or "bias" not in cells.layout.counted:
+    n, square = float(cells.size()[0]), float(cells.total("square")[0])
+    if cells.n[0] < _CELLS or square <= 0 or "bias" not in cells.layout.counted:
         return None
     bias = float(cells.total("error")[0]) / n
     share = bias**2 * n / square

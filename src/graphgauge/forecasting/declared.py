@@ -79,8 +79,7 @@ def _coverage(
     assert estimate.influence is not None
     there = cells.weights(estimate)[:, 0] > 0
 
-    known = [name for name in ("abs", "error") if name in cells.layout.floats]
-    errors = [np.asarray(cells.mean(name).influence)[there, 0] for name in known]
+    errors = _absolute(cells)
 
     def of_series(values: Floats, influence: Floats) -> Bounds:
         error, freedom = interval_error(influence.T, np.ones(influence.T.shape))
@@ -91,7 +90,7 @@ def _coverage(
         estimate.influence[there, 0],
         of_series,
         confidence,
-        errors=np.stack(errors, axis=1) if errors else None,
+        errors=None if errors is None else errors[there, 0],
         bounds=bounds,
     )
 
@@ -141,7 +140,7 @@ def _known(cells: Cells, levels: Callable[[], dict[str, float]]) -> dict[str, fl
 
 def zero(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The forecast that is always 0."""
-    return _known(cells, lambda: {"zero forecast": float(cells.total("abs_y")[0]) / int(cells.n[0])})
+    return _known(cells, lambda: {"zero forecast": float(cells.total("abs_y")[0]) / float(cells.size()[0])})
 
 
 def of_zero(level: float) -> Any:
@@ -156,7 +155,9 @@ def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str,
     """The forecast that is always 0, and the forecast that is always the mean of the truth (known only afterwards)."""
 
     def levels() -> dict[str, float]:
-        zero, mean = (sqrt(float(square[0]) / int(cells.n[0])) for square in (cells.total("y2"), cells.variation[1]))
+        zero, mean = (
+            sqrt(float(square[0]) / float(cells.size()[0])) for square in (cells.total("y2"), cells.variation[1])
+        )
         return {"zero forecast": zero, "mean of the truth": Baseline(mean)}
 
     return _known(cells, levels)
@@ -164,7 +165,7 @@ def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str,
 
 def minus_mean(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The forecast that is always 0: minus the mean of the truth."""
-    return _known(cells, lambda: {"zero forecast": -float(cells.total("y")[0]) / int(cells.n[0])})
+    return _known(cells, lambda: {"zero forecast": -float(cells.total("y")[0]) / float(cells.size()[0])})
 
 
 def mean_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
@@ -181,7 +182,7 @@ def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -
     """One Gaussian for all cells, with the mean and variance of the truth (known only afterwards)."""
 
     def level() -> dict[str, float]:
-        variance = float(cells.variation[1][0]) / int(cells.n[0])
+        variance = float(cells.variation[1][0]) / float(cells.size()[0])
         score = 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf
         return {"one Gaussian with the truth's moments": Baseline(score)}
 
@@ -196,7 +197,7 @@ def perfect_level(function: MetricFunction, cells: Cells, params: Mapping[str, A
 def zero_interval(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The interval from 0 to 0."""
     beyond = 200 / (100 - params["level"])
-    return _known(cells, lambda: {"zero forecast": beyond * float(cells.total("abs_y")[0]) / int(cells.n[0])})
+    return _known(cells, lambda: {"zero forecast": beyond * float(cells.total("abs_y")[0]) / float(cells.size()[0])})
 
 
 def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
@@ -206,7 +207,7 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
         size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
         share = float(np.mean(cells.layout.levels))
         loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
-        return {"zero forecast": max(loss, 0.0) / int(cells.n[0])}
+        return {"zero forecast": max(loss, 0.0) / float(cells.size()[0])}
 
     return _known(cells, level)
 

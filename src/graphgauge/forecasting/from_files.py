@@ -85,6 +85,7 @@ def evaluate_files(
     graph: Annotated[
         PathLike | None, File("For samples: an adjacency matrix, or edges as rows of two node positions.")
     ] = None,
+    weights: Annotated[PathLike | None, File("One weight per node, such as the cosine of its latitude.")] = None,
     naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
     season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
     start: Annotated[int | None, Whole("Time step at which the arrays begin, for states to merge.", 0)] = None,
@@ -104,7 +105,8 @@ def evaluate_files(
     files: dict[str, list[ArrayFile]] = {}
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
-    common = {"graph": neighbours, "coverage": given["coverage"], "season": given["season"], "naive": history,
+    node_weights = None if given["weights"] is None else _whole(files, "weights", given["weights"])
+    common = {"graph": neighbours, "weights": node_weights, "coverage": given["coverage"], "season": given["season"], "naive": history,
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
     shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
     state: ForecastState | None

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
+from graphgauge.kernels.doubled import dd_times, sum_along
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
 from graphgauge.kernels.forecast_cells import SUMS
 from graphgauge.kernels.forecast_columns import column_sums, quantile_sums
 from graphgauge.kernels.forecast_ensemble import ensemble_scores
 
 Columns = dict[str, NDArray[Any]]
+# Sums of nodes that are weighted at once.
+_AT_ONCE = 1 << 21
 
 # Probabilities at which the reliability of Gaussians is evaluated.
 GRID = tuple(k / 100 for k in range(1, 100))
@@ -42,6 +45,10 @@ _NEEDED = {
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
 _HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
+
+
+# Parts that have no node weights.
+UNWEIGHTED = ("pit", "bins", "joint", "paths")
 
 
 def counted_for(metrics: Iterable[Metric] | None) -> tuple[str, ...]:
@@ -71,14 +78,18 @@ class Layout:
     null_tolerance: float = 0.0
     masked: bool = False
     graph: str | None = None
+    # Node weights as text; the sums by horizon are then weighted, and so are the counts, as further sums.
+    weights: str | None = None
 
     @cached_property
     def samples(self) -> frozenset[str]:
         """The samples that metrics can be computed on, if they were counted."""
-        said = () if self.form == "point" else (self.form, "reliability")
-        spread, scaled = ("spread",) * (self.form == "gaussian"), ("scaled",) * self.scaled
-        joint: tuple[str, ...] = ()
-        if self.form == "samples":
+        said = () if self.form == "point" else (self.form,)
+        scaled, joint, spread = ("scaled",) * self.scaled, (), ()
+        if self.weights is None and said:
+            said += ("reliability",)
+            spread = ("spread",) * (self.form == "gaussian")
+        if self.form == "samples" and self.weights is None:
             several = self.nodes > 1
             joint = ("joint",) * several + ("pairs",) * (several and self.graph is not None)
             joint += ("paths",) * (self.horizons > 1)
@@ -101,7 +112,8 @@ class Layout:
         elif self.form == "samples":
             names += ("crps", "crps_fair")
             names += self._at("over", self.reachable) * over + self._at("width", self.reachable) * wide
-        return (*names, "scaled") if self.scaled else names
+        names = (*names, "scaled") if self.scaled else names
+        return names if self.weights is None else (*names, *map(weight_of, self.counts))
 
     @staticmethod
     def _at(kind: str, levels: Iterable[float]) -> tuple[str, ...]:
@@ -156,13 +168,58 @@ class Layout:
         return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 
 
+def weight_of(count: str) -> str:
+    """The sum of the weights of the cells that a count counts."""
+    return f"{count}_weight"
+
+
 def measured(
-    slab: Slab, layout: Layout, blocks: int, scale: Floats | None, place: Ints | None = None
+    slab: Slab,
+    layout: Layout,
+    blocks: int,
+    scale: Floats | None,
+    place: Ints | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Sums, Sums]:
     """Sums and counts of a slab, divided into this many blocks of equal length, by horizon and by node.
 
-    Blocks with the same `place` share the sums by node.
+    Blocks with the same `place` share the sums by node. With `weights` of the nodes, the sums by horizon are weighted.
     """
+    by_horizon, by_node = _plain_sums(slab, layout, blocks, scale, place)
+    if weights is None:
+        return by_horizon, by_node
+    counted = by_node.counts.astype(np.float64)
+    by_node = Sums(*(np.concatenate(pair, axis=-1) for pair in ((by_node.high, counted), (by_node.low, 0 * counted))),
+                   by_node.counts)  # fmt: skip
+    return _weighted_sums(slab, layout, blocks, scale, weights, by_horizon.counts), by_node
+
+
+def _weighted_sums(
+    slab: Slab, layout: Layout, blocks: int, scale: Floats | None, weights: Floats, counts: Ints
+) -> Sums:
+    """Weighted sums by time block and horizon: the sums of each node in a block and horizon, times its weight."""
+    steps, horizons, nodes = slab.y.shape
+    length, columns = steps // blocks, len(layout.floats)
+    high, low = np.zeros((2, blocks * horizons, columns))
+    together = max(1, _AT_ONCE // max(1, nodes * columns))
+    for first in range(0, blocks * horizons, together):
+        some = range(first, min(first + together, blocks * horizons))
+        part = slab.rearranged([(slice(row // horizons * length, (row // horizons + 1) * length), row % horizons)
+                                for row in some])  # fmt: skip
+        _, found = _plain_sums(part, layout, len(some), scale, np.arange(len(some)))
+        counted = found.counts.astype(np.float64)
+        terms = dd_times(
+            np.concatenate([found.high, counted], axis=-1),
+            np.concatenate([found.low, 0 * counted], axis=-1),
+            weights[:, np.newaxis],
+        )
+        rows = slice(some.start, some.stop)
+        high[rows], low[rows] = sum_along(*terms, 1)
+    shape = (blocks, horizons, columns)
+    return Sums(high.reshape(shape), low.reshape(shape), counts)
+
+
+def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, place: Ints | None) -> tuple[Sums, Sums]:
     shape = (blocks, len(slab.y) // blocks, *slab.y.shape[1:])
     y, mean = slab.y.reshape(shape), slab.mean.reshape(shape)
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))

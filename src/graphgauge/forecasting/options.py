@@ -13,6 +13,8 @@ from graphgauge.core.metric import find
 from graphgauge.core.options import whole_number
 
 AXES = ("time", "horizon", "node")
+# An axis of variables, which is read as part of the nodes.
+CHANNEL = "channel"
 COVERAGE = (0.5, 0.8, 0.95)
 _MOST_BINS = 1_000_000
 
@@ -23,8 +25,8 @@ def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
         raise OptionError(f"axes must be names such as time, horizon, node, not {axes!r:.60}")
     names = (axes,) if isinstance(axes, str) else tuple(axes)
     for name in names:
-        if name not in AXES:
-            raise UnknownNameError("axis", str(name), AXES)
+        if name not in (*AXES, CHANNEL):
+            raise UnknownNameError("axis", str(name), (*AXES, CHANNEL))
     if len(set(names)) != len(names) or "time" not in names:
         raise OptionError(
             f"axes {names} are not valid", fix="Name time, and horizon and node if there are any, each once."

@@ -29,7 +29,7 @@ def expected_serial_coverage(
     deviations, and series from each: normal autoregressions of order one, whose values are replaced by the population's
     quantiles. So a series has no values that the population lacks, and rare values occur together. `interval` takes
     values and the influences of their blocks (series, block). The memory of the autoregression is that of `influence`,
-    or that of the longest of `errors` (columns): a score that few errors enter shows less memory than they have.
+    or that of `errors` if it is longer: a score that few errors enter shows less memory than they have.
     `bounds` are the least and the greatest value of a block.
     """
     from scipy.special import ndtr
@@ -41,7 +41,7 @@ def expected_serial_coverage(
     centred = deviations - deviations.mean()
     memory = float(memory_of(centred))
     if errors is not None:
-        memory = max(memory, float(memory_of(errors).max()))
+        memory = max(memory, float(memory_of(errors)))
     reach = Reach(
         *(
             _within(float(end), within, value)
