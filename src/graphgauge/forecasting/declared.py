@@ -212,6 +212,23 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
     return _known(cells, level)
 
 
+def zero_quantile(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The forecast whose quantile is always 0."""
+
+    def level() -> dict[str, float]:
+        size, total, share = float(cells.total("abs_y")[0]), float(cells.total("y")[0]), params["quantile"] / 100
+        loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
+        return {"zero forecast": max(loss, 0.0) / float(cells.size()[0])}
+
+    return _known(cells, level)
+
+
+def base_rate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The share of truths above the threshold as the probability in every cell (known only afterwards)."""
+    share = float(cells.size(f"above_{params['threshold']:g}")[0]) / float(cells.size()[0])
+    return {"frequency of the event": Baseline(share * (1 - share))}
+
+
 def shuffled(name: str, over: str = "n") -> Any:
     def chance(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
         count = int(cells.count(over)[0])

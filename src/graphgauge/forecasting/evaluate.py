@@ -36,6 +36,7 @@ Samples = dict[str, Any]
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
     "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
     "paths": "samples= of at least two horizons", "spread": "std=",
     "reliability": "std=, samples=, or quantiles= and levels=",
@@ -64,6 +65,7 @@ def evaluate(
     naive: Any = None,
     graph: Any = None,
     weights: Any = None,
+    thresholds: Sequence[float] | float | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -114,6 +116,8 @@ def evaluate(
     weights
         One weight per node, such as the cosine of its latitude (`cos_latitude`). Errors and scores over several nodes
         are then weighted means; calibration and joint scores are not computed.
+    thresholds
+        For `std` and `samples`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of everything above).
     metrics
         Keys to compute instead of all.
     nan
@@ -131,12 +135,12 @@ def evaluate(
         axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes,
         ahead=ahead if batch.ahead is None else batch.ahead, season=season,
         naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph,
-        weights=node_weights(weights, y_true), metrics=metrics,
+        weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
         {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
-         "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+         "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
     if season is not None and naive is None:
@@ -168,13 +172,15 @@ def empty_state(
     null_tolerance: float = 0.0,
     graph: Any = None,
     weights: Any = None,
+    thresholds: Sequence[float] | float | None = None,
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
     """A state that counts what the metrics and their chance levels need."""
     state = ForecastState(
         axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
-        null_tolerance=null_tolerance, graph=graph, weights=weights, metrics=metrics, shard=shard,
+        null_tolerance=null_tolerance, graph=graph, weights=weights, thresholds=thresholds, metrics=metrics,
+        shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
     return state
@@ -202,7 +208,7 @@ def evaluate_state(
     _require_counted(metrics, layout)
     spread = _spreads(state, layout, bins, seed, whole, threads)
     samples = _samples(state, layout, None, spread, seed)
-    chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
+    chosen = select("forecasting", metrics, samples, _swept(state, layout))
     conventions = _conventions(state, layout, nan)
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
@@ -219,7 +225,13 @@ def evaluate_state(
         "forecasting",
         found.results,
         conventions=conventions,
-        options={"coverage": list(state.coverage), "bins": bins, "confidence": confidence, "seed": seed},
+        options={
+            "coverage": list(state.coverage),
+            "thresholds": list(state.thresholds),
+            "bins": bins,
+            "confidence": confidence,
+            "seed": seed,
+        },
         breakdowns={axis.name: axis.table for axis in axes},
         skipped=found.skipped,
         materials={
@@ -232,6 +244,15 @@ def evaluate_state(
         notes=_notes(state, layout, horizons),
         figure=draw,
     )
+
+
+def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Percent]]:
+    """The values of parameters that the name of a metric leaves open."""
+    return {
+        "level": [Percent(round(100 * q, 8)) for q in state.coverage],
+        "quantile": [Percent(round(100 * q, 8)) for q in layout.levels],
+        "threshold": [Percent(value) for value in state.thresholds],
+    }
 
 
 def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = COVERAGE, bins: int = 10) -> float:
@@ -300,8 +321,7 @@ def _samples(
         samples[layout.form] = cells
     if "reliability" in layout.samples and "pit" in layout.counted and axis != CHANNEL:
         samples["reliability"] = reliability_of(cells, state, axis, seed)
-    if layout.scaled:
-        samples["scaled"] = cells
+    samples |= {name: cells for name in ("scaled", "root_scaled", "scaled_scores") if name in layout.samples}
     if axis in spread:
         samples["spread"] = spread[axis]
     if layout.form == "samples" and axis not in ("node", CHANNEL):

@@ -106,7 +106,8 @@ def evaluate_files(
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
     node_weights = None if given["weights"] is None else _whole(files, "weights", given["weights"])
-    common = {"graph": neighbours, "weights": node_weights, "coverage": given["coverage"], "season": given["season"], "naive": history,
+    common = {"graph": neighbours, "weights": node_weights, "naive": history,
+              "coverage": given["coverage"], "season": given["season"],
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
     shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
     state: ForecastState | None

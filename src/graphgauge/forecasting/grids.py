@@ -49,7 +49,7 @@ def dims_of(value: Any) -> tuple[str, ...] | None:
 
 
 def arranged(given: Mapping[str, Any], axes: Any) -> dict[str, Any]:
-    """The arrays with the dimensions time, horizon, channel and node, if the dimensions of the truth can be named so."""
+    """The arrays with the dimensions time, horizon, channel and node, if those of the truth can be named so."""
     truth = dims_of(given["y_true"])
     known = {*AXES, CHANNEL}
     if truth is None or tuple(axes) != AXES:

@@ -355,7 +355,7 @@ def naive_scale(
 ) -> NDArray[np.float64]:
     """The in-sample MAE of the (seasonal) naive forecast for each node, from a history (time, node) or as given.
 
-    Pairs that contain the null value are left out.
+    From a history, also the mean squared error, in a second row. Pairs that contain the null value are left out.
     """
     lag = 1 if season is None else season
     whole_number("season", lag, 1)
@@ -377,10 +377,11 @@ def naive_scale(
         raise InputError(f"{len(history)} steps for a season of {lag}", where="naive", fix="Give a longer history.")
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(history[lag:] - history[:-lag])
+        both = np.stack([errors, errors * errors])
     if there.all():
-        return np.asarray(errors.mean(axis=0))
+        return np.asarray(both.mean(axis=1))
     pairs = there[lag:] & there[:-lag]
-    return np.asarray(np.where(pairs, errors, 0.0).sum(axis=0) / np.maximum(pairs.sum(axis=0), 1))
+    return np.asarray(np.where(pairs, both, 0.0).sum(axis=1) / np.maximum(pairs.sum(axis=0), 1))
 
 
 def _steps_ahead(names: list[Any] | None) -> list[Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from typing import Any
 
@@ -216,10 +217,8 @@ class _Frame:
             raise InputError(f"has no column {name!r:.60}; it has {', '.join(self.names):.200}", where=self.where)
         values = self[name]
         if values.dtype.kind == "O":
-            try:
+            with suppress(TypeError, ValueError):
                 values = values.astype(float)
-            except (TypeError, ValueError):
-                pass
         if values.dtype.kind not in "fiu":
             raise InputError(f"column {name!r} has values that are not numbers", where=self.where)
         return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,11 +36,11 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins", "joint", "paths")
+ALL = ("bias", "size", "relative", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint", "paths")
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
-    "interval_score": ("spread", "over"),
+    "interval_score": ("spread", "over"), "wql": ("size",), "msis": ("scaled_scores",),
 }  # fmt: skip
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
@@ -80,12 +80,17 @@ class Layout:
     graph: str | None = None
     # Node weights as text; the sums by horizon are then weighted, and so are the counts, as further sums.
     weights: str | None = None
+    thresholds: tuple[float, ...] = ()
+    # Whether squared naive errors are known, too.
+    root_scaled: bool = False
 
     @cached_property
     def samples(self) -> frozenset[str]:
         """The samples that metrics can be computed on, if they were counted."""
         said = () if self.form == "point" else (self.form,)
-        scaled, joint, spread = ("scaled",) * self.scaled, (), ()
+        scaled = ("scaled",) * self.scaled + ("root_scaled",) * self.root_scaled
+        scaled += ("scaled_scores",) * bool(self.scaled and said)
+        joint, spread = (), ()
         if self.weights is None and said:
             said += ("reliability",)
             spread = ("spread",) * (self.form == "gaussian")
@@ -112,7 +117,11 @@ class Layout:
         elif self.form == "samples":
             names += ("crps", "crps_fair")
             names += self._at("over", self.reachable) * over + self._at("width", self.reachable) * wide
-        names = (*names, "scaled") if self.scaled else names
+        if self.form in ("gaussian", "samples"):
+            names += self._at("brier", self.thresholds) + self._at("twcrps", self.thresholds)
+        names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
+        if self.scaled and "scaled_scores" in self.counted:
+            names += self._at("msis", self.bounded)
         return names if self.weights is None else (*names, *map(weight_of, self.counts))
 
     @staticmethod
@@ -136,7 +145,16 @@ class Layout:
             names += (*self._at("below", self.levels), *self._at("inside", pairs), "crossing")
         elif self.form == "samples":
             names += self._at("inside", self.reachable)
+        if self.form in ("gaussian", "samples"):
+            names += self._at("above", self.thresholds)
         return (*names, "scaled_n") if self.scaled else names
+
+    @cached_property
+    def bounded(self) -> tuple[float, ...]:
+        """The levels of the central intervals that the forecast has."""
+        if self.form == "quantiles":
+            return tuple(self.levels[high] - self.levels[low] for low, high in self.pairs)
+        return {"gaussian": self.coverage, "samples": self.reachable}.get(self.form, ())
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -266,12 +284,73 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             counts |= {f"inside_{level:g}": (low <= y) & (y <= high) for level, (low, high) in ends.items()}
             floats = {name: _spread_out(values, counted) for name, values in floats.items()}
             counts = {name: _spread_out(values, counted) for name, values in counts.items()}
+        if layout.thresholds and layout.form in ("gaussian", "samples"):
+            of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
+            for place, name in enumerate(("brier", "twcrps")):
+                floats |= {f"{name}_{threshold:g}": _spread_out(scores[place][counted], counted)
+                           for threshold, scores in of_threshold.items()}  # fmt: skip
+            counts |= {f"above_{threshold:g}": (slab.y > threshold) & counted for threshold in layout.thresholds}
         if scale is not None:
-            known = counted & (scale > 0)
+            by_node, by_node_squared = scale if scale.ndim == 2 else (scale, scale)
+            known = counted & (by_node > 0)
             error = np.abs(slab.mean.astype(np.float64, copy=False) - slab.y)
-            floats["scaled"] = np.divide(error, scale, out=np.zeros(error.shape), where=known)
+
+            def scaled(values: Floats, by: Floats) -> Floats:
+                return np.divide(values, by, out=np.zeros(values.shape), where=known)
+
+            floats["scaled"] = scaled(error, by_node)
+            if layout.root_scaled:
+                floats["scaled_square"] = scaled(error * error, by_node_squared)
+            if "scaled_scores" in layout.counted:
+                floats |= {f"msis_{level:g}": scaled(score, by_node)
+                           for level, score in _interval_scores(slab, layout)}  # fmt: skip
             counts["scaled_n"] = known
     return floats, counts
+
+
+def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats]]:
+    """Winkler's score of each cell, for each level."""
+    y = slab.y.astype(np.float64)
+    members = None if slab.members is None else np.sort(slab.members, axis=-1).astype(np.float64)
+    for place, level in enumerate(layout.bounded):
+        if slab.std is not None:
+            margin = layout.half_widths[place] * slab.std.astype(np.float64)
+            low, high = slab.mean - margin, slab.mean + margin
+        elif members is not None:
+            low, high = central(members, level)
+        else:
+            assert slab.quantiles is not None
+            low, high = (slab.quantiles[..., end].astype(np.float64) for end in layout.pairs[place])
+        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+        yield level, (high - low) + 2 / (1 - level) * outside
+
+
+def _at_threshold(slab: Slab, threshold: float) -> tuple[Floats, Floats]:
+    """The Brier score of the event that the truth is above, and the CRPS of everything above, of each cell."""
+    y = slab.y.astype(np.float64)
+    event = y > threshold
+    if slab.members is not None:
+        share = (slab.members > threshold).mean(axis=-1)
+        raised = np.maximum(slab.members, threshold).reshape(-1, slab.members.shape[-1])
+        score, _ = ensemble_scores(np.maximum(y, threshold).reshape(-1), raised)
+        return np.square(share - event), score.reshape(y.shape)
+    from scipy.special import ndtr
+
+    assert slab.std is not None
+    mean, std = slab.mean.astype(np.float64), slab.std.astype(np.float64)
+    at, truth = (threshold - mean) / std, (y - mean) / std
+    # ∫ Φ² up to the truth from the threshold on, and ∫ (1 − Φ)² from the greater of the two on.
+    score = np.where(event, _squared_normal(truth) - _squared_normal(at), 0.0) + _squared_normal(-np.maximum(truth, at))
+    return np.square(ndtr(-at) - event), np.maximum(std * score, 0.0)
+
+
+def _squared_normal(z: Floats) -> Floats:
+    """∫ Φ(x)² dx from −∞ to z."""
+    from scipy.special import ndtr
+
+    below = ndtr(z)
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return np.asarray(below * (z * below + 2 * density) - ndtr(np.sqrt(2) * z) / np.sqrt(np.pi))
 
 
 def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,19 @@ def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float
         if "level" in params and name not in (metric.key, metric.name):
             levels.append(params["level"] / 100)
     return checked_levels(sorted({round(level, 10) for level in levels}), "coverage")
+
+
+def threshold_values(thresholds: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
+    """The thresholds, and those in the names of the metrics, in increasing order."""
+    values = [] if thresholds is None else as_numeric(thresholds, "thresholds").astype(float).ravel().tolist()
+    for name in metrics or ():
+        metric, params = find(name, "forecasting")
+        if "threshold" in params and name not in (metric.key, metric.name):
+            values.append(float(params["threshold"]))
+    if not all(isfinite(value) for value in values):
+        raise OptionError("thresholds must be finite")
+    # Keys have six digits.
+    return tuple(sorted({float(f"{value:g}") for value in values}))
 
 
 def checked_bins(bins: int) -> int:

@@ -167,6 +167,12 @@ class Cells:
 
         return self._between(level, scores)
 
+    def scaled_score(self, level: float) -> Estimate:
+        level = self._known(level)
+        name = next((f"msis_{known:g}" for known in self.layout.bounded if abs(known - level) < 1e-9), "")
+        why = "the history is constant: its naive forecast has no error"
+        return self._between(level, lambda: self.mean(name, "scaled_n", reason=why))
+
     @cached_property
     def variation(self) -> tuple[Floats, Floats]:
         """Sums of squares of the truth about its mean, by block and in total; 0 if it is constant."""

@@ -20,7 +20,7 @@ from graphgauge.kernels.forecast_calibration import StdCells
 
 _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")
-_OPTIONS = ("axes", "coverage", "nodes", "ahead", "null_value", "null_tolerance")
+_OPTIONS = ("axes", "coverage", "thresholds", "nodes", "ahead", "null_value", "null_tolerance")
 # Changes with the columns of the sums.
 _COLUMNS = 4
 _FACTS = ("counted", "point", "channels", "ordered", "placed", "omits", "cells", "dropped")
@@ -66,7 +66,9 @@ def load(place: Place) -> ForecastState:
 
 
 def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> ForecastState:
-    state = ForecastState(**{name: facts[name] for name in _OPTIONS}, naive=arrays.get("scale"))
+    state = ForecastState(**{name: facts[name] for name in _OPTIONS})
+    if "scale" in arrays:
+        state.scale = _errors(arrays["scale"])
     if "weights" in arrays:
         state.weights = _positive(arrays["weights"])
     state.counted = tuple(part for part in ALL if part in facts["counted"])
@@ -97,6 +99,13 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):
         ranks.add(*_ranks(arrays[f"ranks.{group}"], count, layout.members))
     return state
+
+
+def _errors(scale: AnyArray) -> AnyArray:
+    """One naive error per node, or two rows of them."""
+    if scale.ndim not in (1, 2) or (scale.ndim == 2 and len(scale) != 2):
+        raise ValueError("naive errors of another shape")
+    return np.atleast_1d(np.stack([_positive(row) for row in np.atleast_2d(scale)]).reshape(scale.shape))
 
 
 def _positive(weights: AnyArray) -> AnyArray:

@@ -28,7 +28,14 @@ from graphgauge.forecasting.inputs import (
 from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, UNWEIGHTED, Layout, counted_for, gaussian_edges, measured
-from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
+from graphgauge.forecasting.options import (
+    AXES,
+    COVERAGE,
+    checked_axes,
+    checked_start,
+    interval_levels,
+    threshold_values,
+)
 from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
@@ -93,10 +100,12 @@ class ForecastState:
         null_tolerance: float = 0.0,
         graph: Any = None,
         weights: Any = None,
+        thresholds: Sequence[float] | float | None = None,
         metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
         metrics = metric_names(metrics)
+        self.thresholds = threshold_values(thresholds, metrics)
         self.axes = checked_axes(axes)
         self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
@@ -171,7 +180,7 @@ class ForecastState:
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
             null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
-            self._graph_text(nodes, batch.nodes), self._weights_text,
+            self._graph_text(nodes, batch.nodes), self._weights_text, self.thresholds, self._root_scaled,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
@@ -208,6 +217,7 @@ class ForecastState:
         layout = Layout(
             row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self._parts,
             null_value=null_text(null_value), null_tolerance=self.null_tolerance, weights=self._weights_text,
+            thresholds=self.thresholds, root_scaled=self._root_scaled,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
@@ -231,7 +241,7 @@ class ForecastState:
         slab, blocks, nodes = side_by_side(
             row.slab(part), step >> self.by_horizon.shift, horizon, node, self.layout.horizons
         )
-        scale, weights = (None if known is None else known[nodes] for known in (self.scale, self.weights))
+        scale, weights = (None if known is None else known[..., nodes] for known in (self.scale, self.weights))
         horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale, weights=weights)
         self._require_sound(row, horizon_sums)
         for at, number in enumerate(blocks.tolist()):
@@ -266,6 +276,7 @@ class ForecastState:
             "null_tolerance",
             "graph",
             "weights",
+            "thresholds",
         ):
             setattr(other, name, getattr(self, name))
         other._history = None
@@ -279,9 +290,9 @@ class ForecastState:
         groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes),
                   ("weights", self.weights, layout.nodes))  # fmt: skip
         for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):
-            if known is not None and len(known) != count:
+            if known is not None and np.shape(known)[-1] != count:
                 fix = f"Give one for each {'horizon' if name == 'ahead' else 'node'}."
-                raise InputError(f"{len(known)} where {count} are expected", where=name, fix=fix)
+                raise InputError(f"{np.shape(known)[-1]} where {count} are expected", where=name, fix=fix)
         self.layout = layout
         columns = len(layout.floats), len(layout.counts)
         self.by_horizon = BlockSums(layout.horizons, *columns)
@@ -336,6 +347,10 @@ class ForecastState:
     def _parts(self) -> tuple[str, ...]:
         """What is counted; calibration and joint scores have no node weights."""
         return self.counted if self.weights is None else tuple(part for part in self.counted if part not in UNWEIGHTED)
+
+    @property
+    def _root_scaled(self) -> bool:
+        return self.scale is not None and self.scale.ndim == 2
 
     @property
     def _weights_text(self) -> str | None:
@@ -436,7 +451,9 @@ class ForecastState:
         """Add another state's sums to this one."""
         if not isinstance(other, ForecastState):
             raise TypeError(f"cannot merge {type(other).__name__} into a ForecastState")
-        alike = all(getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted"))
+        alike = all(
+            getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted", "thresholds")
+        )
         names = [(getattr(self, name), getattr(other, name)) for name in ("nodes", "ahead")]
         alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
