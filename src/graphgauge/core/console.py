@@ -5,7 +5,7 @@ Imported only when an evaluation is printed, because rich takes longer to load t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
 from rich import box
@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from graphgauge.core.family import family, family_names
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.core.text import HEADS, number, remark_lines, result_cells, summary_lines, title_line
 
@@ -43,14 +44,17 @@ def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[Rende
     for result in results.values():
         if not result.is_companion:  # shown under its breakdown
             table.add_row(*(Text(cell) for cell in result_cells(result)))
-    broken = {axis: _broken_down(evaluation.by(axis), results) for axis in evaluation.breakdowns}
+    preferred = () if evaluation.family not in family_names() else family(evaluation.family).columns
+    broken = {axis: _broken_down(evaluation.by(axis), results, preferred) for axis in evaluation.breakdowns}
     return [table, *(_breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
 
 
-def _broken_down(table: Table, results: Mapping[str, Result]) -> list[str]:
+def _broken_down(table: Table, results: Mapping[str, Result], preferred: Sequence[str]) -> list[str]:
     """The results with a column in a breakdown, as many as a terminal shows."""
     keys = [key for key, result in results.items() if not result.is_companion]
-    return [key for key in keys if table.column_of(key) in table.columns][:_COLUMNS]
+    known = [key for key in keys if table.column_of(key) in table.columns]
+    first = [key for key in preferred if key in known]
+    return first if len(first) >= _COLUMNS else [*first, *(key for key in known if key not in first)][:_COLUMNS]
 
 
 def evaluation_text(evaluation: Evaluation, width: int = 100) -> str:

@@ -15,6 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.forecasting.declared import equal, nearest
+from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, checked_weights
 from graphgauge.forecasting.joint import joint_sums
 from graphgauge.forecasting.labels import history_of, named
@@ -211,7 +212,7 @@ def _step_losses(
     counted = ("scores",) if batch.form == "gaussian" and loss in ("crps", "nll") else ()
     scale = None
     if weights is not None:
-        known, weights = history_of(weights)
+        known, weights = history_of(node_weights(weights, y_true))
         _, weights = named(batch.nodes, known, weights, "weights")
         scale = checked_weights(weights)
         require_shape(scale, (batch.shape[2],), "weights", "Pass one weight per node.")
