@@ -475,7 +475,8 @@ class ForecastState:
         if self.layout is None or other.layout is None or self.layout == other.layout:
             return
         mine, theirs = asdict(self.layout), asdict(other.layout)
-        name = next(name for name in mine if mine[name] != theirs[name])
+        # What is counted depends on whether there are weights.
+        name = next(name for name in ("weights", *mine) if mine[name] != theirs[name])
         fix = _SAME.get(name, "All batches must have the same form and shape.")
         raise InputError(f"{name} {theirs[name]!r} differs from {mine[name]!r}", fix=fix)
 
