@@ -144,3 +144,15 @@ def _row(values: np.ndarray, truth: float, expected: list[float]) -> Row:
     width = float(np.median(high - low)) / oracle
     mean = float(np.mean(expected)) if expected else math.nan
     return Row(float(there.mean()), 1 - below - above, below, above, width, mean)
+
+
+def designs() -> list[Design]:
+    """Those of the page in the documentation."""
+    normal = [Design(memory, steps) for steps in (100, 300, 1_000) for memory in (0.0, 0.5, 0.9, 0.95)]
+    long = [Design(memory, 10_000) for memory in (0.0, 0.9)]
+    tails = [Design(memory, steps, 3) for steps in (100, 1_000) for memory in (0.0, 0.9)]
+    tails += [Design(memory, 300, 5) for memory in (0.0, 0.9)]
+    late = [Design(0.5, 1_000, start=100_000), Design(0.9, 300, start=27_418)]
+    sensors = [Design(memory, 4_000, seen="the last tenth") for memory in (0.0, 0.9)]
+    masked = [Design(memory, 1_000, seen="outages") for memory in (0.5, 0.9)]
+    return [*normal, *long, *tails, *late, *sensors, *masked]

@@ -34,7 +34,7 @@ class ForecastingCase(Case):
         return not set(self.needs).isdisjoint(metric.needs)
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
-        return [{"level": Percent(level)} for level in (50, 95)] if "level" in metric.params else [{}]
+        return [{"level": Percent(level)} for level in (50, 95)] if "level" in metric.params else [dict(metric.params)]
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
         return {name: rng.integers(0, LARGEST + 1, shape).astype(float) for name in ("y_true", "y_pred")}

@@ -19,6 +19,7 @@ from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import every_so_often, first_steps
+from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch
@@ -232,7 +233,8 @@ def evaluate_state(
             "confidence": confidence,
             "seed": seed,
         },
-        breakdowns={axis.name: axis.table for axis in axes},
+        breakdowns={axis.name: axis.table for axis in axes}
+        | (curves(samples["reliability"]) if "reliability" in samples else {}),
         skipped=found.skipped,
         materials={
             "cells": samples["errors"],
@@ -241,7 +243,7 @@ def evaluate_state(
             "sampled": every_so_often(whole),
             "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
-        notes=_notes(state, layout, horizons),
+        notes=_notes(state, layout, horizons, [result.key for result in found.results]),
         figure=draw,
     )
 
@@ -386,8 +388,10 @@ def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, st
     return shown
 
 
-def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ...]:
+def _notes(state: ForecastState, layout: Layout, horizons: Any, keys: Sequence[str]) -> tuple[str, ...]:
     notes = []
+    if "mape" in keys:
+        notes.append("mape is a share: 0.1 is 10 %")
     if state.dropped:
         notes.append(f"{state.dropped:,} cells with NaN were left out")
     masked = state.cells - state.dropped - state.n

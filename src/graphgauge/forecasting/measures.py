@@ -267,7 +267,7 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
     floats: Columns = {}
     counts: Columns = {}
     counted = slab.counted
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if slab.members is not None:
             y = slab.y[counted].astype(np.float64)
             members = slab.members[counted]
@@ -287,7 +287,7 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
         if layout.thresholds and layout.form in ("gaussian", "samples"):
             of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
             for place, name in enumerate(("brier", "twcrps")):
-                floats |= {f"{name}_{threshold:g}": _spread_out(scores[place][counted], counted)
+                floats |= {f"{name}_{threshold:g}": _spread_out(scores[place], counted)
                            for threshold, scores in of_threshold.items()}  # fmt: skip
             counts |= {f"above_{threshold:g}": (slab.y > threshold) & counted for threshold in layout.thresholds}
         if scale is not None:
@@ -326,18 +326,18 @@ def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats
 
 
 def _at_threshold(slab: Slab, threshold: float) -> tuple[Floats, Floats]:
-    """The Brier score of the event that the truth is above, and the CRPS of everything above, of each cell."""
-    y = slab.y.astype(np.float64)
+    """The Brier score of the event that the truth is above, and the CRPS of everything above, of the counted cells."""
+    counted = slab.counted
+    y = slab.y[counted].astype(np.float64)
     event = y > threshold
     if slab.members is not None:
-        share = (slab.members > threshold).mean(axis=-1)
-        raised = np.maximum(slab.members, threshold).reshape(-1, slab.members.shape[-1])
-        score, _ = ensemble_scores(np.maximum(y, threshold).reshape(-1), raised)
-        return np.square(share - event), score.reshape(y.shape)
+        members = slab.members[counted]
+        score, _ = ensemble_scores(np.maximum(y, threshold), np.maximum(members, threshold))
+        return np.square((members > threshold).mean(axis=-1) - event), score
     from scipy.special import ndtr
 
     assert slab.std is not None
-    mean, std = slab.mean.astype(np.float64), slab.std.astype(np.float64)
+    mean, std = (array[counted].astype(np.float64) for array in (slab.mean, slab.std))
     at, truth = (threshold - mean) / std, (y - mean) / std
     # ∫ Φ² up to the truth from the threshold on, and ∫ (1 − Φ)² from the greater of the two on.
     score = np.where(event, _squared_normal(truth) - _squared_normal(at), 0.0) + _squared_normal(-np.maximum(truth, at))
