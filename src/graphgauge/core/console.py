@@ -5,7 +5,7 @@ Imported only when an evaluation is printed, because rich takes longer to load t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
 import numpy as np
@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from graphgauge.core.family import family, family_names
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.core.text import HEADS, number, remark_lines, result_cells, summary_lines, title_line
 
@@ -51,7 +52,8 @@ def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[Rende
     for result in results.values():
         if not result.is_companion:  # shown under its breakdown
             table.add_row(*(Text(cell) for cell in result_cells(result)))
-    broken = {axis: _broken_down(evaluation.by(axis), results) for axis in evaluation.breakdowns}
+    preferred = () if evaluation.family not in family_names() else family(evaluation.family).columns
+    broken = {axis: _broken_down(evaluation.by(axis), results, preferred) for axis in evaluation.breakdowns}
     return [table, *(_Breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
 
 
@@ -89,10 +91,12 @@ def _with_bounds(table: Table, name: str, row: int) -> str:
     return f"{value} [{number(float(table[f'{name}.low'][row]))}, {number(float(table[f'{name}.high'][row]))}]"
 
 
-def _broken_down(table: Table, results: Mapping[str, Result]) -> list[str]:
-    """The results with a column in a breakdown."""
+def _broken_down(table: Table, results: Mapping[str, Result], preferred: Sequence[str]) -> list[str]:
+    """The results with a column in a breakdown, those that the family prefers first."""
     keys = [key for key, result in results.items() if not result.is_companion]
-    return [key for key in keys if table.column_of(key) in table.columns]
+    known = [key for key in keys if table.column_of(key) in table.columns]
+    first = [key for key in preferred if key in known]
+    return [*first, *(key for key in known if key not in first)]
 
 
 class _Breakdown:
