@@ -71,10 +71,9 @@ def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float
 def threshold_values(thresholds: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
     """The thresholds, and those in the names of the metrics, in increasing order."""
     values = [] if thresholds is None else as_numeric(thresholds, "thresholds").astype(float).ravel().tolist()
-    for name in metrics or ():
-        metric, params = find(name, "forecasting")
-        if "threshold" in params and name not in (metric.key, metric.name):
-            values.append(float(params["threshold"]))
+    for item in asked("forecasting", metrics) if metrics else ():
+        if "threshold" in item.params and not item.is_open:
+            values.append(float(item.params["threshold"]))
     if not all(isfinite(value) for value in values):
         raise OptionError("thresholds must be finite")
     # Keys have six digits.
