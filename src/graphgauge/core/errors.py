@@ -49,7 +49,10 @@ class UnknownNameError(OptionError, KeyError):
             super().__init__(f"unknown {kind} {name!r}", fix=hint)
             return
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        # Names of the same letters come first: MRR is mrr.
+        same = [known for known in names if known.lower() == name.lower()]
+        near = same or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = near or difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         parts = [f"Did you mean {_either(near)}?"] if near else []
         parts += [f"Known: {', '.join(names)}."] if always or not near else []
         super().__init__(f"unknown {kind} {name!r}", fix=" ".join(parts))

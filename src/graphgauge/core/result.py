@@ -74,10 +74,9 @@ class SimulatedInterval(Interval):
     """An interval whose expected coverage is simulated when it is first read, or whether it is approximate."""
 
     def __init__(self, known: Interval, simulate: Callable[[], float | None]) -> None:
-        given = {**vars(known), "_known": known, "_simulate": simulate}
-        self.__dict__ |= {
-            name: fact for name, fact in given.items() if name not in ("expected_coverage", "approximate")
-        }
+        facts = self.__dict__
+        facts.update(vars(known), _known=known, _simulate=simulate)
+        del facts["expected_coverage"], facts["approximate"]
 
     @cached_property
     def expected_coverage(self) -> float | None:
@@ -183,6 +182,8 @@ class Result:
     goal: float | None = None
     priority: str | None = None
     interpretation: str | None = None
+    # If `interval` is for the items of this data set, of which not all were read: the one for new items.
+    new_queries: Interval | None = None
 
     @property
     def reached(self) -> bool | None:
@@ -296,6 +297,8 @@ class Evaluation(Mapping[str, Result]):
         self.per_item = per_item
         # The files it was computed from, as a receipt lists them. Hashing them takes longer than evaluating them.
         self.inputs: Callable[[], list[Mapping[str, Any]]] = list
+        # Outcomes of gates that a command checked.
+        self.gates: tuple[GateOutcome, ...] = ()
         self._figure = figure
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}

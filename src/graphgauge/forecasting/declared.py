@@ -92,6 +92,7 @@ def _coverage(
         confidence,
         errors=None if errors is None else errors[there, 0],
         bounds=bounds,
+        rule=interval.__name__,
     )
 
 

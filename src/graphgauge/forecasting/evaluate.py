@@ -14,7 +14,7 @@ from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import asked, find, select
+from graphgauge.core.metric import are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import metrics as _metrics
@@ -213,7 +213,7 @@ def evaluate_state(
     conventions = _conventions(state, layout, nan)
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
-        chosen, samples, confidence=confidence, conventions=conventions, skip=metrics is None, by=axes
+        chosen, samples, confidence=confidence, conventions=conventions, skip=are_default(metrics), by=axes
     )  # fmt: skip
     begin = first_steps(whole)
 

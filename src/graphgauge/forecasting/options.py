@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import find
+from graphgauge.core.metric import asked
 from graphgauge.core.options import whole_number
 
 AXES = ("time", "horizon", "node")
@@ -62,20 +62,18 @@ def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
 def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
     """The levels in `coverage`, and those in the names of the metrics."""
     levels = list(probabilities(coverage, "coverage"))
-    for name in metrics or ():
-        metric, params = find(name, "forecasting")
-        if "level" in params and name not in (metric.key, metric.name):
-            levels.append(params["level"] / 100)
+    for item in asked("forecasting", metrics) if metrics else ():
+        if "level" in item.params and not item.is_open:
+            levels.append(item.params["level"] / 100)
     return checked_levels(sorted({round(level, 10) for level in levels}), "coverage")
 
 
 def threshold_values(thresholds: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
     """The thresholds, and those in the names of the metrics, in increasing order."""
     values = [] if thresholds is None else as_numeric(thresholds, "thresholds").astype(float).ravel().tolist()
-    for name in metrics or ():
-        metric, params = find(name, "forecasting")
-        if "threshold" in params and name not in (metric.key, metric.name):
-            values.append(float(params["threshold"]))
+    for item in asked("forecasting", metrics) if metrics else ():
+        if "threshold" in item.params and not item.is_open:
+            values.append(float(item.params["threshold"]))
     if not all(isfinite(value) for value in values):
         raise OptionError("thresholds must be finite")
     # Keys have six digits.

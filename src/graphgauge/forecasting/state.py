@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints, as_labels
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import find
+from graphgauge.core.metric import asked
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
 from graphgauge.forecasting.inputs import (
@@ -126,7 +126,7 @@ class ForecastState:
             self.weights = checked_weights(given)
         if season is not None and naive is None:
             raise OptionError("season= needs naive=", fix="Pass the history for the seasonal naive error.")
-        self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
+        self.counted = counted_for(None if metrics is None else [item.metric for item in asked("forecasting", metrics)])
         self._first_shard = shard
         self.graph = graph
         self.reset()

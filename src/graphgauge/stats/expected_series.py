@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
-from graphgauge.stats.expected import POPULATIONS, SAMPLES, Bounds, Numbers, Reach, reported
+from graphgauge.stats.expected import POPULATIONS, SAMPLES, Bounds, Numbers, Reach, digest, remembered, reported
 from graphgauge.stats.intervals import FARTHER
 
 # The longest memory that is simulated.
@@ -22,6 +22,7 @@ def expected_serial_coverage(
     confidence: float,
     errors: Numbers | None = None,
     bounds: tuple[float, float] = (-np.inf, np.inf),
+    rule: str = "",
 ) -> float | None:
     """What an interval of a value over time covers if it falls short of its level, else None.
 
@@ -30,7 +31,8 @@ def expected_serial_coverage(
     quantiles. So a series has no values that the population lacks, and rare values occur together. `interval` takes
     values and the influences of their blocks (series, block). The memory of the autoregression is that of `influence`,
     or that of `errors` if it is longer: a score that few errors enter shows less memory than they have.
-    `bounds` are the least and the greatest value of a block.
+    `bounds` are the least and the greatest value of a block. With a `rule`, the name of what `interval` computes from
+    its arguments and the confidence alone, the expectation is remembered.
     """
     from scipy.special import ndtr
 
@@ -68,7 +70,10 @@ def expected_serial_coverage(
             population[:] = np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
         return held
 
-    return reported(hold, confidence)
+    if not rule:
+        return reported(hold, confidence)
+    facts = np.array([value, memory, confidence, *bounds])
+    return remembered(digest(f"series {rule}", facts, deviations), lambda: reported(hold, confidence))
 
 
 def _within(end: float, bound: float, value: float) -> float:
