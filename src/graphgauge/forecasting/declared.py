@@ -35,7 +35,7 @@ def _error(cells: Cells, estimate: Estimate) -> tuple[Floats, Floats]:
 
 def _absolute(cells: Cells) -> Floats | None:
     """The influences of the absolute errors, if they were counted."""
-    return cells.mean("abs").influence if "abs" in cells.layout.floats else None
+    return np.asarray(cells.mean("abs").influence, np.float64) if "abs" in cells.layout.floats else None
 
 
 def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:

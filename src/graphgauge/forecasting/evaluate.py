@@ -243,7 +243,7 @@ def evaluate_state(
             "sampled": every_so_often(whole),
             "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
-        notes=_notes(state, layout, horizons, [result.key for result in found.results]),
+        notes=_notes(state, layout, horizons),
         figure=draw,
     )
 
@@ -275,7 +275,9 @@ def _broken_down(
     horizons: Any,
     spread: Mapping[str | None, Spread],
 ) -> list[Axis]:
-    there = [axis for axis in ("horizon", "node") if axis in state.axes or (axis == "node" and state.channels)]
+    there: list[str] = [
+        axis for axis in ("horizon", "node") if axis in state.axes or (axis == "node" and state.channels)
+    ]
     there += ["channel"] * (state.channels is not None)
     axes = there if by is None else listed(by)
     for name in axes:
@@ -388,10 +390,8 @@ def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, st
     return shown
 
 
-def _notes(state: ForecastState, layout: Layout, horizons: Any, keys: Sequence[str]) -> tuple[str, ...]:
+def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ...]:
     notes = []
-    if "mape" in keys:
-        notes.append("mape is a share: 0.1 is 10 %")
     if state.dropped:
         notes.append(f"{state.dropped:,} cells with NaN were left out")
     masked = state.cells - state.dropped - state.n

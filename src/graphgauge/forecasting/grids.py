@@ -148,9 +148,9 @@ def _by_issue_time(found: dict[str, Any]) -> dict[str, Any]:
             seen = np.broadcast_to(there.reshape(*there.shape, *(1,) * (len(shape) - 2)), shape)
             found["mask"] = Labelled(np.ascontiguousarray(seen), found["y_true"].dims, found["y_true"].coords)
     elif dims_of(mask) is not None and "horizon" not in mask.dims:
-        seen = _looked_up(mask, index, forecast)
-        extra = there.reshape(*there.shape, *(1,) * (len(seen.shape) - 2))
-        found["mask"] = Labelled(seen.values.astype(bool) & extra, seen.dims, seen.coords)
+        given = _looked_up(mask, index, forecast)
+        extra = there.reshape(*there.shape, *(1,) * (len(given.shape) - 2))
+        found["mask"] = Labelled(given.values.astype(bool) & extra, given.dims, given.coords)
     elif not there.all():
         raise InputError(
             "some valid times are missing in y_true", where=name, fix="Pass a mask with the dimensions of y_true."

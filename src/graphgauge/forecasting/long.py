@@ -124,9 +124,9 @@ def _found_roles(frame: _Frame, columns: Mapping[str, str] | None) -> dict[str, 
         if name not in frame.names:
             raise InputError(f"has no column {name!r:.60}; it has {', '.join(frame.names):.200}", where=frame.where)
     for role, usual in _ROLES.items():
-        name = next((name for name in usual if name in frame.names), None)
-        if name is not None:
-            named.setdefault(role, name)
+        known = [name for name in usual if name in frame.names]
+        if known:
+            named.setdefault(role, known[0])
     return named
 
 

@@ -87,18 +87,16 @@ class Layout:
     @cached_property
     def samples(self) -> frozenset[str]:
         """The samples that metrics can be computed on, if they were counted."""
-        said = () if self.form == "point" else (self.form,)
-        scaled = ("scaled",) * self.scaled + ("root_scaled",) * self.root_scaled
-        scaled += ("scaled_scores",) * bool(self.scaled and said)
-        joint, spread = (), ()
-        if self.weights is None and said:
-            said += ("reliability",)
-            spread = ("spread",) * (self.form == "gaussian")
+        point = self.form == "point"
+        found = ["errors", *([] if point else [self.form]), *(["scaled"] if self.scaled else [])]
+        found += ["root_scaled"] * self.root_scaled + ["scaled_scores"] * (self.scaled and not point)
+        if self.weights is None and not point:
+            found += ["reliability", *(["spread"] if self.form == "gaussian" else [])]
         if self.form == "samples" and self.weights is None:
             several = self.nodes > 1
-            joint = ("joint",) * several + ("pairs",) * (several and self.graph is not None)
-            joint += ("paths",) * (self.horizons > 1)
-        return frozenset(("errors", *said, *spread, *scaled, *joint))
+            found += ["joint"] * several + ["pairs"] * (several and self.graph is not None)
+            found += ["paths"] * (self.horizons > 1)
+        return frozenset(found)
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:
@@ -207,8 +205,10 @@ def measured(
     if weights is None:
         return by_horizon, by_node
     counted = by_node.counts.astype(np.float64)
-    by_node = Sums(*(np.concatenate(pair, axis=-1) for pair in ((by_node.high, counted), (by_node.low, 0 * counted))),
-                   by_node.counts)  # fmt: skip
+    high, low = (
+        np.concatenate(pair, axis=-1) for pair in ((by_node.high, counted), (by_node.low, np.zeros(counted.shape)))
+    )
+    by_node = Sums(high, low, by_node.counts)
     return _weighted_sums(slab, layout, blocks, scale, weights, by_horizon.counts), by_node
 
 

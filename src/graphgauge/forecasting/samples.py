@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
-from graphgauge.forecasting.measures import GRID, Layout, weight_of
+from graphgauge.forecasting.measures import GRID, weight_of
 from graphgauge.forecasting.serial import transforms
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
@@ -33,7 +33,7 @@ class Cells:
     Blocks without cells in any group are left out; a single group may still lack some.
     """
 
-    layout: Layout
+    layout: Any  # Layout, or JointLayout for scores of vectors
     sums: BlockSums
     ordered: bool
 
