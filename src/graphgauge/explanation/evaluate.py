@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Chosen, measured
-from graphgauge.core.metric import Estimate, Metric, NoInterval, asked, find, select
+from graphgauge.core.metric import Estimate, Metric, NoInterval, are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.explanation.collect import Stages, collect, refuse_original
@@ -147,7 +147,7 @@ batch_edges, seed, path, progress
         return samples[metric.needs[0]]
 
     chosen = _chosen(metrics, library, samples, answers, rules)
-    found = measured(chosen, sample_with, confidence=confidence, conventions=shown, skip=metrics is None)
+    found = measured(chosen, sample_with, confidence=confidence, conventions=shown, skip=are_default(metrics))
     results = [_against_random(result, *choice, sample_with, found.estimates[result.key], confidence)
                for result, choice in _paired(found.results, chosen)]  # fmt: skip
     by_event = {key: own.facts["events"] for key, own in found.estimates.items() if "events" in own.facts}
@@ -343,7 +343,7 @@ def _chosen(
     named = {metric.key_of(**params) for metric, params in listed}
     for metric, params in listed:
         chosen[metric.key_of(**params)] = metric, params
-        if metrics is not None and metric.name in _BESIDE:
+        if not are_default(metrics) and metric.name in _BESIDE:
             other = _BESIDE[metric.name].format(**params)
             if other not in named:
                 chosen[other] = find(other, "explanation")
