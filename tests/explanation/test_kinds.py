@@ -150,3 +150,20 @@ def test_explainers_and_levels_are_added_without_asking_again() -> None:
         model, [first, second], metrics=["fidelity_drop@0.5", "fidelity_keep@0.5", "acc_auc"], table=more
     )
     assert again.masks == more.masks
+
+
+@pytest.mark.parametrize("masked", ["nodes", "entries"])
+def test_tables_and_figures_of_other_kinds(masked: str, tmp_path: Path) -> None:
+    part = subgraph(masked)
+    truths = np.eye(len(part), dtype=bool)[:2]
+    said = [ex.Explanation(ex.Context(part, event=event, truth=truths), np.arange(len(part))) for event in range(2)]
+    table = ex.collect(Summed(), said, levels=[0.3, 0.7])
+    table.save(tmp_path / "table.parquet")
+    back = ex.read_table(tmp_path / "table.parquet")
+    assert back.rows[1].subgraph.masked == masked
+    keys = ["truth_auc", "fidelity_drop@0.3"]
+    assert [ex.evaluate(each, metrics=keys)["truth_auc"].value for each in (table, back)] == [
+        ex.evaluate(table, metrics=keys)["truth_auc"].value
+    ] * 2
+    ex.evaluate(back).plot(tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").stat().st_size > 1000
