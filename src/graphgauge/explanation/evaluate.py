@@ -357,7 +357,8 @@ _TIES = {
 
 # What happens to masked edges or features.
 _MASKING = {
-    "remove": "removed", "weight": "weighted: messages times 0", "resample": "resampled: another source or value",
+    "remove": "removed", "weight": "weighted: messages or features times 0",
+    "resample": "resampled: another source or value",
 }  # fmt: skip
 
 

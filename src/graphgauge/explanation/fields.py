@@ -81,7 +81,7 @@ def typed_rows(value: Any, types: AnyArray, name: str, what: str) -> Mapping[str
         if not slash:
             raise InputError(f"{key!r:.60} names no type", where=name, fix='Name inputs as "paper/x".')
         rows = int(np.count_nonzero(types == of))
-        found |= named_rows({key: each}, rows, name, f"{what} of type {of}")
+        found |= named_rows({key: each}, rows, name, f"{of} {what}")
     return found
 
 

@@ -398,7 +398,7 @@ def _other_sources(subgraph: Subgraph, seed: int) -> Ints:
         # A step of 1 to n − 1 from its place in the pool never ends where it began.
         step = rng.integers(1, len(pool), len(chosen)) if len(pool) > 1 else np.zeros(len(chosen), np.int64)
         found[chosen] = pool[(np.searchsorted(pool, source[chosen]) + step) % len(pool)]
-    return found
+    return np.asarray(found)
 
 
 def _edge_arrays(subgraph: Subgraph) -> dict[str, AnyArray]:

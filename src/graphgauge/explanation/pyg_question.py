@@ -146,10 +146,11 @@ class Question:
         )
         by_node = {f"{name}/x": as_numeric(each, f"x of {name}") for name, each in x.items()}
         by_edge: dict[str, AnyArray] = {}
-        pairs, batch = None, None
+        asked: Ints | None = None
+        batch: Ints | None = None
         for name, value in carried_by_type(explanation, model):
             if name == "edge_label_index":
-                pairs = whole_numbers(value, name)
+                asked = whole_numbers(value, name)
             elif name == "batch":
                 batch = np.concatenate([whole_numbers(value[kind], name) for kind in counts])
             else:
@@ -161,7 +162,7 @@ class Question:
         nodes, own, place = len(types.nodes), np.ones(len(types.nodes), bool), 0
         if task == "edge":
             kinds = _two_types(target_type, counts)
-            (one, other), place = _pair(index, pairs, max(counts.values()))
+            (one, other), place = _pair(index, asked, max(counts.values()))
             index = [starts[kinds[0]] + node_row(one, counts[kinds[0]]),
                      starts[kinds[1]] + node_row(other, counts[kinds[1]])]  # fmt: skip
         elif task == "node" and index is not None:
@@ -360,7 +361,7 @@ class Question:
             **self._cut_types(part),
         )
 
-    def _cut_types(self, part: Part) -> dict[str, AnyArray]:
+    def _cut_types(self, part: Part) -> dict[str, Any]:
         if self.types is None:
             return {}
         kinds = self.types
@@ -407,8 +408,8 @@ class Question:
         if len(part.nodes) < self.nodes:  # on the part alone, whose inputs are smaller
             inside = self._restricted(part)
             all_edges = np.arange(len(part.kept))
-            kept = Part(np.arange(len(part.nodes)), all_edges, all_edges)
-            return inside.carries_all_messages(model, kept, np.searchsorted(part.kept, edges))
+            everything = Part(np.arange(len(part.nodes)), all_edges, all_edges)
+            return inside.carries_all_messages(model, everything, np.searchsorted(part.kept, edges))
         altered = self._altered(part.nodes)
         if altered is None:
             return False
@@ -457,7 +458,7 @@ class Question:
         """The rows of an input that belong to some nodes."""
         if self.types is None:
             return nodes
-        return self.places[nodes[self.types.nodes[nodes] == name.rpartition("/")[0]]]
+        return np.asarray(self.places[nodes[self.types.nodes[nodes] == name.rpartition("/")[0]]])
 
     def refuse_other_prediction(self, prediction: Any, model: PyGModel) -> None:
         """Raise an error unless this module gives the answer that was explained."""
