@@ -45,8 +45,8 @@ class Points(NamedTuple):
             integers = points.astype(np.float32)
             lengths = np.einsum("ij,ij->i", integers, integers)
             # The transpose is not needed, so they are not copied once more.
-            return cls(np.ldexp(points, -exponent), np.empty((0, len(points))), float(np.ldexp(1.0, exponent)), integers,
-                       lengths)  # fmt: skip
+            unit, none = float(np.ldexp(1.0, exponent)), np.empty((0, len(points)))
+            return cls(np.ldexp(points, -exponent), none, unit, integers, lengths)
         rows = np.zeros((len(points), -(-points.shape[1] // _TOGETHER) * _TOGETHER))
         np.ldexp(points, -exponent, out=rows[:, : points.shape[1]])
         expect(len(rows) * rows.size)
