@@ -12,7 +12,7 @@ import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.loop import Axis, Chosen, measured
-from graphgauge.core.metric import Metric, NoChance, asked, sections
+from graphgauge.core.metric import DEFAULT, Metric, NoChance, asked, sections
 from graphgauge.core.options import thread_count, whole_number
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
@@ -60,7 +60,8 @@ class Request:
             return {item.name: [item.name] for item in known}
         alias = {name: item.name for item in known for name in (item.name, *item.aliases)}
         wanted: dict[str, list[str]] = {}
-        for name in self.metrics:
+        names = [item.name for item in known] if DEFAULT in self.metrics else []
+        for name in [*names, *(name for name in self.metrics if name != DEFAULT)]:
             place = alias.get(name) or asked(FAMILY, [name])[0].metric.section or ""
             wanted.setdefault(place, []).append(name)
         order = [item.name for item in known]
