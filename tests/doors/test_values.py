@@ -403,11 +403,7 @@ DATA = {
         ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
         Data(
-            "evolution replayed",
-            {},
-            {"log": "log", "labels": "labels.npy"},
-            _evolution,
-            _growth,
+            "evolution replayed", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth,
             {"replay": "fastrp", "replays": 2},
         ),
     )

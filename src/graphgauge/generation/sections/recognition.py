@@ -60,12 +60,14 @@ class Recognised(Sides):
         kept = [np.ones(len(codes), bool) if valid is None else valid for _, codes, valid in sides]
         if table.copied is not None:
             kept[1] = kept[1] & ~table.copied  # real samples of the training set are left out, too
-        parts = []
-        for (rows, codes, _), mask in zip(sides, kept, strict=True):
-            order = np.flatnonzero(mask)
+
+        def ordered(side: int) -> tuple[Floats, Codes]:
+            rows, codes, _ = sides[side]
+            order = np.flatnonzero(kept[side])
             order = order[np.lexsort((*rows[order].T[::-1], codes[order]))] if rows.shape[1] else order
-            parts += [rows[order], codes[order]]
-        super().__init__(*parts, len(table.labels))  # type: ignore[arg-type]
+            return rows[order], codes[order]
+
+        super().__init__(*ordered(0), *ordered(1), len(table.labels))
 
     @cached_property
     def halves(self) -> Halves:
