@@ -107,3 +107,12 @@ def test_tables_that_do_not_match_are_refused() -> None:
         generation.evaluate(real=table, generated=np.zeros((12, 1)))
     with pytest.raises(InputError, match="text on one side"):
         generation.evaluate(real=table, generated={"age": ["old"] * 12})
+
+
+def test_rows_with_a_missing_number_are_refused_or_dropped() -> None:
+    rng = np.random.default_rng(4)
+    real, made = people(rng, 20), people(rng, 20)
+    real["age"][3] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        generation.evaluate(real=real, generated=made, **QUICK)
+    assert generation.evaluate(real=real, generated=made, nan="omit", **QUICK)["num_real"] == 19

@@ -167,7 +167,8 @@ def _measures(first: SampleTable, second: SampleTable, convention: str, draws: D
     ids = _ids(made[0], made[1], first.train)
     found.append(_distinct(ids[0], ids[1], draws))
     if first.train is not None:
-        found.append(_shares("novelty", *(1.0 - np.isin(own, ids[2]) for own in ids[:2]), draws))
+        new = [1.0 - np.isin(own, ids[2]) for own in ids[:2]]
+        found.append(_shares("novelty", new[0], new[1], draws))
     if first.real is None:
         return found
     fit = np.arange(len(first.real)) if first.real_valid is None else np.flatnonzero(first.real_valid)

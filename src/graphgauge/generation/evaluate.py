@@ -31,7 +31,8 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 _INPUTS = (
     "real", "generated", "real_conditions", "conditions", "train", "train_conditions", "train_latents",
     "train_statistics", "valid", "reconstructed", "latents",
-    "latent_variances", "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
+    "latent_variances", "generated_latents", "leaks", "statistics", "generated_statistics", "predicted",
+    "classifier_labels",
     "classifier_predicted", "labels", "ordered", "channels", "threshold", "real_valid", "samples", "node_labels",
     "edge_labels",
 )  # fmt: skip
@@ -99,7 +100,8 @@ def evaluate(
         `validity_rate`.
     reconstructed, latents
         The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `latent_variances` (n, d) are the variances of the encoder's posterior. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
+        generated samples. `latent_variances` (n, d) are the variances of the encoder's posterior. `leaks` is
+        whether the encoder is given the condition; `threshold` is the probability above
         which reconstructions became bits.
     statistics, generated_statistics
         `{name: (n,)}`, statistics whose distributions are compared: numbers, or text for categories.

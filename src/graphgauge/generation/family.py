@@ -18,14 +18,16 @@ SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING
 SAMPLES = Form(
     "the form with samples",
     any_of=("real", "generated"),
-    takes=("train", "against", "valid", "real_valid", *_CONDITIONS, "labels", "ordered", "samples", "node_labels", "edge_labels",
-           *_DESCRIBED, "nan"),
+    takes=("train", "against", "valid", "real_valid", *_CONDITIONS, "labels", "ordered", "samples", "node_labels",
+           "edge_labels", *_DESCRIBED, "nan"),
     beside={
-        "against": ("generated",), "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
+        "against": ("generated",), "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",),
+        "real_valid": ("real",),
         "labels": _CONDITIONS, "ordered": _CONDITIONS, "statistics": ("real",), "latents": ("real",),
         "generated_statistics": ("statistics",), "generated_latents": ("latents",), "predicted": ("generated",),
         "train_conditions": ("train",), "train_statistics": ("train",), "train_latents": ("train",),
-        "latent_variances": ("latents",), "classifier_labels": ("classifier_predicted",), "classifier_predicted": ("classifier_labels",),
+        "latent_variances": ("latents",), "classifier_labels": ("classifier_predicted",),
+        "classifier_predicted": ("classifier_labels",),
     },
 )  # fmt: skip
 TABLE = Form("a table", needs=("table",), takes=("empty",))

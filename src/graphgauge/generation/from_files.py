@@ -290,6 +290,8 @@ def _read_samples(path: str) -> Any:
 
 def _has_head(path: str) -> bool:
     """Whether the first line of a table names its columns."""
+    if not Path(path).is_file():
+        return False  # the reader of arrays reports it
     if path.endswith(".parquet"):
         return True
     with Path(path).open(encoding="utf-8-sig", errors="replace") as file:

@@ -22,6 +22,7 @@ from graphgauge.generation.inputs import (
     Samples,
     as_answers,
     as_bits,
+    as_categories,
     as_known_codes,
     as_names,
     as_rows,
@@ -425,6 +426,7 @@ def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
 def _float_columns(value: Any, name: str) -> list[NDArray[Any]]:
     parts = list(value.values()) if isinstance(value, Mapping) else [value]
     parts = [part for part in parts if part is not None and not is_graphs(part)]
+    parts = [part for part in parts if as_categories(part) is None]
     arrays = [as_numeric(part, name) for part in parts]
     return [array for array in arrays if array.dtype.kind == "f"]
 

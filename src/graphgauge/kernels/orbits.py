@@ -39,8 +39,8 @@ def node_orbits(ends: Ints, size: int) -> Ints:
         return np.bincount(source, values, minlength=size).astype(np.int64)
 
     triangles = over_edges(common) // 2
-    # Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four. A node has as many paths to
-    # itself as neighbours, which are no cycles.
+    # Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four. A node has as many paths
+    # to itself as neighbours, which are no cycles.
     pairs = np.append(0, np.cumsum(paths.data * (paths.data - 1) >> 1))
     cycles = np.diff(pairs[paths.indptr]) - (degree * (degree - 1) >> 1)
     complete = np.zeros(size, np.int64)

@@ -200,7 +200,7 @@ class Latents(RealSample):
 
 
 def _dealt_once(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
-    """Randomly shuffled conditions: the mean of 39 shuffles with the range of 95 %; once for more than 1,500 samples."""
+    """Randomly shuffled conditions: the mean of 39 shuffles and their range; once for more than 1,500 samples."""
     deals = SPLITS if len(sample.points) <= _FEW_POINTS else 1
     values = np.array([float(function(sample.dealt(deal), **params).value[0]) for deal in range(deals)])
     if deals == 1 or np.isnan(values).any():
@@ -290,7 +290,7 @@ def latent_std(sample: Latents) -> Estimate:
     **_FACT | {"reference": "burda2016", "chance": NoChance("it counts dimensions")},
 )  # fmt: skip
 def active_units(sample: Latents) -> Estimate:
-    """Number of latent dimensions whose vectors vary between real samples by more than 0.01; `by("dimension")` has each."""
+    """Number of latent dimensions whose variance between real samples is above 0.01; `by("dimension")` has each."""
     if sample.average is None or len(sample.points) < 2:
         return sample.nothing("one number for all conditions" if sample.average is None else "no latent vectors")
     return sample.whole(float(np.count_nonzero(sample.points.var(axis=0) > ACTIVE)), "no latent vectors")
@@ -301,7 +301,7 @@ def active_units(sample: Latents) -> Estimate:
     **_FACT | {"needs": ("posteriors",)},
 )  # fmt: skip
 def latent_kl(sample: Latents) -> Estimate:
-    """Mean KL divergence of the posteriors from a standard normal, summed over dimensions; `by("dimension")` has each."""
+    """Mean KL divergence of the posteriors from a standard normal, over all dimensions; `by("dimension")` has each."""
     divergence = sample.divergence()
     assert divergence is not None
     return sample.mean(divergence.sum(1), sample.codes, "no latent vectors")

@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.result import Result, Table
-from graphgauge.generation.declared import COUNT_LAWS, FAMILY, LAWS, MACRO, WHOLE, of_discrepancy
+from graphgauge.generation.declared import COUNT_LAWS, FAMILY, LAWS, MACRO, WHOLE, of_area
 from graphgauge.generation.graph_mmd import clustering_coefficients, orbit_means
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits, Codes
@@ -60,12 +60,14 @@ class Recognised(Sides):
         kept = [np.ones(len(codes), bool) if valid is None else valid for _, codes, valid in sides]
         if table.copied is not None:
             kept[1] = kept[1] & ~table.copied  # real samples of the training set are left out, too
-        parts = []
-        for (rows, codes, _), mask in zip(sides, kept, strict=True):
-            order = np.flatnonzero(mask)
+
+        def ordered(side: int) -> tuple[Floats, Codes]:
+            rows, codes, _ = sides[side]
+            order = np.flatnonzero(kept[side])
             order = order[np.lexsort((*rows[order].T[::-1], codes[order]))] if rows.shape[1] else order
-            parts += [rows[order], codes[order]]
-        super().__init__(*parts, len(table.labels))  # type: ignore[arg-type]
+            return rows[order], codes[order]
+
+        super().__init__(*ordered(0), *ordered(1), len(table.labels))
 
     @cached_property
     def halves(self) -> Halves:
@@ -234,24 +236,25 @@ def _read(result: Result) -> str:
 
 _FEW = "no condition has 10 valid generated samples and 10 real ones"
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "statistical", "needs": ("recognition",), "unit": "sample", "reference": "lopezpaz2017",
-    "bounds": (0, 1), "default": False,
+    "family": FAMILY, "section": "statistical", "needs": ("recognition",), "unit": "sample",
+    "reference": "lopezpaz2017", "bounds": (0, 1), "default": False,
 }  # fmt: skip
 _FOREST = {
-    "classifier": f"random forest of {_TREES} trees", "trained on": "half of either side", "tested on": "the other half",
+    "classifier": f"random forest of {_TREES} trees", "trained on": "half of either side",
+    "tested on": "the other half",
 }  # fmt: skip
 
 
 @metric(
-    key="recognition_auc", direction="lower", laws=LAWS, chance=_guess, interval=of_discrepancy, interpretation=_read,
+    key="recognition_auc", direction="lower", laws=LAWS, chance=_guess, interval=of_area, interpretation=_read,
     conventions=MACRO | _FOREST, **_COMMON,
 )  # fmt: skip
 def recognition_auc(sample: Recognising) -> Estimate:
     """Probability that a classifier scores a generated sample higher than a real one of the same condition.
 
-    0.5 if it recognises nothing. The classifier is trained on half of either side and scores the other half. Its features are the bits, the number of
-    set bits and the statistics; of graphs nodes, edges, degrees, clustering and orbits. `by("recognised_by")` lists the
-    features that separate the held-out half best.
+    0.5 if it recognises nothing. The classifier is trained on half of either side and scores the other half. Its
+    features are the bits, the number of set bits and the statistics; of graphs nodes, edges, degrees, clustering and
+    orbits. `by("recognised_by")` lists the features that separate the held-out half best.
     """
     found = sample.sides.recognition
     if found is None:
@@ -261,7 +264,8 @@ def recognition_auc(sample: Recognising) -> Estimate:
 
 
 @metric(
-    key="recognition_p_value", direction="none", laws=COUNT_LAWS, chance=NoChance("p-values are uniform if nothing differs"),
+    key="recognition_p_value", direction="none", laws=COUNT_LAWS,
+    chance=NoChance("p-values are uniform if nothing differs"),
     interval=NoInterval("a p-value is not an estimate"),
     conventions=WHOLE | _FOREST | {"test": "permutations of the held-out half within each condition"}, **_COMMON,
 )  # fmt: skip

@@ -84,7 +84,7 @@ def _null_of(*, scaled: bool) -> ChanceFunction:
     return chance
 
 
-def _drawn_levels(sample: TwoSided, drawn: Mapping[str, Floats]) -> dict[str, float]:
+def _drawn_levels(sample: TwoSided[Any], drawn: Mapping[str, Floats]) -> dict[str, float]:
     """Levels from draws (draws, conditions), averaged like the sample."""
     return named({name: simulated(name, sample.averaged_draws(draws)) for name, draws in drawn.items()})
 
@@ -93,7 +93,7 @@ def _of_kernels(read: Callable[[Any], Mapping[str, Floats]]) -> ChanceFunction:
     """Perfect: two draws from the real samples, with the run's sizes. Memoriser: training samples; near_copy: the same
     with one bit or edge moved. Chance: samples with separate coordinates, graphs with random edges."""
 
-    def chance(function: MetricFunction, sample: TwoSided, params: Mapping[str, Any]) -> dict[str, float]:
+    def chance(function: MetricFunction, sample: TwoSided[Any], params: Mapping[str, Any]) -> dict[str, float]:
         return _drawn_levels(sample, read(sample.sides))
 
     chance.__doc__ = _of_kernels.__doc__
@@ -188,13 +188,13 @@ def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -
 
 
 @metric(key="num_generated", **_COUNT)
-def num_generated(sample: TwoSided) -> Estimate:
+def num_generated(sample: TwoSided[Any]) -> Estimate:
     """Number of valid generated samples in the compared conditions."""
     return sample.estimate(np.where(sample.sides.enough, sample.n, np.nan), sample.n, _FEW)
 
 
 @metric(key="num_real", **_COUNT)
-def num_real(sample: TwoSided) -> Estimate:
+def num_real(sample: TwoSided[Any]) -> Estimate:
     """Number of real samples in the compared conditions."""
     counts = sample.sides.real_counts
     return sample.estimate(np.where(sample.sides.enough, counts, np.nan), counts, _FEW)
@@ -270,7 +270,7 @@ def _compared(tests: list[Any]) -> Codes:
     return np.array([0 if test is None else test.n[1] for test in tests], np.int64)
 
 
-def _of_tests(sample: TwoSided, values: Floats, tests: list[Any], **facts: Any) -> Estimate:
+def _of_tests(sample: TwoSided[Any], values: Floats, tests: list[Any], **facts: Any) -> Estimate:
     """Values of tests, which do not compare all samples of large sides, or under some conventions."""
     compared = _compared(tests)
     estimate = sample.estimate(values, compared, _FEW, **facts)
@@ -284,13 +284,13 @@ def _of_tests(sample: TwoSided, values: Floats, tests: list[Any], **facts: Any) 
     return estimate
 
 
-def _of_mmd(sample: TwoSided, tests: list[Any]) -> Estimate:
+def _of_mmd(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     errors = values_of(tests, "error")
     df = np.maximum(np.minimum(_compared(tests), sample.sides.real_counts) - 1, 0).astype(float)
     return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df)
 
 
-def _p_of(sample: TwoSided, tests: list[Any]) -> Estimate:
+def _p_of(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     """The share of permutations within each condition with a mean at least as large as the observed one."""
     if sample.average is None:
         return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW)

@@ -510,11 +510,24 @@ class Encoded(Sides):
                 return None
             real, _ = self.pair(code)
             generator, width = self._draws.generator(10, code), -2 * test.bandwidth**2
-            return kernel_levels(
-                lambda x, y: np.exp(squared_distances(x, y) / width), real,
-                self.pools(code, real, min(max(test.n[1], 2), MOST), generator), *test.n, unbiased,
-                draws=self._draws.resamples, generator=generator, fresh=self.fresh(code, real),
-            )  # fmt: skip
+
+            def levels_of(some: Floats, pools: dict[str, Floats], fresh: Any) -> dict[str, Floats]:
+                return kernel_levels(
+                    lambda x, y: np.exp(squared_distances(x, y) / width), some, pools, min(len(some), test.n[0]),
+                    test.n[1], unbiased,
+                    draws=self._draws.resamples, generator=generator, fresh=fresh,
+                )  # fmt: skip
+
+            count = min(max(test.n[1], 2), MOST)
+            pools = self.pools(code, real, count, generator)
+            others = {name: pool for name, pool in pools.items() if name != "chance"}
+            found = levels_of(real, others, self.fresh(code, real))
+            if "chance" in pools:
+                # Samples made of the coordinates of the same real ones would be too near to them.
+                first, second = real[::2], real[1::2]
+                apart = {"chance": unstructured(second, max(count, min(4 * count, MOST)), generator)}
+                found["chance"] = levels_of(first, apart, first)["chance"]
+            return found
 
         return self.drawn(self.each(levels))
 
