@@ -31,7 +31,7 @@ demo: $(VENV)/.demo
 # The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers and not gpu'
-	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20

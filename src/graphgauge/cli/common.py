@@ -20,7 +20,7 @@ from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate, GateOutcome
-from graphgauge.core.result import Evaluation
+from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import dumps, plain, result_path, write_result
 from graphgauge.kernels import jit
 
@@ -143,10 +143,10 @@ class Run:
 
 
 @contextmanager
-def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
-    """A function of stage, done and total that shows one progress bar per stage on a terminal's stderr."""
+def stage_bars(run: Run) -> Iterator[Callable[[str, int, int, str], None]]:
+    """A function of stage, done, total and a detail that shows one progress bar per stage on a terminal's stderr."""
     if run.quiet or not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield lambda stage, done, total, detail: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -154,10 +154,11 @@ def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
-        def update(stage: str, done: int, total: int) -> None:
+        def update(stage: str, done: int, total: int, detail: str) -> None:
             if stage not in tasks:
                 tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(tasks[stage], completed=done, total=total)
+            shown = f"{stage}: {detail}" if detail else stage
+            bar.update(tasks[stage], completed=done, total=total, description=shown)
 
         yield update
 
@@ -207,4 +208,17 @@ def as_csv(evaluation: Evaluation) -> str:
         # Why the interval is approximate, and what it is expected to cover, if it is.
         note = result.interval.caveat if result.interval else None
         writer.writerow([result.key, *cells, note])
+        if not result.defined:
+            writer.writerows(_group_rows(result))
     return stream.getvalue()
+
+
+def _group_rows(result: Result) -> Iterator[list[Any]]:
+    """A result that has values only for each group, such as a condition: a row for every group."""
+    for axis in result.breakdowns:
+        table = result.by(axis)
+        for row in range(len(table)):
+            cells = [table[name][row] if name in table.columns else None for name in ("value", "low", "high", "n")]
+            known = [None if cell is None or cell != cell else cell for cell in cells]
+            if known[0] is not None:
+                yield [f"{result.key}[{axis}={table[axis][row]}]", *known, result.unit, result.direction, None]

@@ -157,7 +157,8 @@ def _recipe(name: str, fields: Fields, values: dict[str, Any]) -> dict[str, Any]
 
 def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: Run) -> Evaluation:
     """The evaluation, with progress on a terminal; functions that write parts as they go are told where."""
-    keeping = {"store": run} if "store" in inspect.signature(function).parameters else {}
+    taken = inspect.signature(function).parameters
+    keeping = {name: given for name, given in (("store", run), ("gates", run.gates)) if name in taken}
     with stage_bars(run) as update:
         evaluation = function(**values, progress=_Shown(run, update), **keeping)
     evaluation.run |= run.identity
@@ -167,11 +168,11 @@ def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: 
 class _Shown(Progress):
     """Progress as bars, and notes on stderr."""
 
-    def __init__(self, run: Run, update: Callable[[str, int, int], None]) -> None:
+    def __init__(self, run: Run, update: Callable[[str, int, int, str], None]) -> None:
         self._run, self._update = run, update
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        self._update(name, done, total)
+    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
+        self._update(name, done, total, detail)
 
     def say(self, text: str) -> None:
         self._run.say(text)

@@ -41,8 +41,13 @@ class UnknownNameError(OptionError, KeyError):
 
     __str__ = Exception.__str__  # KeyError would print the message quoted
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, always: bool = False) -> None:
-        """`always` lists the known names even if there is a close match."""
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, always: bool = False, hint: str | None = None
+    ) -> None:
+        """`always` lists the known names even if there is a close match; a `hint` replaces them."""
+        if hint is not None:
+            super().__init__(f"unknown {kind} {name!r}", fix=hint)
+            return
         names = list(known)
         # Names of the same letters come first: MRR is mrr.
         same = [known for known in names if known.lower() == name.lower()]

@@ -69,6 +69,8 @@ class Family:
     headlines: tuple[str, ...]
     package: str
     forms: tuple[Form, ...] = ()
+    # The metrics of a breakdown on a terminal, in this order, if it has at least four of them.
+    columns: tuple[str, ...] = ()
     truths: Mapping[str, TruthInputs] = field(default_factory=dict, hash=False)
     state: str | None = None
     along: tuple[str, ...] = ()

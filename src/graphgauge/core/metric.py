@@ -246,11 +246,14 @@ class Metric:
         self, sample: Any, estimate: Estimate, confidence: float
     ) -> tuple[IntervalRule, Floats, Floats] | NoInterval:
         """The rule that applies and its bounds per group. They contain the value and are within the metric's bounds."""
-        rule = self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
+        rule = self._rule(sample, estimate)
         if isinstance(rule, NoInterval):
             return rule
         low, high = rule.function(sample, estimate, confidence)
         return rule, *enclosing(estimate.value, low, high, self.bounds)
+
+    def _rule(self, sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
+        return self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
 
     def result(
         self,
@@ -299,14 +302,16 @@ class Metric:
     def _whole_interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
         if math.isnan(float(estimate.value[0])):
             return None, f"no value: {estimate.reason}"
-        found = self.interval_of(sample, estimate, confidence)
-        if isinstance(found, NoInterval):
-            return None, found.reason
-        rule, low, high = found
-        bounds = float(low[0]), float(high[0])
-        if any(map(math.isnan, bounds)):
+        rule = self._rule(sample, estimate)
+        if isinstance(rule, NoInterval):
+            return None, rule.reason
+        ends = rule.function(sample, estimate, confidence)
+        value, low, high = float(estimate.value[0]), float(ends[0][0]), float(ends[1][0])
+        if math.isnan(low) or math.isnan(high):
             return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
-        known = Interval(*bounds, confidence, rule.method, rule.over, rule.approximate, rule.note)
+        # As `enclosing`, in Python's numbers.
+        low, high = min(max(low, self.bounds[0]), value), max(min(high, self.bounds[1]), value)
+        known = Interval(low, high, confidence, rule.method, rule.over, rule.approximate, rule.note)
         if rule.coverage is None:
             return known, None
         return SimulatedInterval(known, partial(rule.coverage, sample, estimate, confidence)), None

@@ -365,12 +365,20 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "oracle": result.oracle,
         "warnings": list(result.warnings),
         **_judgement(result),
+        **({} if result.new_queries is None else {"new_queries": _interval_to_dict(result.new_queries)}),
     }
 
 
 def _interval_to_dict(interval: Interval) -> dict[str, Any]:
     content = {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)}
     return {name: value for name, value in content.items() if name != "note" or value is not None}
+
+
+def _interval_from_dict(entry: Mapping[str, Any] | None) -> Interval | None:
+    if entry is None:
+        return None
+    ends = {name: number_from_json(entry[name]) for name in ("low", "high")}
+    return Interval(**{**_known(Interval, entry), **ends})
 
 
 def _judgement(result: Result) -> dict[str, Any]:
@@ -397,15 +405,8 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         direction=cast(Direction, one_of("direction", entry["direction"], get_args(Direction))),
         target=None if entry["target"] is None else number_from_json(entry["target"]),
         bounds=(low, high),
-        interval=None
-        if interval is None
-        else Interval(
-            **{
-                **_known(Interval, interval),
-                "low": number_from_json(interval["low"]),
-                "high": number_from_json(interval["high"]),
-            }
-        ),
+        interval=_interval_from_dict(interval),
+        new_queries=_interval_from_dict(entry.get("new_queries")),
         no_interval=entry.get("no_interval"),
         chance=tuple(_level_from_dict(level) for level in entry["levels"]),
         conventions=_stated(entry),

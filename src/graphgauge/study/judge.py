@@ -10,7 +10,7 @@ from typing import Any
 from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.core.gates import found_words
+from graphgauge.core.gates import found_words, gate_word
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.stats.compare_results import compare_results
@@ -35,14 +35,15 @@ class GateVerdict:
     group: str | None = None
     approximate: bool = False
     against: Mapping[str, Any] | None = None
+    undecided: str | None = None
 
     def __str__(self) -> str:
-        word = "passed" if self.passed else "failed"
+        word = gate_word(self.passed, self.undecided)
         seed = "" if self.run.get("seed") is None else f", seed {self.run['seed']}"
         who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
         why = self.reason
         if self.found is not None:
-            why = found_words(self.gate, self.found, self.limit, self.group, self.approximate)
+            why = self.undecided or found_words(self.gate, self.found, self.limit, self.group, self.approximate)
         return f"gate {word}: {self.gate}  ({who}{why})"
 
 
@@ -159,7 +160,7 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str], re
         else:
             yield GateVerdict(
                 gate.text, run, outcome.passed, outcome.found,
-                limit=outcome.limit, group=outcome.group, approximate=outcome.approximate,
+                limit=outcome.limit, group=outcome.group, approximate=outcome.approximate, undecided=outcome.undecided,
             )  # fmt: skip
 
 

@@ -85,6 +85,8 @@ class _Reader:
         folder = self._path.parent.resolve()
         ignored = self._ignored()
         items = self._with_gate_metrics(self._items(ignored))
+        gates = tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate")))
+        items = tuple(_with_gates(item, gates) for item in items)
         return Study(
             path=self._path,
             folder=folder,
@@ -94,7 +96,7 @@ class _Reader:
             comparisons=tuple(
                 self._comparison(table, index, items) for index, table in enumerate(self._tables("compare"))
             ),
-            gates=tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate"))),
+            gates=gates,
             ignore=ignored,
         )
 
@@ -369,6 +371,20 @@ class _Reader:
 def _may_concern(table: Mapping[str, Any], item: Item) -> bool:
     filters = {key: table[key] if isinstance(table.get(key), list) else [table.get(key)] for key in GATE_FILTERS}
     return all(key not in table or getattr(item, key) in names for key, names in filters.items())
+
+
+def _with_gates(item: Item, gates: Iterable[GateRequest]) -> Item:
+    """An evaluation that reads until its gates are decided, with these gates among its options."""
+    until = item.options.get("until") or []
+    texts = [until] if isinstance(until, str) else list(until)
+    if "gates" not in texts:
+        return item
+    # A gate against a baseline compares finished runs.
+    own = [each.gate.text for each in gates if isinstance(each.gate, Gate) and each.concerns(item)]
+    if not own:
+        raise InputError(f"there are no gates to read until ({item})", fix="Write a [[gate]] table.")
+    named = [text for text in texts if text != "gates"]
+    return replace(item, options={**item.options, "until": [*named, *(text for text in own if text not in named)]})
 
 
 def _require_planned(request: GateRequest, items: Iterable[Item], folder: Path) -> None:
