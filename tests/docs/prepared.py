@@ -223,7 +223,7 @@ def leaderboard() -> None:
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
-        for seed in range(5):
+        for seed in range(6):
             draw = np.random.default_rng(seed)
             folder = Path("ranking", method, str(seed))
             folder.mkdir(parents=True)

@@ -9,6 +9,7 @@ import html
 from collections.abc import Iterator, Mapping
 
 from graphgauge.core.result import Evaluation, Interval, Result
+from graphgauge.core.scrub import clean
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 HEADS = ("metric", "", "value", "interval", "chance", "n")
@@ -43,7 +44,7 @@ def interval_notes(results: Mapping[str, Result]) -> list[str]:
 
 def title_line(evaluation: Evaluation) -> str:
     conventions = ", ".join(f"{name}: {value}" for name, value in evaluation.conventions.items())
-    named = [str(evaluation.run[name]) for name in ("method", "dataset") if evaluation.run[name] is not None]
+    named = [clean(str(evaluation.run[name])) for name in ("method", "dataset") if evaluation.run[name] is not None]
     model = evaluation.run["tags"].get("model") or ""
     who = "".join(f" · {part}" for part in (" on ".join(named), model) if part)
     return f"{evaluation.family}{who}  ({conventions})"

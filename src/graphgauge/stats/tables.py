@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphgauge.core.errors import one_of
+from graphgauge.core.scrub import clean, harmless
 from graphgauge.io.delimited import as_csv
 
 FORMS = ("table", "csv", "latex", "markdown", "json")
@@ -59,15 +60,16 @@ class Grid:
 
         def marked(cell: Cell) -> str:
             marks = "".join(sign[mark] for mark in cell.mark.split())
-            return f"{cell.text} {marks}" if marks else cell.text
+            text = _single(cell.text)
+            return f"{text} {marks}" if marks else text
 
-        table = [list(self.head)] + [[marked(cell) for cell in row] for row in self.rows]
+        table = [[_single(head) for head in self.head]] + [[marked(cell) for cell in row] for row in self.rows]
         widths = [max(len(row[column]) for row in table) for column in range(len(self.head))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
         ]
         below = [*self.legend(sign), *self.notes]
-        return "\n".join([lines[0], "─" * len(max(lines, key=len)), *lines[1:], "", *below]).rstrip() + "\n"
+        return harmless("\n".join([lines[0], "─" * len(max(lines, key=len)), *lines[1:], "", *below]).rstrip() + "\n")
 
     def markdown(self) -> str:
         """Bold marks the best, underlining the second best, italics cells that do not differ significantly."""
@@ -132,6 +134,11 @@ def _escaped_reference(legend: Iterable[str]) -> list[str]:
         start, split, reference = line.partition("not significantly different from ")
         found.append(start + split + escape_markdown(reference))
     return found
+
+
+def _single(text: str) -> str:
+    """A cell in one line, with its spaces."""
+    return text if text.isprintable() else clean(text)
 
 
 def _one_line(text: str) -> str:
