@@ -246,6 +246,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/generation.md": (checkpoints, samples),
     "docs/generation_results.md": (checkpoints,),
     "docs/evolution.md": (lambda: growth("y.npy"),),
+    "docs/evolution_growth.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
     "docs/statistics_designs.md": (lambda: results(["transe", "distmult"], "nations"),),

@@ -201,12 +201,17 @@ class OneOrTwo(Kind):
 
 @dataclass(frozen=True)
 class Factory(Kind):
-    """Code to import and call. Studies print it first, and verification does not import it."""
+    """Code to import and call, or one of `names`. Studies print code first, and verification does not import it."""
+
+    names: tuple[str, ...] = ()
 
     def read(self, value: Any) -> str:
         module, _, factory = str(value).partition(":")
+        if value in self.names:
+            return str(value)
         if not all(part.isidentifier() for part in (*module.split("."), factory)):
-            raise OptionError(f"{value!r:.80} is not MODULE:FACTORY, such as models.gcn:load")
+            either = f"one of {', '.join(self.names)}, or " if self.names else ""
+            raise OptionError(f"{value!r:.80} is not {either}MODULE:FACTORY, such as models.gcn:load")
         return str(value)
 
 
@@ -391,7 +396,11 @@ def refuse_overwriting(
 
 def named_factories(fields: Fields, values: Mapping[str, Any]) -> list[str]:
     """Every `module:factory` that the evaluation would import."""
-    return [values[name] for name, field in fields.items() if isinstance(field.kind, Factory) and values.get(name)]
+    return [
+        values[name]
+        for name, field in fields.items()
+        if isinstance(field.kind, Factory) and values.get(name) and values[name] not in field.kind.names
+    ]
 
 
 def plain(value: Any) -> Any:

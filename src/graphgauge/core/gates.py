@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import Metric, asked, find, renamed_keys
+from graphgauge.core.metric import DEFAULT, Metric, asked, find, renamed_keys
 from graphgauge.core.result import Evaluation, Kind, Result, Table
 from graphgauge.core.text import APPROXIMATE
 
@@ -51,6 +51,23 @@ class GateOutcome:
 
     def __bool__(self) -> bool:
         return self.passed
+
+    def to_dict(self) -> dict[str, Any]:
+        """As result files and the JSON of commands have it."""
+        from graphgauge.core.schema import number_to_json
+
+        return {**asdict(self), "found": number_to_json(self.found), "limit": number_to_json(self.limit)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> GateOutcome:
+        from graphgauge.core.schema import number_from_json
+
+        limit = None if content["limit"] is None else number_from_json(content["limit"])
+        group = None if content["group"] is None else str(content["group"])
+        return cls(
+            str(content["gate"]), bool(content["passed"]), number_from_json(content["found"]), limit, group,
+            bool(content["approximate"]),
+        )  # fmt: skip
 
     @property
     def words(self) -> str:
@@ -114,6 +131,11 @@ class Gate:
             )
         return gate
 
+    @property
+    def computed_key(self) -> str:
+        """The key of the metric, without the ending of its other average."""
+        return _COMPANION.sub("", self.key)
+
     # ------------------------------------------------------------ before
 
     def require_planned(
@@ -175,6 +197,11 @@ class Gate:
         result = results[self.key]
         if self.axis is not None:
             return self._check_groups(result, self.axis)
+        if not result.defined and (axis := _only_by(result)) is not None:
+            raise InputError(
+                f"gate {self.text!r}: {self.key} has a value only for each {axis} ({result.reason})",
+                fix=f"Write {self.key}[{axis}] for all of them, or {self.key}[{axis}=…] for one.",
+            )
         limit = self._limit(result)
         asked = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
@@ -269,6 +296,36 @@ class Gate:
         """Whether a value passes; a gate that names a level needs its `limit`."""
         against = self.limit if limit is None else limit
         return value == value and bool(_COMPARE[self.sign](value, against))
+
+
+def metrics_with_gates(
+    gates: Iterable[Gate], family: Family, values: Mapping[str, Any], form: Form | None, shown: Shown = str
+) -> Sequence[str] | None:
+    """The metrics to compute: those that are named, or else the default ones and those that gates need.
+
+    A gate on what still will not be computed is refused.
+    """
+    names: Sequence[str] | None = values.get("metrics")
+    for gate in gates:
+        try:
+            gate.require_planned(family, {**values, "metrics": names}, form, shown)
+        except OptionError:
+            if values.get("metrics") is not None or "metrics" not in family.fields:
+                raise
+            usual = form.defaults(values) if form is not None and form.defaults is not None else None
+            first = names if names is not None else usual if usual is not None else (DEFAULT,)
+            more = (*first, gate.computed_key)
+            try:
+                gate.require_planned(family, {**values, "metrics": more}, form, shown)
+            except OptionError as error:
+                raise error from None
+            names = more
+    return names
+
+
+def _only_by(result: Result) -> str | None:
+    """The axis along which a result has values, if it has none over all."""
+    return next((axis for axis in result.breakdowns if not all(map(math.isnan, result.by(axis)["value"]))), None)
 
 
 def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:

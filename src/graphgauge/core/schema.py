@@ -72,6 +72,7 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
         "findings": [plain(asdict(finding)) for finding in evaluation.findings],
         "notes": list(evaluation.notes),
         "error": None,
+        **({"gates": [outcome.to_dict() for outcome in evaluation.gates]} if evaluation.gates else {}),
         "receipt": {"inputs": [], "code": [], "versions": versions()},
     }
     return sealed(content)
@@ -316,10 +317,12 @@ def evaluation_from_dict(
     content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
 ) -> Evaluation:
     """The evaluation in content of the current edition; `beside` are the breakdowns from side files."""
+    from graphgauge.core.gates import GateOutcome
+
     try:
         run, names = dict(content["run"]), _earlier_keys(content)
         tables = [*content["breakdowns"], *(_renamed_columns(entry, names) for entry in beside)]
-        return Evaluation(
+        evaluation = Evaluation(
             str(run.pop("family")),
             [_result_from_dict(entry) for entry in content["results"]],
             conventions=_stated(content),
@@ -330,6 +333,8 @@ def evaluation_from_dict(
             notes=tuple(content.get("notes", ())),
             run=run,
         )
+        evaluation.gates = tuple(GateOutcome.from_dict(entry) for entry in content.get("gates", ()))
+        return evaluation
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise _invalid(error, where) from None
 
