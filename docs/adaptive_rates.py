@@ -191,7 +191,7 @@ class Rate:
     @property
     def cells(self) -> tuple[str, ...]:
         peeking = "–" if self.naive is None else f"{self.naive:.3f}"
-        return self.name, self.event, f"{self.bound:.2f}", f"{self.rate:.3f}", peeking
+        return self.name, self.event, f"{self.bound:.2f}", f"{self.rate:.3f}", peeking, f"{self.runs:,}"
 
 
 def rate_of(design: Design, runs: int) -> Rate:
@@ -260,8 +260,19 @@ def all_rates(runs: int = RUNS, told: Callable[[Rate], object] = lambda rate: No
 
 
 def write(rates: list[Rate]) -> Path:
-    heads = ("what is followed", "what must be rare", "at most", "found", "t-interval, every 100 of 20,000 queries")
-    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---|---|", *(f"| {' | '.join(rate.cells)} |" for rate in rates)]
+    heads = (
+        "what is followed",
+        "what must be rare",
+        "at most",
+        "found",
+        "t-interval, every 100 of 20,000 queries",
+        "runs",
+    )
+    lines = [
+        f"| {' | '.join(heads)} |",
+        "|---|---|---|---|---|---|",
+        *(f"| {' | '.join(rate.cells)} |" for rate in rates),
+    ]
     PLACE.mkdir(exist_ok=True)
     path = PLACE / "rates.inc"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -129,8 +129,8 @@ def rank_until(
         `exact` ranks a drawn query among all candidates. `race` reads its candidates in random order until one beats
         the target, after the entities in `hard` (sets per query), if given: for `mrr` of embeddings.
     guarantee
-        `anytime`, or `width`: stop when a usual t-interval has this width, which takes about half the queries and is
-        only approximately valid, and not with gates.
+        `anytime`, or `width`: stop when a usual t-interval has this width, which takes fewer queries, is only
+        approximately valid, and decides no gates.
     stop
         `all`: stop when all widths are reached and all gates are decided; `any`: when either is the case; `widths`:
         when the widths are reached, whether the gates are decided or not.
