@@ -13,6 +13,8 @@ from graphgauge.evolution.functions import (
     node_classification_accuracy,
     static_auc,
 )
+from graphgauge.evolution.growth import is_harmful, is_helpful, replay_growth
+from graphgauge.evolution.growth_runs import GrownGraph
 from graphgauge.evolution.ledger import Balance, Change, Ledger
 from graphgauge.evolution.ledger_readers import from_bitemporal, from_graphrag, from_snapshots, read_ledger
 from graphgauge.evolution.log import Cycle, EvolutionLog
@@ -25,6 +27,7 @@ __all__ = [
     "Cycle",
     "EvaluationSuite",
     "EvolutionLog",
+    "GrownGraph",
     "Ledger",
     "NietzscheEvaluationSuite",
     "auc_birth",
@@ -37,10 +40,13 @@ __all__ = [
     "from_bitemporal",
     "from_graphrag",
     "from_snapshots",
+    "is_harmful",
+    "is_helpful",
     "link_score",
     "node_classification_accuracy",
     "poincare_distance",
     "read_ledger",
+    "replay_growth",
     "static_auc",
     "tgc_step",
 ]

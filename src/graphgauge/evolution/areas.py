@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
 
@@ -12,6 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate
+from graphgauge.evolution.baselines import Ranked
 from graphgauge.evolution.inputs import Flags, Points, among, distinct
 from graphgauge.evolution.samples import single
 from graphgauge.kernels.negatives import non_edges
@@ -41,6 +42,8 @@ class Area:
     nodes: int = 0
     reason: str = "no births"
     warnings: tuple[str, ...] = ()
+    # Areas of simple scores for the same births, by name.
+    baselines: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -112,7 +115,7 @@ class Candidates:
         return len(np.intersect1d(self.sources, self.targets, assume_unique=True))
 
     def tails(
-        self, points: Points, q: Floats, wanted: int, rng: np.random.Generator, threads: int | None
+        self, points: Points | Ranked, q: Floats, wanted: int, rng: np.random.Generator, threads: int | None
     ) -> TailCounts:
         """For each of q, how many of the free pairs are closer: of so many drawn ones, or of all."""
         if wanted >= self.free:
@@ -125,11 +128,11 @@ class Candidates:
             first, second = self.sources[codes // len(self.targets)], self.targets[codes % len(self.targets)]
         return tail_counts(-q, -points.order(first, second))
 
-    def _all(self, points: Points, q: Floats, threads: int | None) -> TailCounts:
+    def _all(self, points: Points | Ranked, q: Floats, threads: int | None) -> TailCounts:
         if self.same and not self.directed:
             nodes = self.sources
             own = points.order(nodes[self.inside // len(nodes)], nodes[self.inside % len(nodes)])
-            if points.score == "poincare":
+            if isinstance(points, Points) and points.score == "poincare":
                 columns = np.ascontiguousarray(points.rows[nodes].T)
                 pairs = closer_pairs(columns, points.margins(nodes), q, threads=threads)
             else:
@@ -140,7 +143,7 @@ class Candidates:
             pairs = self._enumerated(points, q)
         return _without(pairs, tail_counts(-q, -own))
 
-    def _enumerated(self, points: Points, q: Floats) -> TailCounts:
+    def _enumerated(self, points: Points | Ranked, q: Floats) -> TailCounts:
         """All pairs in blocks of rows, edges included."""
         if len(self.sources) * len(self.targets) > _MOST_PAIRS:
             raise InputError(
@@ -183,7 +186,7 @@ class Candidates:
 
 
 def area_against_non_edges(
-    points: Points,
+    points: Points | Ranked,
     positives: Ints,
     group: Ints,
     candidates: Sequence[Candidates],

@@ -13,6 +13,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import nan_policy, thread_count, whole_number
 from graphgauge.evolution.areas import Area, Candidates, area_against_matched, area_against_non_edges
+from graphgauge.evolution.baselines import LinkScores, Ranked
 from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step, two_sides
 from graphgauge.evolution.distances import checked_temperature
 from graphgauge.evolution.inputs import SCORES, Flags, Labelled, Points, among, as_edges, distinct, whole_numbers
@@ -101,6 +102,7 @@ class Grown:
         seen: tuple[int, Ints] | None = None,
         born: tuple[int, Ints] | None = None,
         change: Change | None = None,
+        active: Ints | None = None,
     ) -> None:
         self.options, self.cycle = options, cycle
         self.points = self._points(embeddings, "embeddings")
@@ -137,6 +139,7 @@ class Grown:
         self._types = None if node_types is None else self._checked_types(node_types)
         self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
         self._born = recoded(born, self.nodes)
+        self._active = None if active is None else np.pad(active, (0, self.nodes - len(active)))
 
     def _points(self, embeddings: Any, name: str) -> Points:
         options = self.options
@@ -175,8 +178,20 @@ class Grown:
         eligible = self._eligible()
         eligible = eligible[self.earlier.holds(np.stack([eligible, eligible], axis=1))]
         # Edge codes use the current number of nodes; new nodes come last and have no embedding before.
-        points = self.earlier.extended(self.nodes)
-        return self._against_non_edges(points, self._old & self._fresh, eligible, self._why_none)
+        points, scored = self.earlier.extended(self.nodes), self._old & self._fresh
+        found = self._against_non_edges(points, scored, eligible, self._why_none)
+        return replace(found, baselines=self._baselines(scored, eligible)) if len(found) else found
+
+    def _baselines(self, scored: Flags, eligible: Ints) -> dict[str, float]:
+        """Areas of simple scores for the same births and non-edges; without direction, and not for all non-edges."""
+        if self.options.per_positive is None or not len(self.births.before):
+            return {}
+        edges = self.births.codes.edges(self.births.before)[:, :2]
+        links = LinkScores(np.unique(np.sort(edges, axis=1), axis=0), self.nodes, self._active)
+        return {
+            name: self._against_non_edges(Ranked(self.nodes, function), scored, eligible, "no births").value
+            for name, function in links.scores.items()
+        }
 
     @cached_property
     def matched(self) -> Area:
@@ -348,7 +363,7 @@ class Grown:
     def _rng(self, use: str) -> np.random.Generator:
         return np.random.default_rng([self.options.seed, self.cycle % 2**32, _STREAMS[use]])
 
-    def _against_non_edges(self, points: Points, scored: Flags, eligible: Ints, reason: str) -> Area:
+    def _against_non_edges(self, points: Points | Ranked, scored: Flags, eligible: Ints, reason: str) -> Area:
         births = self.births.edges[scored]
         group, candidates = self._grouped(births, self.births.relation[scored], eligible, None)
         # One stream for both, so that auc_birth uses the same pairs as auc_synthetic.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -9,6 +10,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
+from graphgauge.evolution.family import refuse_together
 from graphgauge.evolution.inputs import listed, original_nodes
 from graphgauge.evolution.ledger import Ledger
 from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles, from_ledger
@@ -33,6 +35,11 @@ def evaluate(
     undeclared: str = "refuse",
     score: Any = "poincare",
     directed: bool = False,
+    replay: Any = None,
+    replay_score: str = "cosine",
+    replay_probe: Any = None,
+    replays: int = 39,
+    future_edges: Any = None,
     node_types: Any = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
@@ -76,6 +83,9 @@ def evaluate(
         Whether (u, v) and (v, u) are different edges; a `Ledger` knows.
     node_types
         One type per node; births are compared with pairs of the same types. By default those of the ledger.
+    replay, replay_score, replay_probe, replays, future_edges
+        With `replay`, an embedding, the runs are replayed instead: these are `embed`, `score`, `probe`, `draws` and
+        `future_edges` of `replay_growth`.
     metrics
         Keys to compute instead of all.
     nan
@@ -85,6 +95,15 @@ def evaluate(
     temperature, device
         Accepted for compatibility; no value depends on them.
     """
+    refuse_together(_differing(locals()))
+    if replay is not None:
+        from graphgauge.evolution.growth import replay_growth
+
+        return replay_growth(
+            log, labels, embed=replay, node_ids=node_ids, conditions=conditions, log_seeds=log_seeds,
+            future_edges=future_edges, node_types=node_types, probe=replay_probe, score=replay_score, draws=replays,
+            directed=directed, undeclared=undeclared, metrics=metrics, confidence=confidence, seed=seed,
+        )  # fmt: skip
     ledger: Ledger | None = None
     if embeddings is not None and not isinstance(log, Ledger):
         raise OptionError("embeddings are for a ledger", fix="The cycles of a log have their own.")
@@ -102,11 +121,7 @@ def evaluate(
         ledger, directed, runs = log, log.directed, [("run", 0)]
         cycles = from_ledger(log, embeddings, undeclared=undeclared)
     else:
-        given = list(as_cycles(log))
-        if not given:
-            raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
-        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
-        cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
+        runs, cycles = listed_runs(log, conditions, log_seeds)
     nodes = node_ids
     if ledger is not None:
         nodes, labels = _of_ledger(ledger, node_ids, labels)
@@ -123,6 +138,16 @@ def evaluate(
     return suite.evaluation()
 
 
+def _differing(given: Mapping[str, Any]) -> list[str]:
+    """The arguments that differ from their defaults."""
+    usual = {name: parameter.default for name, parameter in inspect.signature(evaluate).parameters.items()}
+    return [
+        name
+        for name, value in given.items()
+        if value is not usual[name] and not (isinstance(value, str | int | float) and value == usual[name])
+    ]
+
+
 def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
     """Rows of the original nodes, and their labels by row."""
     rows = range(ledger.nodes) if node_ids is None else ledger.rows(node_ids).tolist()
@@ -133,6 +158,15 @@ def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
         known = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
         return rows, {row: known.get(row) for row in {*rows, *known}}
     return rows, labels
+
+
+def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], Iterable[Cycle]]:
+    """The chosen runs of a list of cycles, and their cycles."""
+    given = list(as_cycles(log))
+    if not given:
+        raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
+    runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
+    return runs, (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
 
 
 def stored_runs(

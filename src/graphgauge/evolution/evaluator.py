@@ -137,6 +137,8 @@ class AdaptiveEvaluator:
         self._last_edges: Ints | None = None
         self._seen: tuple[int, Ints] | None = None
         self._born: tuple[int, Ints] | None = None
+        # When each node last got an edge, counted from 1; 0 for edges of the start.
+        self._active = np.zeros(0, np.int64)
         self._kept_births = 0
         self.contributions: list[dict[str, tuple[Ints, Floats]]] = []
         self._history: dict[str, list[float]] = defaultdict(list)
@@ -198,7 +200,7 @@ class AdaptiveEvaluator:
             previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
             pools=pools, tgc=tgc, last_tgc=self._smoothed, last_edges=self._last_edges if follows else None,
             removed_edges=removed_edges, inserted_embeddings=inserted_embeddings, node_types=self.node_types,
-            seen=self._seen, born=self._born,
+            seen=self._seen, born=self._born, active=self._active,
         )  # fmt: skip
         evaluation = self._evaluate(number, grown, tgc)
         self._last_edges = as_edges(all_edges, "all_edges", relations=True).copy()
@@ -231,7 +233,7 @@ class AdaptiveEvaluator:
             self._nodes(embeddings, previous_embeddings), self.options, number, embeddings, None, None,
             previous_embeddings=previous_embeddings, test_edges=self.test_edges, pools=pools, tgc=tgc,
             last_tgc=self._smoothed, inserted_embeddings=inserted_embeddings, node_types=self.node_types,
-            born=self._born, change=change,
+            born=self._born, change=change, active=self._active,
         )  # fmt: skip
         return self._evaluate(number, grown, tgc)
 
@@ -296,6 +298,8 @@ class AdaptiveEvaluator:
         if any("kept" in metric.needs for metric, _ in self._chosen):
             new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
             self._born = _joined(self._born, births.nodes, new)
+        self._active = np.pad(self._active, (0, births.nodes - len(self._active)))
+        self._active[births.edges.ravel()] = len(self.evaluations) + 1
         self._kept_births += len(births)
         if self._kept_births <= _MOST_BIRTHS:
             self.contributions.append(

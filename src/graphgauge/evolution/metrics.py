@@ -10,6 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import (
     AS_CHOSEN,
+    Baseline,
     Bounds,
     ChanceFunction,
     Estimate,
@@ -21,6 +22,7 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
+from graphgauge.evolution import growth_metrics
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, Trajectory, single
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
@@ -67,6 +69,11 @@ def _over_births(area: Area, estimate: Estimate) -> IntervalRule | NoInterval:
 def _coin(area: Area) -> Mapping[str, float]:
     """A constant scorer: half of the pairs are farther apart."""
     return {"constant scorer": 0.5}
+
+
+def _coin_and_baselines(area: Area) -> Mapping[str, float]:
+    """A constant scorer, and simple scores of the graph before: Adamic–Adar, preferential attachment and recency."""
+    return {**{name: Baseline(value) for name, value in area.baselines.items()}, **_coin(area)}
 
 
 def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
@@ -182,7 +189,7 @@ def auc_synthetic(area: Area) -> Estimate:
     return area.estimate()
 
 
-@metric(key="auc_birth", needs=("before",), **_AREA)
+@metric(key="auc_birth", needs=("before",), **_AREA | {"chance": _levels(_coin_and_baselines)})
 def auc_birth(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
@@ -327,3 +334,7 @@ def tgc(growth: Growth) -> Estimate:
     As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
     return single(growth.tgc, growth.nodes, "no nodes")
+
+
+# Registered with the metrics of cycles.
+REPLAYED = growth_metrics.CHANCES

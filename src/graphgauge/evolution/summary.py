@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.loop import measured
-from graphgauge.core.metric import Metric, find
+from graphgauge.core.metric import Baseline, Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.samples import Trajectory
@@ -78,12 +78,13 @@ def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditi
     results = [[evaluation[metric.key] for evaluation in own.evaluations] for own in evaluators]
     every = [result for run in results for result in run]
     levels: dict[str, list[float]] = {}
+    kinds = {chance.name: Baseline if chance.kind == "baseline" else float for one in every for chance in one.chance}
     for result in every:
         for chance in result.chance:
             levels.setdefault(chance.name, []).append(chance.value)
     return Trajectory(
         [np.array([result.value for result in run]) for run in results],
-        {name: float(np.mean(values)) for name, values in levels.items()},
+        {name: kinds[name](np.mean(values)) for name, values in levels.items()},
         conditions,
         tuple(dict.fromkeys(result.reason for result in every if result.reason)),
         tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
