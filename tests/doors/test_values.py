@@ -403,7 +403,11 @@ DATA = {
         ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
         Data(
-            "evolution replayed", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth,
+            "evolution replayed",
+            {},
+            {"log": "log", "labels": "labels.npy"},
+            _evolution,
+            _growth,
             {"replay": "fastrp", "replays": 2},
         ),
     )
