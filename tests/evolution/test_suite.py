@@ -44,7 +44,7 @@ def run(graph: Graph, conditions=("Normal", "Off", "Inverted"), seeds=3, cycles=
             points, edges = graph.points.copy(), graph.edges
             suite.begin(condition, points, edges, seed)
             for cycle in range(cycles):
-                new = births(graph, rng, condition, 12 - cycle)
+                new = births(graph, rng, condition, 12 - cycle % 9)
                 edges = np.concatenate([edges, new])
                 points *= 0.97  # in place, as systems do
                 suite.step(condition, points, new, edges, cycle, seed=seed)
@@ -117,16 +117,29 @@ def test_intervals_over_seeds(suite: EvaluationSuite):
     assert "read it by condition" in whole.reason
 
 
-def test_one_run_has_an_interval_over_blocks_of_cycles(graph: Graph):
-    found = run(graph, ["Off"], seeds=1, cycles=9, metrics=["delta_homophily"]).evaluation()
+def test_one_run_has_an_interval_over_cycles(graph: Graph):
+    found = run(graph, ["Off"], seeds=1, cycles=30, metrics=["delta_homophily"]).evaluation()
     result = found["delta_homophily"]
     assert result.unit == "cycle"
-    assert result.n == 9
+    assert result.n == 30
     assert result.interval.over == "cycles and births"
     values = found.by("cycle")["delta_homophily"]
     assert result.interval.low <= values.mean() - cosine_margin(values) * (1 - 1e-9)
-    short = run(graph, ["Off"], seeds=1, cycles=2, metrics=["delta_homophily"]).evaluation()
+    short = run(graph, ["Off"], seeds=1, cycles=9, metrics=["delta_homophily"]).evaluation()
     assert short["delta_homophily"].interval is None
+    assert "fewer than 30 cycles" in short["delta_homophily"].no_interval
+
+
+def test_a_long_memory_is_told():
+    rng = np.random.default_rng(3)
+    values = [0.0]
+    for _ in range(99):
+        values.append(0.9 * values[-1] + rng.normal())
+    trajectory = Trajectory([np.array(values)])
+    rule = trajectory.rule()
+    assert rule.coverage(trajectory, trajectory.estimate(), 0.95) < 0.92
+    calm = Trajectory([rng.normal(size=100)])
+    assert calm.rule().coverage(calm, calm.estimate(), 0.95) is None
 
 
 def test_runs_that_agree_have_an_interval_of_what_was_not_seen(graph: Graph):
@@ -338,7 +351,7 @@ def test_growth_as_reported_and_as_computed_are_not_mixed(graph: Graph):
 def cosine_margin(values: np.ndarray) -> float:
     """Student's t with the mean square of the slowest cosine transforms, one after another."""
     size = len(values)
-    count = max(2, round(0.41 * size ** (2 / 3)))
+    count = 4
     waves = [sum(value * np.cos(np.pi * k * (at + 0.5) / size) for at, value in enumerate(values - values.mean()))
              for k in range(1, count + 1)]  # fmt: skip
     return float(student.ppf(0.975, count) * np.sqrt(2 * np.mean(np.square(waves))) / size)

@@ -24,6 +24,8 @@ from graphgauge.stats.dyads import Dyads
 _REDRAWS = 16
 # Pairs that are scored at once, and the most that are scored at all.
 _BLOCK, _MOST_PAIRS = 1 << 22, 1 << 33
+# With more edges than this per pair, drawn pairs are looked up among them: a table of all edges would take longer.
+_LOOKED_UP = 32
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Candidates:
         """For each of q, how many of the free pairs are closer: of so many drawn ones, or of all."""
         if wanted >= self.free:
             return self._all(points, q, threads)
-        if self.same and not self.directed:
+        if self.same and not self.directed and len(self.inside) < _LOOKED_UP * wanted + _BLOCK:
             codes = non_edges(self.inside, len(self.sources), wanted, rng)
             first, second = self.sources[codes // len(self.sources)], self.sources[codes % len(self.sources)]
         else:
@@ -166,7 +168,7 @@ class Candidates:
     def _drawn(self, wanted: int, rng: np.random.Generator) -> Ints:
         """Distinct free pairs of a source and a target, as codes over positions, in the order of the draw."""
         width, every = len(self.targets), len(self.sources) * len(self.targets)
-        if 2 * (len(self.inside) + wanted) > every and every <= _BLOCK:
+        if not (self.same and not self.directed) and 2 * (len(self.inside) + wanted) > every and every <= _BLOCK:
             codes = np.delete(np.arange(every), self.inside)
             codes = codes[self.sources[codes // width] != self.targets[codes % width]]
             return rng.choice(codes, wanted, replace=False)
@@ -174,6 +176,9 @@ class Candidates:
         while len(found) < wanted:
             codes = rng.integers(0, every, 2 * (wanted - len(found)) + 16)
             codes = codes[self.sources[codes // width] != self.targets[codes % width]]
+            if self.same and not self.directed:
+                low, high = np.sort(np.stack([codes // width, codes % width]), axis=0)
+                codes = low * width + high
             codes = np.concatenate([found, codes[~among(codes, self.inside)]])
             _, places = np.unique(codes, return_index=True)
             found = codes[np.sort(places)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, without
+from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted, without
 from graphgauge.evolution.ledger import Balance, Change, Codes
 
 # Number of example edges in an error message.
@@ -31,6 +32,7 @@ class Births:
     codes: Codes
     notes: tuple[str, ...] = ()
     balance: Balance | None = None
+    deaths: Ints | None = None
 
     @classmethod
     def of(
@@ -110,6 +112,7 @@ class Births:
         return cls(
             np.ascontiguousarray(edges[:, :2]), relation, reborn, change.before, change.after, change.codes,
             tuple(f"{what}: {count}" for what, count in told.items() if count), change.balance,
+            distinct(change.codes.of(change.deaths)) if not len(change.merges) else None,
         )  # fmt: skip
 
     @property
@@ -118,6 +121,13 @@ class Births:
 
     def __len__(self) -> int:
         return len(self.edges)
+
+    @cached_property
+    def either(self) -> Ints:
+        """The edges of the graph before or after, sorted; a large graph is not sorted again if its deaths are known."""
+        if self.deaths is not None:
+            return inserted(self.after, self.deaths)
+        return distinct(np.concatenate([self.before, self.after]))
 
     def degrees_before(self) -> Ints:
         """The degree of every node in the graph before the cycle."""

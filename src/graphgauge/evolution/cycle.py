@@ -308,7 +308,7 @@ class Grown:
         """
         if self._types is not None or not len(self.births):
             return None
-        return two_sides(distinct(np.concatenate([self.births.before, self.births.after])), self.nodes)
+        return two_sides(self.births.either, self.nodes)
 
     def held_in_graph(self) -> tuple[int, int] | None:
         """How many of the held-out edges there are, and how many of them are in the graph after the cycle."""
@@ -397,9 +397,8 @@ class Grown:
     def _against_matched(
         self, points: Points, scored: Flags, arms: Ints, pools: Ints, use: str, reason: str
     ) -> Area:  # fmt: skip
-        graph = distinct(np.concatenate([self.births.before, self.births.after]))
         return area_against_matched(
-            points, self.births.edges[scored], arms, self.births.relation[scored], graph, pools,
+            points, self.births.edges[scored], arms, self.births.relation[scored], self.births.either, pools,
             directed=self.options.directed, per_positive=self.options.per_positive, rng=self._rng(use), reason=reason,
             what=f"auc_{use}",
         )  # fmt: skip

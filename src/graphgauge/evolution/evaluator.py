@@ -17,7 +17,7 @@ from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.cycle import Grown, Options, recoded
-from graphgauge.evolution.inputs import COORDINATES, Labelled, as_edges, distinct, original_nodes
+from graphgauge.evolution.inputs import COORDINATES, Labelled, among, as_edges, distinct, inserted, original_nodes
 from graphgauge.evolution.ledger import Change
 from graphgauge.evolution.samples import LabelPairs
 
@@ -295,8 +295,9 @@ class AdaptiveEvaluator:
         if tgc is None and "tgc" in evaluation:
             self._smoothed = grown.growth.tgc
         births = grown.births
-        new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
-        self._born = _joined(self._born, births.nodes, new)
+        if any("kept" in metric.needs for metric, _ in self._chosen):
+            new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
+            self._born = _joined(self._born, births.nodes, new)
         self._active = np.pad(self._active, (0, births.nodes - len(self._active)))
         self._active[births.edges.ravel()] = len(self.evaluations) + 1
         self._kept_births += len(births)
@@ -338,9 +339,11 @@ def contribution(metric: Metric, grown: Grown, evaluation: Evaluation) -> tuple[
 
 def _joined(remembered: tuple[int, Ints] | None, nodes: int, *codes: Ints) -> tuple[int, Ints]:
     """Codes with those of earlier cycles, in terms of the present number of nodes."""
-    earlier = recoded(remembered, nodes)
-    parts = codes if earlier is None else (earlier, *codes)
-    return nodes, distinct(np.concatenate(parts))
+    found = recoded(remembered, nodes)
+    for more in codes:
+        new = distinct(more)
+        found = new if found is None else inserted(found, new[~among(new, found)])
+    return nodes, np.empty(0, np.int64) if found is None else found
 
 
 def _skipped(labels: Any, test_edges: Any) -> dict[str, str]:

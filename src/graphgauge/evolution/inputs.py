@@ -117,6 +117,11 @@ def without(ordered: Ints, codes: Ints) -> tuple[Ints, int]:
     return ordered[rest], int(np.count_nonzero(found))
 
 
+def inserted(ordered: Ints, codes: Ints) -> Ints:
+    """A sorted list with further codes, which are sorted, distinct and not in it."""
+    return ordered if not len(codes) else np.insert(ordered, np.searchsorted(ordered, codes), codes)
+
+
 def numbered(ordered: Ints) -> Ints:
     """Numbers the distinct entries of a sorted list from 0."""
     new = np.zeros(len(ordered), np.int64)

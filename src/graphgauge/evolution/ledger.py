@@ -15,7 +15,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.evolution.inputs import Flags, among, as_edges, distinct
+from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted
 
 UNDECLARED = ("refuse", "report")
 BIRTH, DEATH, MERGE = 0, 1, 2
@@ -277,7 +277,9 @@ class _State:
         was, remains = among(touched, before), among(touched, declared)
         own = ~among(touched, moved)
         born, gone = touched[~was & remains & own], touched[was & ~remains & own]
-        births = self._in_order(events, born)
+        # Nobody asks for the order of what was there before the first cycle, which may be the largest part.
+        births = self._in_order(events, born) if cycle > START else self.codes.edges(born, relations=True)
+        births = births if len(self.ledger.relations) > 1 else np.ascontiguousarray(births[:, :2])
         reborn = among(self.codes.of(births), buried)
         now = among(touched, self.edges)
         back = distinct(np.concatenate([touched[now], undeclared["appeared"]]))
@@ -347,7 +349,7 @@ class _State:
         last = np.append(first[1:], True) if len(codes) else first
         final, alive = codes[last], birth[last]
         standing = among(final, self.edges)
-        self.edges = _inserted(_removed(self.edges, final[~alive & standing]), final[alive & ~standing])
+        self.edges = inserted(_removed(self.edges, final[~alive & standing]), final[alive & ~standing])
         self._touched.append(final)
 
     def _welcome(self, ends: Ints, birth: Flags) -> None:
@@ -379,7 +381,7 @@ class _State:
         kept = distinct(self.codes.of(ends[ends[:, 0] != ends[:, 1]]))
         self.edges = _removed(self.edges, gone)
         new = kept[~among(kept, self.edges)]
-        self.edges = _inserted(self.edges, new)
+        self.edges = inserted(self.edges, new)
         self._counts["moved"] += len(new)
         self._counts["merged_edges"] += len(gone) - len(new)
         self._touched.append(np.concatenate([gone, new]))
@@ -425,8 +427,3 @@ def _removed(ordered: Ints, codes: Ints) -> Ints:
     keep = np.ones(len(ordered), bool)
     keep[np.searchsorted(ordered, codes)] = False
     return ordered[keep]
-
-
-def _inserted(ordered: Ints, codes: Ints) -> Ints:
-    """A sorted list with further codes, which are sorted, distinct and not in it."""
-    return ordered if not len(codes) else np.insert(ordered, np.searchsorted(ordered, codes), codes)

@@ -87,6 +87,8 @@ class EvolutionLog:
         if not isinstance(folder, str | os.PathLike):
             raise InputError(f"expected a folder, found {type(folder).__name__}", where="log", fix=LAYOUT)
         self.folder = Path(folder)
+        # The last ledger that was read, because its file may be large.
+        self._read: tuple[Any, Ledger] | None = None
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file", where=str(folder), fix=LAYOUT)
 
@@ -118,7 +120,12 @@ class EvolutionLog:
     def ledger(self, condition: str, seed: int, *, directed: bool = False) -> Ledger | None:
         """The ledger of a run that is stored as events; None for others."""
         events = _events(self._known_place(condition, seed))
-        return None if events is None else read_ledger(events, directed=directed)
+        if events is None:
+            return None
+        key = events, directed, events.stat().st_mtime_ns
+        if self._read is None or self._read[0] != key:
+            self._read = key, read_ledger(events, directed=directed)
+        return self._read[1]
 
     def cycles(
         self, condition: str, seed: int, *, directed: bool = False, undeclared: str = "refuse"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import Lock
 from typing import Any
 
@@ -15,6 +15,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW, Dyads
+from graphgauge.stats.expected import shortfall
 from graphgauge.stats.intervals import (
     logit_t_interval,
     mean_interval,
@@ -24,8 +25,12 @@ from graphgauge.stats.intervals import (
 )
 
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
-# Fewer cycles of a run are too few to estimate their correlation.
-FEWEST_CYCLES = 8
+# Fewer cycles of a run are too few to estimate their correlation: no rule covers at memories that they cannot exclude.
+FEWEST_CYCLES = 30
+# Cosines of the long-run variance: few, because only the slowest are slower than a long memory.
+_COSINES = 4
+# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest.
+_DOUBT, _LONGEST, _SERIES = 2.5, 0.97, 4000
 
 
 def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) -> Estimate:
@@ -251,24 +256,32 @@ class Trajectory:
         return np.concatenate([run[~np.isnan(run)] for run in self.runs]) if self.runs else np.empty(0)
 
     @cached_property
-    def _pooled(self) -> tuple[float, float]:
-        """Standard error and degrees of freedom over the births of all cycles, each cycle counting once."""
+    def _pooled(self) -> tuple[float, float, float]:
+        """Over the births of all cycles, each cycle counting once: standard error, degrees of freedom, and the error
+        that independent births would have."""
         assert self.births is not None
         known = [(ends, own) for ends, own in self.births if len(own)]
         weights = np.concatenate([np.full(len(own), 1 / len(own)) for _, own in known])
-        return Dyads(np.concatenate([ends for ends, _ in known]), weights).error(
-            np.concatenate([own for _, own in known])
-        )
+        values = np.concatenate([own for _, own in known])
+        error, df = Dyads(np.concatenate([ends for ends, _ in known]), weights).error(values)
+        deviations = np.concatenate([own - own.mean() for _, own in known]) * weights / weights.sum()
+        return error, df, float(np.sqrt(deviations @ deviations))
 
     def _over_cycles(self, value: float, confidence: float) -> Bounds:
-        """The wider of two: with the long-run variance over cycles, and with that of births that share nodes."""
-        errors = [_cosine_error(self._values - self._values.mean())]
+        """With the long-run variance over cycles, and that of births that share nodes, in whatever cycle.
+
+        Two births err together if they share a node or a time: both variances are added, and what is in both, that of
+        single births, is subtracted (Cameron, Gelbach and Miller 2011).
+        """
+        error, df = _cosine_error(self._values - self._values.mean())
         if self.births is not None:
-            errors.append(self._pooled)
-        bounds = [self._bounds(value, error, df, confidence) for error, df in errors]
-        low, high = (np.array([np.ravel(own[side])[0] for own in bounds]) for side in (0, 1))
-        return (np.array([np.nan]),) * 2 if np.isnan(low).all() else (
-            np.array([np.nanmin(low)]), np.array([np.nanmax(high)]))  # fmt: skip
+            pooled, pooled_df, single_births = self._pooled
+            both = error**2 + pooled**2
+            total = max(both - single_births**2, error**2, pooled**2)
+            if both > 0:
+                df = both**2 / (error**4 / df + pooled**4 / pooled_df)
+            error = float(np.sqrt(total))
+        return self._bounds(value, float(error), df, confidence)
 
     def _bounds(self, value: float, error: float, df: float, confidence: float) -> Bounds:
         # Only rounding is compared with the scale of the values.
@@ -276,17 +289,8 @@ class Trajectory:
         return t_or_agreement_interval(value, error, df, self.possible, confidence, scale=scale)
 
     def _expected(self, confidence: float) -> float | None:
-        from graphgauge.stats.expected_series import expected_serial_coverage
-
-        def interval(values: Floats, influence: Floats) -> Bounds:
-            error, df = _cosine_error((influence * influence.shape[-1]).T)
-            margin = t_quantile(df, confidence) * error
-            return values - margin, values + margin
-
-        values = self._values
-        return expected_serial_coverage(
-            float(values.mean()), (values - values.mean()) / len(values), interval, confidence
-        )
+        """What an interval over cycles covers with the longest memory that these cycles do not exclude."""
+        return shortfall(_serial_coverage(len(self._values), _longest_memory(self._values), confidence), confidence)
 
     def _over_seeds(self, estimate: Estimate, confidence: float) -> Bounds:
         values = self.means
@@ -297,10 +301,32 @@ class Trajectory:
 def _cosine_error(deviations: Floats) -> tuple[Any, float]:
     """Standard error of a mean over cycles and its degrees of freedom: the slowest cosines (Lazarus et al. 2018)."""
     size = len(deviations)
-    count = max(2, min(size // 2, round(0.41 * size ** (2 / 3))))
-    wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(size) + 0.5) / size)
+    wave = np.cos(np.pi * np.outer(np.arange(1, _COSINES + 1), np.arange(size) + 0.5) / size)
     squares = np.square(wave @ deviations).sum(axis=0)
-    return np.sqrt(2 * squares / count) / size, float(count)
+    return np.sqrt(2 * squares / _COSINES) / size, float(_COSINES)
+
+
+def _longest_memory(values: Floats) -> float:
+    """The autocorrelation of neighbours, corrected for its bias (Kendall 1954), and some standard errors more."""
+    centred, size = values - values.mean(), len(values)
+    square = float(centred @ centred)
+    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
+    found = float(np.clip(raw + (1 + 3 * raw) / size, 0.0, _LONGEST))
+    return round(min(found + _DOUBT * float(np.sqrt((1 - found**2) / size)), _LONGEST), 2)
+
+
+@lru_cache(maxsize=256)
+def _serial_coverage(cycles: int, memory: float, confidence: float) -> float:
+    """How often the interval of a normal autoregression of order one contains its mean."""
+    from scipy.signal import lfilter
+
+    rng = np.random.default_rng(0)
+    news = rng.standard_normal((cycles, _SERIES))
+    news[0] /= np.sqrt(1 - memory**2)
+    series = np.asarray(lfilter([1.0], [1.0, -memory], news, axis=0))
+    mean = series.mean(axis=0)
+    error, df = _cosine_error(series - mean)
+    return float(np.mean(np.abs(mean) <= t_quantile(df, confidence)[0] * error))
 
 
 _STEPS = 1000

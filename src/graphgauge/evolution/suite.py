@@ -51,9 +51,9 @@ class EvaluationSuite:
         self._labels, self._options = labels, options
         self.evaluators = Evaluators()
         self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
-        # The hash of the graph before the first cycle of each run, and of that after its last one.
-        self._starts: dict[Run, str] = {}
-        self._ends: dict[Run, str] = {}
+        # The graph before the first cycle of each run, and that after its last one.
+        self._starts: dict[Run, AnyArray] = {}
+        self._ends: dict[Run, AnyArray] = {}
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
@@ -98,11 +98,12 @@ class EvaluationSuite:
                 embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
                 removed_edges=removed_edges, inserted_embeddings=inserted_embeddings,
             )  # fmt: skip
-        self._starts.setdefault(run, _hash(_rest(all_edges, new_edges) if edges is None else edges))
+        if run not in self._starts:
+            self._starts[run] = _rest(all_edges, new_edges) if edges is None else np.array(edges)
         # Copies, because systems often update their embeddings in place.
         self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
         self.evaluators[run] = evaluator
-        self._ends[run] = _hash(self._last[run][1])
+        self._ends[run] = as_edges(self._last[run][1], "all_edges", relations=True)
         evaluation.run |= {"method": condition, "seed": seed}
         return evaluation
 
@@ -118,8 +119,8 @@ class EvaluationSuite:
             evaluation = evaluator.evaluate_change(
                 change, embeddings, before, tgc, pools=pools, inserted_embeddings=inserted_embeddings
             )
-        self._starts.setdefault(run, _hash(change.before))
-        self._ends[run] = _hash(change.after)
+        self._starts.setdefault(run, change.before)
+        self._ends[run] = change.after
         self._last[run] = embeddings, None
         self.evaluators[run] = evaluator
         evaluation.run |= {"method": condition, "seed": seed}
@@ -152,9 +153,12 @@ class EvaluationSuite:
 
     def shared_state(self) -> tuple[str, str] | None:
         """Two conditions of one seed, the second of which started from the graph that the first ended with."""
-        for (name, seed), end in self._ends.items():
-            for (other, own), start in self._starts.items():
-                if own == seed and other != name and start == end and self._starts.get((name, seed)) != end:
+        if len({name for name, _ in self._ends}) < 2:
+            return None
+        starts, ends = ({run: _hash(graph) for run, graph in each.items()} for each in (self._starts, self._ends))
+        for (name, seed), end in ends.items():
+            for (other, own), start in starts.items():
+                if own == seed and other != name and start == end and starts[name, seed] != end:
                     return name, other
         return None
 
