@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test fuzz demo check bench coverage dist docs slow peers gpu clean
+.PHONY: test fuzz hostile demo check bench coverage dist docs slow peers gpu clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -31,7 +31,7 @@ demo: $(VENV)/.demo
 # The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers and not gpu'
-	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -42,6 +42,11 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Damaged files, flipped bits, killed commands and full disks; SCALE=0.1 makes a tenth of the attempts.
+SCALE ?= 1
+hostile: $(VENV)/.test
+	$(BIN)/python -m tests.hostile --scale $(SCALE)
 
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m slow

@@ -16,7 +16,10 @@ import torch
 
 from graphgauge.engines.distributed import merged
 from graphgauge.kernels.device import counted as device_counted
-from graphgauge.ranking import RankingState, evaluate, rank_all
+from graphgauge.kernels.device_distances import energy_distance, silhouettes
+from graphgauge.kernels.device_tails import pool_sums
+from graphgauge.kernels.silhouette import silhouettes as host_silhouettes
+from graphgauge.ranking import RankingState, evaluate, rank_all, roc_auc
 
 
 def seconds(work, repeats: int = 20) -> float:
@@ -89,6 +92,54 @@ def among_all_entities(queries: int = 10_000, entities: int = 10_000_000, width:
     return lines
 
 
+def extra_memory(work) -> int:
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    work()
+    return torch.cuda.max_memory_allocated() - before
+
+
+def pools(scores: int = 100_000_000) -> list[str]:
+    """ROC-AUC and average precision of pools of scores, beside one sort of the scores."""
+    lines = [
+        f"ROC-AUC and average precision of {scores / 1e6:.0f}M float32 scores, exact with ties.",
+        "",
+        "| positives | AUC and AP | one sort of all scores | extra memory |",
+        "|---|---|---|---|",
+    ]
+    for positives in (scores // 100, scores // 10, scores // 2):
+        pos, neg = torch.randn(positives, device="cuda") + 0.5, torch.randn(scores - positives, device="cuda")
+        part = pos[:100_000], neg[:1_000_000]
+        assert roc_auc(*part) == roc_auc(*(side.cpu().numpy() for side in part))
+        both = torch.cat([pos, neg])
+        sort = seconds(lambda both=both: both.sort())
+        del both
+        took, extra = (measure(lambda pos=pos, neg=neg: pool_sums(pos, neg)) for measure in (seconds, extra_memory))
+        lines.append(f"| {positives:,} | {took * 1e3:.1f} ms | {sort * 1e3:.1f} ms | {extra / 1e9:.2f} GB |")
+    return lines
+
+
+def distances(width: int = 64) -> list[str]:
+    """All distances between points, in tiles."""
+    rng = np.random.default_rng(0)
+    points, others = torch.randn(200_000, width, device="cuda"), torch.randn(100_000, width, device="cuda")
+    labels = rng.integers(0, 20, len(points))
+    few = slice(0, 2000)
+    np.testing.assert_allclose(
+        silhouettes(points[few], labels[few]), host_silhouettes(points[few].cpu().numpy(), labels[few]), rtol=1e-8
+    )
+    works = {
+        "silhouettes of 200,000 points in 20 clusters": lambda: silhouettes(points, labels),
+        "energy distance of 100,000 and 100,000 points": lambda: energy_distance(points[:100_000], others),
+    }
+    lines = [f"Euclidean distances of points of width {width}, in float64.", "", "| work | seconds | extra memory |",
+             "|---|---|---|"]  # fmt: skip
+    for name, work in works.items():
+        lines.append(f"| {name} | {seconds(work, 3):.2f} | {extra_memory(work) / 1e9:.2f} GB |")
+    return lines
+
+
 def main() -> None:
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
@@ -112,7 +163,7 @@ def main() -> None:
         extra = torch.cuda.max_memory_allocated() - before
         times = f"{counts:.3f} ms ({counts / read:.2f} ×) | {whole * 1e3:.1f} ms | {read:.3f} ms"
         lines.append(f"| {rows:,} × {width:,} | {times} | {extra / 1e6:.0f} MB |")
-    lines += ["", *among_all_entities()]
+    lines += ["", *pools(), "", *distances(), "", *among_all_entities()]
     with tempfile.TemporaryDirectory() as folder:
         torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
         counted = RankingState().update(torch.rand(500, device="cuda"), torch.rand(500, 40, device="cuda"))

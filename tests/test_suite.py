@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests import fuzz
+from tests import fuzz, twins
 
 
 def drawn() -> list[list[int]]:
@@ -144,3 +144,15 @@ def test_the_second_run_leaves_out_what_ran_no_compiled_loop(tmp_path: Path, wor
         passed.append({match[1] for line in lines if (match := re.search(r"::(\w+)", line))})
     everything = {"test_in_the_test", "test_in_its_fixture", "test_in_its_fixture_too", "test_in_the_import"}
     assert passed == [everything | {"test_alone"}, everything]
+
+
+def test_the_second_run_repeats_all_of_the_kernels_and_some_of_each_other_file() -> None:
+    loops = {f"tests/{folder}/test_a.py::test_{number}": ["one"] for folder in ("laws", "io") for number in range(20)}
+    loops |= {"tests/io/test_b.py::test_1": ["one"], "tests/io/test_a.py::test_late": ["one", "two"]}
+    loops |= {"tests/laws/test_a.py::test_none": []}
+    kept = twins.chosen([*loops, "tests/io/test_new.py::test_unseen"], loops)
+    assert sum(test.startswith("tests/laws/") for test in kept) == 20
+    assert sorted(test for test in kept if test.startswith("tests/io/test_a")) == [
+        *(f"tests/io/test_a.py::test_{number}" for number in range(5)), "tests/io/test_a.py::test_late",
+    ]  # fmt: skip
+    assert {"tests/io/test_b.py::test_1", "tests/io/test_new.py::test_unseen"} <= kept

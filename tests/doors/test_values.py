@@ -418,7 +418,9 @@ EXAMPLES = {"evolution": 4, "evolution replayed": 2, "generation": 6, "generatio
             "explanation alone": 6}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
-_LEFT_OUT = ("threads", "resamples", "permutations", "columns")
+# Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
+_ADAPTIVE = ("until", "assist", "average", "inner", "guarantee", "max_queries", "joint")
+_LEFT_OUT = ("threads", "resamples", "permutations", "columns", *_ADAPTIVE)
 # A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
 # and is recognised by its shape.
 _NOT_HERE = ("a checkpoint", "the form with one pool of negatives")

@@ -329,7 +329,7 @@ def test_rows_have_a_place() -> None:
     found = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells).evaluate()
     assert (found["mae"].value, found.notes) == (0.5, ())
     holes = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells | {"y_true": [np.nan, 2.0]}, nan="omit")
-    assert holes.evaluate().notes == ("1 cells with NaN were left out",)
+    assert holes.evaluate().notes == ("mape is a share: 0.1 is 10 %", "1 cells with NaN were left out")
     with pytest.raises(InputError, match="step: positions from 0 to 2, but the size is 2"):
         ForecastState().update_rows([0, 2], [0, 0], [0, 0], **cells)
     with pytest.raises(InputError, match="horizon: expected shape"):

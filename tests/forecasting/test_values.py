@@ -289,7 +289,7 @@ def test_what_is_masked_is_not_counted_as_left_out() -> None:
     y, mean = np.array([np.nan, 1.0, np.nan, 4.0]), np.zeros(4)
     found = forecasting.evaluate(y, mean, mask=np.array([False, True, True, True]), nan="omit")
     assert (found["mae"].value, found["mae"].n) == (2.5, 2)
-    assert found.notes == ("1 cells with NaN were left out", "1 of 4 cells are masked")
+    assert found.notes == ("mape is a share: 0.1 is 10 %", "1 cells with NaN were left out", "1 of 4 cells are masked")
 
 
 def test_a_cell_with_one_member_missing_is_left_out() -> None:

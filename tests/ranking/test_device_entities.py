@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphgauge.core.errors import GraphgaugeError
-from graphgauge.ranking import RankingState, all_entities, rank_all
+from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.ranking import RankingState, all_entities, average_precision, rank_all, roc_auc
 from graphgauge.ranking.all_entities import Given, ranked
 from graphgauge.ranking.device_entities import DeviceScores, on_device
 
@@ -111,3 +111,14 @@ def test_a_faster_precision_needs_a_device() -> None:
         rank_all(np.ones((2, 3)), np.ones((4, 3)), [0, 1], precision="bf16")
     with pytest.raises(GraphgaugeError, match="precision"):
         rank_all(np.ones((2, 3)), np.ones((4, 3)), [0, 1], precision="half")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_auc_of_tensors_is_computed_where_they_are() -> None:
+    pos, neg = torch.randn(300).round(decimals=1), torch.randn(5000).round(decimals=1)
+    for function in (roc_auc, average_precision):
+        assert function(pos.cuda(), neg.cuda()) == pytest.approx(function(pos.numpy(), neg.numpy()), rel=1e-14)
+        with pytest.raises(InputError, match="1 of 1 values are NaN"):
+            function(pos.cuda(), torch.tensor([torch.nan]).cuda())
+        with pytest.raises(InputError, match="expected shape"):
+            function(pos.cuda(), neg.cuda()[:, None])

@@ -374,3 +374,18 @@ def test_one_score_interval_has_the_bits_of_several(
     several = score_interval(np.array([value, value]), two, ends, confidence, at_ends=at_ends)
     for first, second in zip(single, several, strict=True):
         np.testing.assert_array_equal(np.repeat(first, 2), second)
+
+
+@given(
+    cells=st.lists(st.tuples(st.integers(-64, 64), st.integers(0, 5)), max_size=12),
+    most=st.sampled_from([None, 1.0, 7.0, 40.0]),
+)
+def test_one_spread_has_the_bits_of_several(cells: list[tuple[int, int]], most: float | None) -> None:
+    """In eighths, so that sums are exact in any order."""
+    influence = np.array([cell[0] / 8 for cell in cells])
+    count = np.array([cell[1] for cell in cells], dtype=float)
+    single = spread(influence, count, most=most)
+    group = np.repeat([0, 1], len(cells))
+    several = spread(np.tile(influence, 2), np.tile(count, 2), group=group, groups=2, most=most)
+    for one, two in zip(single, several, strict=True):
+        np.testing.assert_array_equal(np.repeat(one, 2), two)

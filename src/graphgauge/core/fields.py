@@ -164,6 +164,22 @@ class Texts(Kind):
 
 
 @dataclass(frozen=True)
+class NamesOrFiles(Texts):
+    """Names, and files among them: texts with a file ending."""
+
+    def paths(self, value: Any) -> Iterator[str]:
+        yield from filter(is_file_name, value)
+
+    def moved(self, value: Any, place: Callable[[str], str]) -> Any:
+        return tuple(place(part) if is_file_name(part) else part for part in value)
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text is meant as a file: it has an ending."""
+    return bool(Path(text.partition(":")[0]).suffix)
+
+
+@dataclass(frozen=True)
 class OneOrTwo(Kind):
     """One name, for the prediction, or two, for truth and prediction; either may be empty."""
 

@@ -70,7 +70,7 @@ class Axis:
 
 def sample_for(metric: Metric, samples: Samples) -> Any:
     """The sample that a metric is computed on; None if there is none."""
-    if not isinstance(samples, Mapping):
+    if callable(samples):
         return samples(metric)
     return next((samples[need] for need in metric.needs if need in samples), None)
 

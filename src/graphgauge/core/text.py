@@ -70,6 +70,10 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
     methods = dict.fromkeys(f"{r.interval.method} over {r.interval.over}" for r in evaluation.values() if r.interval)
     if levels:
         yield f"{max(levels):.0%} intervals: {', '.join(methods)}."
+    for result in evaluation.values():
+        if result.new_queries is not None:
+            low, high = map(number, result.new_queries)
+            yield f"{result.key} for {result.new_queries.over}: [{low}, {high}] ({result.new_queries.method})."
     yield from (f"{note}." for note in interval_notes(evaluation))
     baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
     if baselines:

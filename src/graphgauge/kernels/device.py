@@ -47,8 +47,8 @@ def counted(pos: Any, neg: Any) -> list[Any]:
         if scores.dtype != dtype and scores.dtype == torch.int64 and scores.numel():
             refuse_inexact(int(scores.min()), int(scores.max()))
     counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
-    if neg.is_cuda and neg.numel() and (fused := _fused()):
-        fused.count_rows(pos, neg, *counts, wide=(pos.dtype, neg.dtype) != (dtype, dtype))
+    if neg.is_cuda and neg.numel() and (kernels := fused()):
+        kernels.count_rows(pos, neg, *counts, wide=(pos.dtype, neg.dtype) != (dtype, dtype))
         return counts
     step = max(1, _BLOCK // max(1, neg.shape[1]))
     for start in range(0, len(pos), step):
@@ -60,7 +60,7 @@ def counted(pos: Any, neg: Any) -> list[Any]:
 
 
 @cache
-def _fused() -> Any:
+def fused() -> Any:
     """The Triton kernels, or None without Triton; it comes with torch's CUDA builds for Linux."""
     return import_module("graphgauge.kernels.fused") if find_spec("triton") else None
 
@@ -91,9 +91,9 @@ class Bands:
 
     def count(self, scores: Any) -> None:
         """Count the scores above and inside each band."""
-        if scores.is_cuda and (fused := _fused()):
-            fused.count_bands(scores, self._offsets, self._low, self._high, self.above, self.inside, None,
-                              first=0, count=True)  # fmt: skip
+        if scores.is_cuda and (kernels := fused()):
+            kernels.count_bands(scores, self._offsets, self._low, self._high, self.above, self.inside, None,
+                                first=0, count=True)  # fmt: skip
             return
         self._placed(scores)
 
@@ -102,14 +102,14 @@ class Bands:
 
         `first` is the number of the first column. Iterate before the next but one start, with the scores still there.
         """
-        if not (scores.is_cuda and (fused := _fused())):
+        if not (scores.is_cuda and (kernels := fused())):
             return _Places([self._placed(scores)], first)
         self._turn = 1 - self._turn
-        return _DevicePlaces(self, fused, scores, first, self._found[self._turn], self._places[self._turn])
+        return _DevicePlaces(self, kernels, scores, first, self._found[self._turn], self._places[self._turn])
 
-    def add(self, fused: Any, scores: Any, first: int, places: tuple[Any, Any, Any], *, count: bool) -> None:
-        fused.count_bands(scores, self._offsets, self._low, self._high, self.above, self.inside, places,
-                          first=first, count=count)  # fmt: skip
+    def add(self, kernels: Any, scores: Any, first: int, places: tuple[Any, Any, Any], *, count: bool) -> None:
+        kernels.count_bands(scores, self._offsets, self._low, self._high, self.above, self.inside, places,
+                            first=first, count=count)  # fmt: skip
 
     def _placed(self, scores: Any) -> tuple[Any, Any]:
         import torch
@@ -133,8 +133,8 @@ class Bands:
     ) -> None:
         """Add to `greater` and `equal` of each band what the float64 scores of the places inside it say."""
         band, column = places
-        if len(band) and left.is_cuda and (fused := _fused()):
-            fused.compare_again(left, right, score, self._rows, band, column, own, greater, equal)
+        if len(band) and left.is_cuda and (kernels := fused()):
+            kernels.compare_again(left, right, score, self._rows, band, column, own, greater, equal)
             return
         for start in range(0, len(band), _PAIRS):
             bands, columns = band[start : start + _PAIRS].long(), column[start : start + _PAIRS].long()
@@ -158,10 +158,10 @@ class _Places:
 class _DevicePlaces(_Places):
     """The same while the device is still counting: only their number is waited for, not what was started later."""
 
-    def __init__(self, bands: Bands, fused: Any, scores: Any, first: int, found: Any, places: list[Any]) -> None:
+    def __init__(self, bands: Bands, kernels: Any, scores: Any, first: int, found: Any, places: list[Any]) -> None:
         import torch
 
-        self._bands, self._fused, self._scores, self._first = bands, fused, scores, first
+        self._bands, self._kernels, self._scores, self._first = bands, kernels, scores, first
         self._found, self._places = found, places
         self._add(slice(0, scores.shape[1]), count=True)
         self._number = torch.empty(1, dtype=torch.int32, pin_memory=True)
@@ -172,7 +172,7 @@ class _DevicePlaces(_Places):
     def _add(self, part: slice, *, count: bool) -> None:
         self._found.zero_()
         places = (self._found, *self._places)
-        self._bands.add(self._fused, self._scores[:, part], self._first + part.start, places, count=count)
+        self._bands.add(self._kernels, self._scores[:, part], self._first + part.start, places, count=count)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         self._done.synchronize()

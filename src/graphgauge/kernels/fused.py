@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 import triton
 import triton.language as tl
 
 # Rows shorter than this are read at once, and three counts of this size fit into one integer.
 _PACKED = 1 << 10
 # Scores that a program reads at once: of several short rows, or of one long row.
-_TILE, _STRETCH, _BAND = 2048, 1024, 4096
+_TILE, _STRETCH, _BAND, _READ, _SPREAD = 2048, 1024, 4096, 8192, 1024
 _COMPARED_AS = {"float16": "float32", "bfloat16": "float32", "bool": "int8"}
 
 
@@ -146,3 +147,54 @@ def compare_again(
         left, right, row_of, band_of, column_of, own, greater, equal, pairs, left.stride(0), right.stride(0),
         WIDTH=left.shape[1], SCORE=score, PAIRS=together, num_warps=4, enable_fp_fusion=False,
     )  # fmt: skip
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _count_above(scores, limits, above, count, ranges, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    index = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    score = tl.load(scores + index, mask=index < count, other=float("-inf"))
+    for limit in range(ranges - 1):
+        found = tl.sum((score > tl.load(limits + limit)).to(tl.int32), 0)
+        tl.atomic_add(above + limit, found.to(tl.int64), sem="relaxed")
+    tl.atomic_add(above + ranges - 1, tl.sum((score != score).to(tl.int32), 0).to(tl.int64), sem="relaxed")
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _distribute(scores, limits, taken, grouped, count, ranges, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    index = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    present = index < count
+    score = tl.load(scores + index, mask=present, other=0)
+    place = tl.zeros([BLOCK], tl.int32)
+    for limit in range(ranges - 1):
+        place += (score > tl.load(limits + limit)).to(tl.int32)
+    place = tl.where(score == score, place, ranges)
+    target = tl.zeros([BLOCK], tl.int64)
+    # Four ranges at a time: their running counts, of 16 bits each, are one integer.
+    for first in range(0, ranges + 1, 4):
+        shift = (place - first) * 16
+        among = present & (shift >= 0) & (shift < 64)
+        one = tl.where(among, tl.full([BLOCK], 1, tl.int64) << tl.where(among, shift, 0).to(tl.int64), 0)
+        number = (tl.cumsum(one, 0) >> tl.where(among, shift, 0).to(tl.int64)) & 65535
+        total = tl.sum(one, 0)
+        for part in tl.static_range(4):
+            start = tl.atomic_add(taken + first + part, (total >> (16 * part)) & 65535, sem="relaxed")
+            target = tl.where(place == first + part, start + number - 1, target)
+    tl.store(grouped + target, score, mask=present)
+
+
+def distribute(scores: Any, limits: Any) -> tuple[Any, list[int]]:
+    """The scores grouped by the ranges that end at the ascending limits, in any order within one, then NaN; and sizes.
+
+    Of r limits, range i < r has the scores at or below its limit and above the one before, and range r the others.
+    """
+    count, ranges = len(scores), len(limits) + 1
+    above = scores.new_zeros(ranges, dtype=torch.int64)
+    _count_above[(triton.cdiv(count, _READ),)](scores, limits, above, count, ranges, BLOCK=_READ, num_warps=8)
+    *over, missing = above.tolist()
+    ends = [count - missing - more for more in over] + [count - missing, count]
+    sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    room = [0, *ends[:-1], 0, 0, 0]  # the kernel takes four ranges at a time
+    grouped, starts = torch.empty_like(scores), torch.tensor(room, device=scores.device)
+    grid = (triton.cdiv(count, _SPREAD),)
+    _distribute[grid](scores, limits, starts, grouped, count, ranges, BLOCK=_SPREAD, num_warps=4)
+    return grouped, sizes

@@ -47,7 +47,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
             sums = np.zeros((strip.stop - strip.start, len(counts)))
             for columns in strips:
                 _add(sums, cloud.distances(strip, columns), labels[columns])
-            return _silhouettes(sums, labels[strip], counts)
+            return from_sums(sums, labels[strip], counts)
 
         return np.concatenate(map_blocks(strip_silhouettes, strips, threads=threads))
 
@@ -63,7 +63,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
         return sums
 
     sums = np.sum(map_blocks(table, range(tables), threads=threads), axis=0)
-    return _silhouettes(sums, labels, counts)
+    return from_sums(sums, labels, counts)
 
 
 def _add(sums: Floats, distances: Floats, labels: Ints) -> None:
@@ -89,14 +89,14 @@ def _by_centroid(cloud: Points, labels: Ints, counts: Ints, threads: int | None)
         for cluster, centroid in enumerate(centroids):
             difference = points[block] - centroid
             means[:, cluster] = np.einsum("ij,ij->i", difference, difference)
-        return _silhouettes((means + variances) * counts, labels[block], counts)
+        return from_sums((means + variances) * counts, labels[block], counts)
 
     # Blocks small enough for the cache, for any number of threads.
     blocks = row_blocks(len(labels), points.size * 64)
     return np.concatenate(map_blocks(block_silhouettes, blocks, threads=threads))
 
 
-def _silhouettes(sums: Floats, labels: Ints, counts: Ints) -> Floats:
+def from_sums(sums: Floats, labels: Ints, counts: Ints) -> Floats:
     """From each point's sum of distances to each cluster."""
     own = (np.arange(len(labels)), labels)
     inside = sums[own] / np.maximum(counts[labels] - 1, 1)

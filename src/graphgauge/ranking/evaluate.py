@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.arrays import is_cuda, require_shape
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, asked, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
+from graphgauge.kernels.device_tails import PoolSums, pool_sums
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
@@ -123,7 +125,7 @@ def evaluate(
 
 def last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
     """The largest cut-off of all metrics that are asked for."""
-    named = [find(name, "ranking")[1] for name in metrics or ()]
+    named = [item.params for item in asked("ranking", metrics) if item.by_name] if metrics else []
     return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
 
 
@@ -267,15 +269,38 @@ def ranks(
 def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
     """Probability that a positive outscores a negative, over all pairs of two 1-D arrays; ties count half.
 
+    Tensors on a CUDA device are counted there.
+
     >>> roc_auc([0.9, 0.4], [0.4, 0.1])
     0.875
     """
+    if is_cuda(pos_scores) and is_cuda(neg_scores):
+        return _on_device(pos_scores, neg_scores).roc_auc
     return float(_metrics.roc_auc(Pooled.of(pos_scores, neg_scores)).value[0])
 
 
 def average_precision(pos_scores: Any, neg_scores: Any) -> float:
-    """Step-wise average precision of two 1-D arrays of positive and negative scores."""
+    """Step-wise average precision of two 1-D arrays of positive and negative scores.
+
+    Tensors on a CUDA device are counted there.
+
+    >>> round(average_precision([0.9, 0.4], [0.7, 0.1]), 4)
+    0.8333
+    """
+    if is_cuda(pos_scores) and is_cuda(neg_scores):
+        return _on_device(pos_scores, neg_scores).average_precision
     return float(_metrics.average_precision(Pooled.of(pos_scores, neg_scores)).value[0])
+
+
+def _on_device(pos: Any, neg: Any) -> PoolSums:
+    for name, scores in (("pos_scores", pos), ("neg_scores", neg)):
+        require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")
+    sums = pool_sums(pos, neg)
+    for name, size, missing in (("pos_scores", len(pos), sums.pos_missing), ("neg_scores", len(neg), sums.neg_missing)):
+        if missing:
+            fix = "Repair the model or drop them before the call."
+            raise InputError(f"{missing} of {size} values are NaN", where=name, fix=fix)
+    return sums
 
 
 def hits_curve(ranks: Ranks, confidence: float) -> Table:
@@ -330,7 +355,9 @@ def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: An
 
 def needs_pool(metrics: Sequence[str] | None) -> bool:
     """Whether one of the named metrics pools the scores of all queries."""
-    return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
+    return metrics is not None and any(
+        "pooled" in item.metric.needs for item in asked("ranking", metrics) if item.by_name
+    )
 
 
 def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:

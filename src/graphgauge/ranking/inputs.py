@@ -19,6 +19,7 @@ from graphgauge.ranking.family import MATRIX
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
+_LARGEST = int(np.iinfo(np.int64).max)
 # Columns of a table by groups.
 _COLUMNS = {
     "": "would have no name", "n": "counts the queries of each group", "value": "contains the metric",
@@ -166,7 +167,7 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
 def cutoff(k: Any) -> int:
     """The cut-off of a metric at k, no larger than a count can be."""
     # The limit is named only to who exceeds it.
-    return whole_number("k", whole_number("k", k, 1), 1, np.iinfo(np.int64).max)
+    return whole_number("k", whole_number("k", k, 1), 1, _LARGEST)
 
 
 def cutoffs(k: Any) -> tuple[int, ...]:

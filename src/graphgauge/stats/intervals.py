@@ -116,6 +116,17 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bo
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
+def log_t_interval(
+    value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
+) -> Bounds:
+    """Delta-method t-interval on the log scale, for means of skewed numbers that are not negative; NaN at 0."""
+    value, error = np.asarray(value, dtype=float), np.asarray(standard_error, dtype=float)
+    flat = is_rounding(error, np.maximum(np.abs(value), scale)) | ~(value > 0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        margin = t_quantile(df, confidence) * np.where(flat, np.nan, error) / value
+        return value * np.exp(-margin), value * np.exp(margin)
+
+
 def logit_t_interval(
     p: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
 ) -> Bounds:
@@ -288,8 +299,11 @@ def spread(
 
     No estimate is worth more independent items than `most`: their number, if counts are not weights.
     """
-    influence = np.broadcast_to(np.asarray(influence, dtype=float), np.shape(count))
-    count = np.asarray(count, dtype=float)
+    influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
+    if influence.shape != count.shape:
+        influence = np.broadcast_to(influence, count.shape)
+    if group is None and cluster is None:
+        return _one_spread(influence, count, most)
     if cluster is not None and not isinstance(cluster, Clusters):
         cluster = Clusters.of(count, cluster, group, groups)
     error, df = standard_error(influence, count, group=group, groups=groups, cluster=cluster)
@@ -301,6 +315,18 @@ def spread(
     lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
     most = total if most is None else np.asarray(most, dtype=float)
     return Spread(error, df, units, np.clip(items, units, np.maximum(most, units)), lowest, highest)
+
+
+def _one_spread(influence: Floats, count: Floats, most: ArrayLike | None) -> Spread:
+    """The `spread` of a single estimate of independent items, in Python's numbers; see `_one_score_interval`."""
+    total, squares = float(np.add.reduce(count)), float(np.add.reduce(count * influence**2))
+    error = math.sqrt(squares / (total * (total - 1))) if total >= 2 else math.nan
+    items = squares / total / (error * error) if error * error > 0 else total
+    largest = total if most is None else max(float(np.asarray(most).item()), total)
+    seen = np.where(count > 0, influence, 0.0)
+    lowest, highest = np.minimum.reduce(seen, initial=0.0), np.maximum.reduce(seen, initial=0.0)
+    facts = error, max(total - 1, 0.0), total, min(max(items, total), largest), lowest, highest
+    return Spread(*np.array(facts)[:, None])
 
 
 def score_interval(
@@ -321,7 +347,7 @@ def score_interval(
     """
     value = np.asarray(value, dtype=float)
     if value.size == 1 and (one := _one_score_interval(value, spread, ends, confidence, at_ends)):
-        return np.full(value.shape, one[0]), np.full(value.shape, one[1])
+        return np.array(one[0], ndmin=value.ndim), np.array(one[1], ndmin=value.ndim)
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), value.shape) for end in ends)
     width = np.where(high > low, high - low, np.nan)
     shift, unseen = _allowance(value, spread, low, high, at_ends)
@@ -361,7 +387,7 @@ def _one_score_interval(
     Most evaluations have one value per metric, and NumPy needs ten times as long for a hundred steps on single numbers.
     Squares are products, as in NumPy: a power may be rounded otherwise.
     """
-    low, high = (np.asarray(end, dtype=float) for end in ends)
+    low, high = np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float)
     if low.size != 1 or high.size != 1 or spread.error.size != 1 or spread.df.size != 1:
         return None
     at, a, b = value.item(), low.item(), high.item()
@@ -369,20 +395,21 @@ def _one_score_interval(
     width = b - a
     if not (math.isfinite(width) and width > 0 and df >= FEWEST_DF and items > 0 and error > 0 and a < at < b):
         return None
-    if bool(is_rounding(spread.error, max(abs(at), width))):
+    if error <= _ROUNDING * max(abs(at), width):
         return None
     down, up = min(a - at, 0.0), max(b - at, 0.0)
-    places = [(UNSEEN, max(FARTHER * spread.lowest.item(), down)), (UNSEEN, min(FARTHER * spread.highest.item(), up))]
+    below, above = max(FARTHER * spread.lowest.item(), down), min(FARTHER * spread.highest.item(), up)
+    shift, unseen = UNSEEN * below + UNSEEN * above, UNSEEN * (below * below) + UNSEEN * (above * above)
     if at_ends:
-        places += [(at_ends, down), (at_ends, up)]
-    shift = sum(amount * away for amount, away in places) / items
-    unseen = sum(amount * (away * away) for amount, away in places) / (items * items)
+        shift = shift + at_ends * down + at_ends * up
+        unseen = unseen + at_ends * (down * down) + at_ends * (up * up)
+    shift, unseen = shift / items, unseen / (items * items)
     share = (at - a) / width
     moved = min(max((at + shift - a) / width, 0.0), 1.0)
     trials = moved * (1 - moved) * (width * width) / (error * error + unseen)
     if not (trials > 0 and math.isfinite(trials)):
         return None
-    t = t_quantile(spread.df, confidence).item()
+    t = _critical_value(df, confidence)
     square, half = t * t, t / (2 * trials)
     centre = (share + square / (2 * trials)) / (1 + square / trials)
     margin = t / (1 + square / trials) * math.sqrt(share * (1 - share) / trials + half * half)

@@ -73,12 +73,12 @@ class Grid:
         """Bold marks the best, underlining the second best, italics cells that do not differ significantly."""
         sign = {"best": ("**", "**"), "second": ("<u>", "</u>"), "close": ("*", "*")}
         lines = [
-            _row(_escape_markdown(head) for head in self.head),
+            _row(escape_markdown(head) for head in self.head),
             _row(["---", *["---:"] * (len(self.head) - 1)]),
-            *(_row(_wrapped(_escape_markdown(cell.text), cell, sign) for cell in row) for row in self.rows),
+            *(_row(_wrapped(escape_markdown(cell.text), cell, sign) for cell in row) for row in self.rows),
         ]
         legend = self.legend({"best": "**bold**:", "second": "<u>underlined</u>:", "close": "*italic*:"})
-        notes = [_escape_markdown(note) for note in self.notes]
+        notes = [escape_markdown(note) for note in self.notes]
         return "\n".join([*lines, "", *_escaped_reference(legend), *notes]).rstrip() + "\n"
 
     def latex(self) -> str:
@@ -116,7 +116,7 @@ def remark(text: str, form: str) -> str:
     """A sentence below a table: a comment in LaTeX, an entry of a list in Markdown, where names are not markup."""
     if form == "latex":
         return f"% {_one_line(text)}"
-    return f"- {_escape_markdown(text)}" if form == "markdown" else text
+    return f"- {escape_markdown(text)}" if form == "markdown" else text
 
 
 def _wrapped(text: str, cell: Cell, sign: Mapping[str, tuple[str, str]]) -> str:
@@ -130,7 +130,7 @@ def _escaped_reference(legend: Iterable[str]) -> list[str]:
     found = []
     for line in legend:
         start, split, reference = line.partition("not significantly different from ")
-        found.append(start + split + _escape_markdown(reference))
+        found.append(start + split + escape_markdown(reference))
     return found
 
 
@@ -160,6 +160,6 @@ def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in _one_line(text))
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     escaped = "".join("\\" + character if character in "\\|*_`<" else character for character in _one_line(text))
     return escaped.replace("](", "]\\(")  # no link
