@@ -418,7 +418,8 @@ def _edges(edges: Any, name: str, nodes: int, where: str) -> Ints:
     try:
         found = as_edges(edges, name, nodes)
     except InputError as error:
-        raise InputError(f"{error.what} ({where})", where=error.where, fix=error.fix) from None
+        fix = f"This is in {where}. {error.fix or ''}".rstrip()
+        raise InputError(error.what, where=error.where, fix=fix) from None
     kept: Ints = found[found[:, 0] != found[:, 1]]
     return kept
 
