@@ -205,8 +205,9 @@ def draw(curves: dict[str, dict[str, np.ndarray]]) -> None:
 
 def growth(data: GraphData) -> None:
     kept, test = held_out(data)
-    lines = ["| geometry | anchors | condition | outcome | without growth | effect | over shuffled | p | over redrawn | "
-             "p | called |", "|---|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    columns = ("geometry", "anchors", "condition", "outcome", "without growth", "effect", "over shuffled", "p",
+               "over redrawn", "p", "called")  # fmt: skip
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for name, anchor in itertools.product(("symmetric (default)", "radius by degree"), ANCHORS):
         settings = Settings(anchor=anchor, **GEOMETRIES[name])
         for condition in CONDITIONS:

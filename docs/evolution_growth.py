@@ -19,7 +19,7 @@ PLACE = Path(__file__).parent
 # Fixed before any of them was run.
 NODES, CLASSES, DEGREE, SAME, CYCLES, DRAWS, FUTURE = 150, 3, 4.0, 0.7, 5, 19, 100
 SIZES = (10, 20, 40, 80)
-SYSTEMS = {"null": 100, "planted": 40}
+SYSTEMS = {"null": 100, "planted": 20}
 Rng = np.random.Generator
 
 
@@ -150,12 +150,12 @@ def rates(name: str, rule: Rule, births: int, systems: int) -> dict[str, float]:
 
 def table(rules: dict[str, Rule], systems: int) -> list[str]:
     columns = [f"{o} {c}" for o in ("probe", "future") for c in ("effect", "shuffled", "redrawn", "helpful", "harmful")]
-    lines = [f"| growth | births | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
+    lines = [f"| growth | births | systems | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
     for name, rule in rules.items():
         for births in SIZES:
             found = rates(name, rule, births, systems)
             cells = [f"{found[c]:+.3f}" if c.endswith("effect") else f"{found[c]:.3f}" for c in columns]
-            lines.append(f"| {name} | {births} | {' | '.join(cells)} |")
+            lines.append(f"| {name} | {births} | {systems} | {' | '.join(cells)} |")
             print(lines[-1], file=sys.stderr, flush=True)
     return lines
 

@@ -24,6 +24,8 @@ NEGATIVES = ("sample", "all")
 NULLS = ("pairs", "squares")
 _UNRECONCILED = "the graph before the cycle is unknown; undeclared births are checked from the next cycle on"
 _NO_BEFORE = "the embeddings before the cycle are unknown"
+# Simple scores are left out for graphs with more edges, because they are sorted anew in every cycle.
+_MOST_EDGES = 1 << 20
 # Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2, "newborn": 3}
 _AT_INSERTION = "new nodes are scored by their embeddings after the cycle, which may have been adapted to their edges"
@@ -184,7 +186,7 @@ class Grown:
 
     def _baselines(self, scored: Flags, eligible: Ints) -> dict[str, float]:
         """Areas of simple scores for the same births and non-edges; without direction, and not for all non-edges."""
-        if self.options.per_positive is None or not len(self.births.before):
+        if self.options.per_positive is None or not 0 < len(self.births.before) <= _MOST_EDGES:
             return {}
         edges = self.births.codes.edges(self.births.before)[:, :2]
         links = LinkScores(np.unique(np.sort(edges, axis=1), axis=0), self.nodes, self._active)

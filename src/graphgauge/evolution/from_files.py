@@ -67,7 +67,9 @@ def evaluate_files(
         str, Choice("How pairs are scored; with given, embeddings are (N, N) scores.", SCORES)
     ] = "poincare",
     directed: Annotated[bool, Flag("Edges have a direction.")] = False,
-    node_types: Annotated[PathLike | None, File("One type per node: negatives and chance targets are of the same types.")] = None,
+    node_types: Annotated[
+        PathLike | None, File("One type per node: negatives and chance targets are of the same types.")
+    ] = None,
     replay: Annotated[
         str | None,
         Factory(
@@ -100,7 +102,8 @@ def evaluate_files(
     runs = stored_runs(stored, given["conditions"], given["log_seeds"])
     paths = {name: path for name in _INPUTS if (path := given.pop(name)) is not None}
     arrays: dict[str, Any] = {
-        name: read_labels(path) if name in ("labels", "node_types") else read_array(path) for name, path in paths.items()
+        name: read_labels(path) if name in ("labels", "node_types") else read_array(path)
+        for name, path in paths.items()
     }
     if given["replay"] is not None and given["replay"] not in EMBEDDINGS:
         given["replay"] = made(given["replay"])

@@ -185,7 +185,9 @@ def _replayed(
     classes = np.full(run.num_nodes, -1)
     if labelled is not None:
         if len(labelled) and labelled.ids[-1] >= run.num_nodes:
-            raise InputError(f"node {labelled.ids[-1]} is not among the {run.num_nodes} nodes of the run", where="labels")
+            raise InputError(
+                f"node {labelled.ids[-1]} is not among the {run.num_nodes} nodes of the run", where="labels"
+            )
         classes = labelled.class_of(run.num_nodes)
     outcomes = Outcomes.of(run, classes, future_edges, score, probe, rng)
     keys = [outcome for outcome in wanted if outcome not in outcomes.missing]
@@ -314,6 +316,8 @@ def is_harmful(evaluation: Evaluation, outcome: str = "probe") -> bool:
     """Whether growth did harm, and more than both kinds of chance growth, each at 5 %; not for a stored result."""
     one_of("outcome", outcome, OUTCOMES)
     if "replays" not in evaluation.materials:
-        raise InputError("the replays are not stored with a result", fix="Ask before it is written, or replay it again.")
+        raise InputError(
+            "the replays are not stored with a result", fix="Ask before it is written, or replay it again."
+        )
     sample = _sample(evaluation.materials["replays"], outcome, 1, evaluation.options["seed"])
     return bool(sample.effects.mean() < 0 and all(sample.p(kind, worse=True) <= ALPHA for kind in CHANCES))

@@ -43,8 +43,8 @@ def _draw_row(panel: object, height: int, runs: Sequence[ReplayedRun], outcome: 
     """Every run, or the replays of all runs with the middle 95 %."""
     own = [run for run in runs if outcome in run.grown]
     if kind == "grown":
-        values = [run.grown[outcome].mean() - run.withheld[outcome].mean() for run in own]
-        panel.plot(values, [height] * len(values), SHAPES[3], color=COLOURS[1], zorder=3)  # type: ignore[attr-defined]
+        effects = [run.grown[outcome].mean() - run.withheld[outcome].mean() for run in own]
+        panel.plot(effects, [height] * len(effects), SHAPES[3], color=COLOURS[1], zorder=3)  # type: ignore[attr-defined]
         return
     drawn = [run.chance[kind][outcome] - run.withheld[outcome].mean() for run in own]
     values = np.concatenate(drawn) if drawn else np.empty(0)

@@ -138,7 +138,7 @@ def pair_scores(points: Floats, first: Ints, second: Ints, score: str) -> Floats
 
         return -np.asarray(poincare_distance(a, b))
     if score == "euclidean":
-        return -np.linalg.norm(a - b, axis=-1)
+        return np.asarray(-np.linalg.norm(a - b, axis=-1))
     return np.asarray(np.einsum("ij,ij->i", a, b))
 
 
@@ -157,8 +157,9 @@ class Contest:
 
     def wins(self, points: Floats, score: str) -> Floats:
         """For each edge, the share of its non-edges that score lower; ties count half."""
-        own = pair_scores(points, *self.edges.T, score)[:, None]
-        others = pair_scores(points, *self.negatives.reshape(-1, 2).T, score).reshape(self.negatives.shape[:2])
+        own = pair_scores(points, self.edges[:, 0], self.edges[:, 1], score)[:, None]
+        pairs = self.negatives.reshape(-1, 2)
+        others = pair_scores(points, pairs[:, 0], pairs[:, 1], score).reshape(self.negatives.shape[:2])
         slack = 1e-12 * np.maximum(np.abs(own), np.abs(others))
         return np.asarray((0.5 + 0.5 * np.sign(np.where(np.abs(own - others) <= slack, 0, own - others))).mean(axis=1))
 

@@ -155,7 +155,7 @@ class GrowthRun:
         taken, standing, code = self._taken(births), self._standing, self._code
         for one, other in free[rng.integers(0, len(free), (_SWAPS * len(free), 2))].tolist():
             a, b, s, t = targets[one], targets[other], sources[one], sources[other]
-            if a == b or s == t or s == b or t == a or types[a] != types[b] or kinds[one] != kinds[other]:
+            if a == b or s in (t, b) or t == a or types[a] != types[b] or kinds[one] != kinds[other]:
                 continue
             # Both must have existed by then, and only new nodes stand in for new nodes.
             if arrived[b] > born[one] or (arrived[b] == born[one]) != (arrived[a] == born[one]):
@@ -182,7 +182,9 @@ class GrowthRun:
     def _redraw(self, candidates: list[Ints], rng: np.random.Generator) -> Ints:
         standing, kinds, code = self._standing, self._kinds, self._code
         births = self.births.copy()
-        taken = {code(*births[row].tolist(), kinds[row]) for row in np.flatnonzero(self.fixed).tolist()}
+        taken = {
+            code(int(births[row, 0]), int(births[row, 1]), kinds[row]) for row in np.flatnonzero(self.fixed).tolist()
+        }
         sources, born, fixed = births[:, 0].tolist(), self.born.tolist(), self.fixed.tolist()
         for row, pool in enumerate(candidates):
             if fixed[row]:
@@ -416,8 +418,10 @@ def _edges(edges: Any, name: str, nodes: int, where: str) -> Ints:
     try:
         found = as_edges(edges, name, nodes)
     except InputError as error:
-        raise InputError(f"{error.what} ({where})", where=error.where, fix=error.fix) from None
-    return found[found[:, 0] != found[:, 1]]
+        fix = f"This is in {where}. {error.fix or ''}".rstrip()
+        raise InputError(error.what, where=error.where, fix=fix) from None
+    kept: Ints = found[found[:, 0] != found[:, 1]]
+    return kept
 
 
 def _oriented(births: Ints, born: Ints, both_ways: Flags, arrived: Ints, rng: np.random.Generator) -> Ints:

@@ -84,7 +84,7 @@ def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditi
             levels.setdefault(chance.name, []).append(chance.value)
     return Trajectory(
         [np.array([result.value for result in run]) for run in results],
-        {name: kinds[name](np.mean(values)) for name, values in levels.items()},
+        {name: kinds[name](float(np.mean(values))) for name, values in levels.items()},
         conditions,
         tuple(dict.fromkeys(result.reason for result in every if result.reason)),
         tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),

@@ -1,4 +1,4 @@
-"""The engine's embeddings of a given history, for counterfactual growth: births are given, smoothing is the engine's."""
+"""The engine's embeddings of a given history, for counterfactual growth: births are given, smoothing is its own."""
 
 from __future__ import annotations
 
