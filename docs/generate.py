@@ -6,6 +6,8 @@ are not.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from typing import Any
 
 import click
 
+import graphgauge
 from graphgauge.audit import checks
 from graphgauge.audit.materials import materials_of
 from graphgauge.cli.app import cli
@@ -27,9 +30,10 @@ from graphgauge.core.references import REFERENCES
 
 DOCS = Path(__file__).parent
 GOLDEN = DOCS.parent / "tests" / "golden"
-GENERATED = ("metrics", "cli")
+GENERATED = ("metrics", "cli", "reference")
 _WIDTH = 100
 _ROWS = {
+    "formula": "the definition; `[ ]` is 1 if the condition holds, else 0; means and sums are over the counted items",
     "better": "which direction is better, and the range of values",
     "counts": "the items that `n` counts",
     "computed": "by default or on request, and the samples it can be computed on (the input is counted into "
@@ -45,6 +49,12 @@ _ROWS = {
     "worse; *symmetry*, truth and prediction may be exchanged",
     "by hand": "a value on a small input of `tests/golden/`, computed without graphgauge, and how",
     "elsewhere": "libraries that have it; the linked page gives their name for it and the numbers that change",
+}
+# What evaluations consist of, by the modules of `core` that have it.
+_SHARED = {
+    "core.result": ["Evaluation", "Result", "Interval", "Chance", "Table"],
+    "core.findings": ["Finding", "Found"],
+    "core.errors": ["GraphgaugeError", "InputError", "OptionError", "UnknownNameError", "MissingExtraError"],
 }
 # The page with examples of a command; a family's page has the family's name.
 _GUIDES = {
@@ -67,7 +77,8 @@ _GUIDES = {
 
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
-    return {DOCS / path: text for path, text in (*_metric_pages(), *_command_pages(), *_audit_pages())}
+    made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages())
+    return {DOCS / path: text for path, text in made}
 
 
 def main() -> None:
@@ -79,6 +90,47 @@ def main() -> None:
     for path, text in wanted.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+# ----------------------------------------------------------------- reference
+
+
+def public_names() -> dict[str, list[str]]:
+    """The public names of every public package."""
+    packages = [name for name in graphgauge.__all__ if name not in ("__version__", "core")]
+    found = {package: importlib.import_module(f"graphgauge.{package}") for package in packages}
+    return _SHARED | {package: list(getattr(module, "__all__", ())) for package, module in found.items()}
+
+
+def _reference_pages() -> Iterator[tuple[str, str]]:
+    found = {package: names for package, names in public_names().items() if names}
+    lines = ["# Reference", "", "All public names, with parameters, return values and examples.", ""]
+    lines += ["| package | |", "|---|---|"]
+    for package in found:
+        summary = (importlib.import_module(f"graphgauge.{package}").__doc__ or "").partition("\n")[0]
+        lines.append(f"| [`graphgauge.{package}`]({package}.md) | {_cell(summary)} |")
+    yield "reference/index.md", _page([*lines, "", *_toctree(list(found), hidden=True)])
+    for package, names in found.items():
+        yield f"reference/{package}.md", _reference_page(package, names)
+
+
+def _reference_page(package: str, names: list[str]) -> str:
+    module = importlib.import_module(f"graphgauge.{package}")
+    lines = [f"# `graphgauge.{package}`", "", (module.__doc__ or "").strip(), ""]
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
+    for name in names:
+        value = getattr(module, name)
+        kinds["Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"].append(name)
+    for title, members in kinds.items():
+        if members:
+            lines += [f"## {title}", "", "```{eval-rst}"]
+            directive = {"Functions": "autofunction", "Classes": "autoclass", "Values": "autodata"}[title]
+            for name in members:
+                lines += [f".. {directive}:: graphgauge.{package}.{name}"]
+                lines += ["   :members:"] if title == "Classes" else []
+                lines += [""]
+            lines += ["```", ""]
+    return _page(lines[:-1])
 
 
 # ------------------------------------------------------------------- metrics
@@ -135,7 +187,9 @@ def _family_page(family: str) -> str:
 
 
 def _metric_section(entry: Metric) -> list[str]:
-    facts = {"better": f"{_better(entry)}; {_range(entry)}", "counts": entry.unit}
+    formula = formulas().get(entry.family, {}).get(entry.key)
+    facts = {"formula": f"`{formula}`"} if formula else {}
+    facts |= {"better": f"{_better(entry)}; {_range(entry)}", "counts": entry.unit}
     if entry.section is not None:
         facts["section"] = entry.section
     if entry.goal is not None:
@@ -157,6 +211,12 @@ def _metric_section(entry: Metric) -> list[str]:
     facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
     lines = [f"({_anchor(entry)})=", f"## `{entry.key}`", "", _prose(entry), "", "| | |", "|---|---|"]
     return lines + [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
+
+
+@cache
+def formulas() -> dict[str, dict[str, str]]:
+    """The formula of each metric, by family and key."""
+    return tomllib.loads((DOCS / "formulas.toml").read_text(encoding="utf-8"))
 
 
 def _laws(entry: Metric) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         generation,
         ranking,
         recovery,
+        report,
         stats,
         study,
     )
@@ -38,6 +39,7 @@ __all__ = [
     "generation",
     "ranking",
     "recovery",
+    "report",
     "stats",
     "study",
 ]

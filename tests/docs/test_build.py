@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,14 @@ def test_nothing_comes_from_the_network(built: Path) -> None:
     for page in built.rglob("*.html"):
         found = LOADED.findall(page.read_text(encoding="utf-8"))
         assert not found, f"{page.relative_to(built)} loads {found[0]}"
+
+
+def test_every_public_name_is_in_the_inventory(built: Path) -> None:
+    """Other projects link to any of them, through intersphinx."""
+    inventory = (built / "objects.inv").read_bytes()
+    listed = zlib.decompress(inventory.split(b"\n", 4)[4]).decode()
+    found = {line.split(" ")[0] for line in listed.splitlines()}
+    names = runpy.run_path(str(ROOT / "docs" / "generate.py"))["public_names"]()
+    wanted = {f"graphgauge.{package}.{name}" for package, own in names.items() for name in own}
+    assert len(wanted) > 150
+    assert not wanted - found

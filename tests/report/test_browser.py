@@ -42,7 +42,7 @@ def test_it_opens_in_silence_and_asks_nobody(browser: Chrome, report: Path):
     browser.drawn()
     assert browser.messages() == []
     assert browser.requests() == [report.as_uri()]
-    assert browser.run("return document.querySelectorAll('.plot svg').length") == 7
+    assert browser.run("return document.querySelectorAll('.plot svg').length") == 9
     fetched = browser.run("return fetch('https://example.org').then(() => 'went out', () => 'refused')")
     assert fetched == "refused"
     browser.messages()  # the refusal

@@ -222,7 +222,7 @@ def test_the_demo_sized_page_stays_below_two_megabytes(report: Path):
 def test_charts_are_valid_vega_lite(report: Path):
     altair = pytest.importorskip("altair")
     charts = data_of(report)["charts"]
-    assert len(charts) == 7
+    assert len(charts) == 9
     for chart in charts:
         altair.Chart.from_dict({**chart["spec"], "data": {"name": "rows"}}).to_dict()
 

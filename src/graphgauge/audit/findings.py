@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from graphgauge.audit.outcome import ignored_in
 from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.family import family_names
-from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding
+from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding, Found, findings_grid
+from graphgauge.core.grids import Grid
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
 from graphgauge.stats.collect import collect
 from graphgauge.stats.text import listing, several
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,32 @@ class Findings(Sequence[Finding]):
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per finding."""
+        return Found(self.found).to_frame()
+
+    def to_markdown(self) -> str:
+        """A table of the findings in Markdown."""
+        return self._grid().markdown()
+
+    def to_latex(self) -> str:
+        """A table of the findings in LaTeX, for booktabs."""
+        return self._grid().latex()
+
+    def _grid(self) -> Grid:
+        return replace(findings_grid(self.found), notes=tuple(self._quiet_lines()))
+
+    def _repr_html_(self) -> str:
+        return self._grid().html()
+
+    def __repr__(self) -> str:
+        return f"<Findings: {', '.join(each.check for each in self.found) or 'none'}>"
+
     def _lines(self) -> Iterator[str]:
-        for finding in self.found:
-            mark = "ignored" if finding.ignored else finding.severity
-            where = f" {finding.where}:" if finding.where else ""
-            yield f"{mark} [{finding.check}]{where} {finding.message}. {finding.remedy} More: {finding.more}"
+        yield from (f"{finding} More: {finding.more}" for finding in self.found)
+        yield from self._quiet_lines()
+
+    def _quiet_lines(self) -> Iterator[str]:
         if self.silent:
             yield f"nothing found by: {', '.join(self.silent)}."
         for name, missing in self.not_run.items():
@@ -76,14 +101,25 @@ def run(
     ----------
     subject
         An evaluation, several of them, or a folder of results. Checks of many results together run over the last two,
-        and the findings of each evaluation are repeated. Without it, `family` selects the checks that look at the
-        materials.
+        and the findings of each evaluation are repeated.
+    family
+        Instead of a subject: the family whose checks look at the materials.
     only
         Names of the checks to run.
     ignore
         Checks whose findings are marked as ignored, besides those that the study of a folder names.
     materials
         Inputs that only an audit takes, such as `train_edges`; they are named after the parameters of the checks.
+
+    Returns
+    -------
+    Findings
+        What the checks found, most severe first, and which found nothing or could not run.
+
+    Raises
+    ------
+    OptionError
+        If neither or both of `subject` and `family` are given, or if a name is unknown.
     """
     wanted = {item.name for item in checks()} if only is None else _names(only)
     ignored = _names(ignore) | _names(_ignored_by_study(subject))

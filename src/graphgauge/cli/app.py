@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Mapping
@@ -116,7 +117,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     from graphgauge.core.files import DISK_ERRORS
 
     if isinstance(error, GraphgaugeError):
-        return str(error), error.exit_code
+        return _in_flags(str(error)), error.exit_code
     if isinstance(error, OSError) and (error.filename is not None or error.errno in DISK_ERRORS):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}.", GraphgaugeError.exit_code
@@ -126,6 +127,21 @@ def _explained(error: Exception) -> tuple[str, int]:
     said = " ".join(str(error).split())
     what = f"internal fault: {type(error).__name__}{f': {said:.300}' if said else ''}."
     return f"{what} Please report it, unless your own imported code raised it", INTERNAL_FAULT
+
+
+def _in_flags(text: str) -> str:
+    """A message of the library, which names arguments (`nan="omit"`), in the flags of the command (`--nan omit`)."""
+    named = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    command = cli.get_command(click.Context(cli), named)
+    if command is None:
+        return text
+    flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
+
+    def flag(found: re.Match[str]) -> str:
+        name = f"--{found[1].replace('_', '-')}"
+        return f"{name} {found[2]}" if name in flags else found[0]
+
+    return re.sub(r'\b([a-z][a-z_]*)="([\w.-]+)"', flag, text)
 
 
 def _told(error: BaseException, text: str, status: int) -> int:

@@ -41,6 +41,16 @@ OUTPUT_OPTIONS = [
     click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
 ]  # fmt: skip
 
+# Endings that promise another format than JSON, and what writes it.
+_FIGURE = "Draw a figure with --figure."
+_PRINTED = "Print other formats with --format."
+_NOT_JSON = {
+    ".html": "Write a page with `graphgauge report` from the result file.",
+    ".htm": "Write a page with `graphgauge report` from the result file.",
+    ".svg": _FIGURE, ".png": _FIGURE, ".pdf": _FIGURE,
+    ".csv": _PRINTED, ".md": _PRINTED, ".tex": _PRINTED, ".txt": _PRINTED,
+}  # fmt: skip
+
 Inputs = Callable[[], Iterable[Mapping[str, Any]]]
 
 
@@ -67,6 +77,10 @@ class Run:
             jit.quiet = True
         # An invalid gate should fail before the evaluation, not after it.
         self._gates = [Gate.parse(text) for text in self.gates]
+        ending = Path(self.output).suffix.lower() if self.output is not None else ""
+        if ending in _NOT_JSON:
+            what = f"--output writes a result file, which is JSON, and {self.output!r:.80} ends in {ending}."
+            raise click.UsageError(f"{what} {_NOT_JSON[ending]}")
 
     @classmethod
     def split(cls, options: Mapping[str, Any]) -> tuple[Run, dict[str, Any]]:

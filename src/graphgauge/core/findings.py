@@ -9,12 +9,17 @@ an evaluation. Checks of many results are in `graphgauge.audit`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.family import family as family_named
+from graphgauge.core.grids import Cell, Grid
+
+if TYPE_CHECKING:
+    import pandas
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
@@ -40,6 +45,53 @@ class Finding:
     def more(self) -> str:
         """The command that shows the check's page: what goes wrong, with an example."""
         return f"graphgauge audit --explain {self.check}"
+
+    def __str__(self) -> str:
+        mark = "ignored" if self.ignored else self.severity
+        where = f" {self.where}:" if self.where else ""
+        return f"{mark} [{self.check}]{where} {self.message}. {self.remedy}"
+
+    def _repr_html_(self) -> str:
+        return findings_grid([self]).html()
+
+
+class Found(tuple[Finding, ...]):
+    """Findings as a tuple that can be read: a line each, a table in a notebook."""
+
+    __slots__ = ()
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per finding."""
+        from graphgauge.core.extras import need
+
+        return need("pandas", "a data frame").DataFrame([asdict(finding) for finding in self])
+
+    def to_markdown(self) -> str:
+        return findings_grid(self).markdown()
+
+    def to_latex(self) -> str:
+        return findings_grid(self).latex()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "nothing found"
+
+    def _repr_html_(self) -> str:
+        return findings_grid(self).html() if self else "<p>nothing found</p>"
+
+
+def findings_grid(findings: Iterable[Finding]) -> Grid:
+    """A row per finding; the column of runs only if there are several."""
+    found = list(findings)
+    several = any(finding.where for finding in found)
+    heads = ["severity", "check", *(["run"] if several else []), "what", "fix"]
+    rows = [
+        [
+            Cell("ignored" if each.ignored else each.severity), Cell(each.check),
+            *([Cell(each.where)] if several else []), Cell(f"{each.message}."), Cell(each.remedy),
+        ]
+        for each in found
+    ]  # fmt: skip
+    return Grid(heads, rows)
 
 
 @dataclass(frozen=True)
@@ -83,9 +135,46 @@ _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    name: str, *, family: str, severity: Severity, message: str, remedy: str, costly: bool = False
+    name: str,
+    *,
+    family: str = "",
+    severity: Severity = "warning",
+    message: str = "",
+    remedy: str = "",
+    costly: bool = False,
 ) -> Callable[[CheckFunction], Check]:
-    """Register a check under a name that users can ignore it by; a costly one runs on request only."""
+    """Register a check, as a decorator of its function; `run` audits an evaluation.
+
+    Parameters
+    ----------
+    name
+        The name that users can ignore it by.
+    family
+        The family whose evaluations it looks at, or `runs` for many results together.
+    severity
+        `error` if the number is wrong, `warning` if it misleads, `note` if it is worth knowing.
+    message
+        The finding, formatted with the evidence that the function returns.
+    remedy
+        How to fix it.
+    costly
+        Whether it runs on request only.
+
+    Returns
+    -------
+    Callable
+        The decorator, which returns a `Check`.
+
+    Raises
+    ------
+    OptionError
+        If it is called with anything but a name, a family, a message and a remedy.
+    """
+    if not isinstance(name, str) or not family:
+        raise OptionError(
+            "check() declares a new check, by a name, a family, a message and a remedy",
+            fix="To audit an evaluation or a folder of results, call graphgauge.audit.run().",
+        )
 
     def register(function: CheckFunction) -> Check:
         if name in _CHECKS:
@@ -109,8 +198,8 @@ def checks(family: str) -> tuple[Check, ...]:
     return tuple(item for item in _CHECKS.values() if item.family == family)
 
 
-def find(family: str, materials: Mapping[str, Any]) -> tuple[Finding, ...]:
+def find(family: str, materials: Mapping[str, Any]) -> Found:
     """The findings of a family's cheap checks on these materials."""
     able = [item for item in checks(family) if not item.costly and not item.missing(materials)]
     found: Sequence[Finding | None] = [item.run(materials) for item in able]
-    return tuple(finding for finding in found if finding is not None)
+    return Found(finding for finding in found if finding is not None)

@@ -5,17 +5,25 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
+from graphgauge.core.files import atomic_path
+from graphgauge.core.schema import file_part
 
 _COMMON = Path(__file__).parent / "templates"
 # Characters that could end a script element or begin a comment in one, with their JSON escapes.
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+# The last characters of the script of charts.
+_END = "\n// graphgauge: end of the chart library\n"
 SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 # Colours are variables of the page, so that charts follow dark mode and print without being drawn again.
 _CONFIG = {
@@ -104,6 +112,19 @@ def _csp_hash(script: str) -> str:
 
 @cache
 def _runtime() -> str:
-    """Vega, Vega-Lite and Vega-Embed, as one script that needs no network."""
-    bundle: str = need("vl_convert", "the HTML report").javascript_bundle()
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--").replace("\r\n", "\n")
+    """Vega, Vega-Lite and Vega-Embed, as one script that needs no network.
+
+    To put them together takes a second, so the script is kept where Python keeps the compiled form of this module.
+    """
+    converter = need("vl_convert", "the HTML report")
+    kept = Path(__file__).parent / "__pycache__" / f"vega-{file_part(version('vl-convert-python'))}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        found = kept.read_text(encoding="utf-8")
+        if found.endswith(_END):  # otherwise it was cut short
+            return found
+    bundle: str = converter.javascript_bundle()
+    script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--").replace("\r\n", "\n") + _END
+    if not sys.dont_write_bytecode:
+        with suppress(OSError, InputError), atomic_path(kept) as temporary:
+            temporary.write_text(script, encoding="utf-8", newline="\n")
+    return script

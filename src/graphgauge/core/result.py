@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from graphgauge.core.errors import GraphgaugeError, InputError, UnknownNameError
-from graphgauge.core.findings import Finding, find
+from graphgauge.core.findings import Finding, Found, find
 
 if TYPE_CHECKING:
     import pandas
@@ -152,9 +152,35 @@ class Table:
         return {name: values.tolist() for name, values in self.columns.items()}
 
     def to_frame(self) -> pandas.DataFrame:
+        """The columns as a pandas data frame."""
         from graphgauge.core.extras import need
 
         return need("pandas", "a data frame").DataFrame(self.to_dict())
+
+    def to_markdown(self) -> str:
+        """All rows in Markdown."""
+        from graphgauge.core.text import table_grid
+
+        return table_grid(self).markdown()
+
+    def to_latex(self) -> str:
+        """All rows in LaTeX, for booktabs."""
+        from graphgauge.core.text import table_grid
+
+        return table_grid(self).latex()
+
+    def __str__(self) -> str:
+        from graphgauge.core.text import SHOWN_ROWS, table_grid
+
+        return table_grid(self, SHOWN_ROWS).text()
+
+    def __repr__(self) -> str:
+        return f"<Table by {self.axis}: {len(self)} rows of {', '.join(list(self.columns)[:6])}>"
+
+    def _repr_html_(self) -> str:
+        from graphgauge.core.text import SHOWN_ROWS, table_grid
+
+        return table_grid(self, SHOWN_ROWS).html()
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +283,80 @@ class Result:
     def defined(self) -> bool:
         return not math.isnan(self.value)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The result as result files have it."""
+        from graphgauge.core.schema import result_to_dict
+
+        return result_to_dict(self)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row, with the columns of `Evaluation.to_frame`."""
+        from graphgauge.core.extras import need
+
+        return need("pandas", "a data frame").DataFrame([self._record()])
+
+    def to_markdown(self) -> str:
+        """The value, its interval and level of chance as a table in Markdown."""
+        from graphgauge.core.text import results_grid
+
+        return results_grid([self]).markdown()
+
+    def to_latex(self) -> str:
+        """The value, its interval and level of chance as a table in LaTeX, for booktabs."""
+        from graphgauge.core.text import results_grid
+
+        return results_grid([self]).latex()
+
+    def plot(self, path: str | Path | None = None, *, ax: Any = None, by: str | None = None) -> Any:
+        """Draw the value with its interval and its reference levels, or the values along an axis.
+
+        Parameters
+        ----------
+        path
+            A .svg, .png or .pdf file to write, too.
+        ax
+            Matplotlib axes to draw on, instead of a new figure.
+        by
+            An axis that the evaluation was broken down by, such as `relation`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+        """
+        from graphgauge.core.figures import drawn
+        from graphgauge.core.result_figure import draw_result
+
+        return drawn(lambda target: draw_result(self, by, target), path, ax)
+
+    def _record(self) -> dict[str, Any]:
+        interval = self.interval
+        return {
+            "key": self.key,
+            "value": self.value,
+            "low": interval.low if interval else math.nan,
+            "high": interval.high if interval else math.nan,
+            "approximate": interval is not None and interval.approximate,
+            "expected_coverage": (interval and interval.expected_coverage) or math.nan,
+            "n": self.n,
+            "unit": self.unit,
+            "direction": self.direction,
+        }
+
+    def __str__(self) -> str:
+        from graphgauge.core.text import result_sentence
+
+        return result_sentence(self)
+
+    def __repr__(self) -> str:
+        bounds = f" [{self.interval.low:.4g}, {self.interval.high:.4g}]" if self.interval else ""
+        return f"<Result {self.key}={self.value:.4g}{bounds}, n={self.n}>"
+
+    def _repr_html_(self) -> str:
+        from graphgauge.core.text import result_html
+
+        return result_html(self)
+
 
 class Deferred(NamedTuple):
     """A result that is computed when it is first read, from data that nobody changes in between."""
@@ -302,7 +402,7 @@ class Evaluation(Mapping[str, Result]):
         self._figure = figure
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}
-        self._findings = findings if materials is None else None
+        self._findings = Found(findings) if materials is None else None
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes: as if read from a file, with all results and findings, without the measurements."""
@@ -377,7 +477,7 @@ class Evaluation(Mapping[str, Result]):
         return {name: value for name, value in self.conventions.items() if name in READINGS}
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Found:
         """What the cheap checks of the family find; they run when this is first read."""
         if self._findings is None:
             self._findings = find(self.family, self.materials)
@@ -385,7 +485,7 @@ class Evaluation(Mapping[str, Result]):
 
     @findings.setter
     def findings(self, found: tuple[Finding, ...]) -> None:
-        self._findings = found
+        self._findings = Found(found)
 
     def gate(self, text: str) -> GateOutcome:
         """Check a requirement, such as `mrr.low > chance` or `mrr[relation=treats] >= 0.2`; true if it holds."""
@@ -432,32 +532,94 @@ class Evaluation(Mapping[str, Result]):
         return flat
 
     def to_frame(self) -> pandas.DataFrame:
+        """One row per metric: key, value, low, high, approximate, expected_coverage, n, unit, direction."""
         from graphgauge.core.extras import need
 
-        rows = [
-            {
-                "key": result.key,
-                "value": result.value,
-                "low": result.interval.low if result.interval else math.nan,
-                "high": result.interval.high if result.interval else math.nan,
-                "approximate": result.interval is not None and result.interval.approximate,
-                "expected_coverage": (result.interval and result.interval.expected_coverage) or math.nan,
-                "n": result.n,
-                "unit": result.unit,
-                "direction": result.direction,
-            }
-            for result in self.values()
-        ]
+        rows = [result._record() for result in self.values()]
         return need("pandas", "a data frame").DataFrame(rows)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the family's figure into a .svg, .png or .pdf file."""
-        if self._figure is None:
+    def to_markdown(self) -> str:
+        """Values, intervals, levels of chance and counts as a table in Markdown, with the remarks below it."""
+        from graphgauge.core.text import evaluation_grid
+
+        return evaluation_grid(self).markdown()
+
+    def to_latex(self) -> str:
+        """Values, intervals, levels of chance and counts in LaTeX, for booktabs, with the remarks as comments."""
+        from graphgauge.core.text import evaluation_grid
+
+        return evaluation_grid(self).latex()
+
+    def save(
+        self, path: str | Path, *, method: str | None = None, dataset: str | None = None, seed: int | str | None = None
+    ) -> Path:
+        """Write the result file, for `Evaluation.load`, `stats.compare`, `audit.run` and the report.
+
+        Parameters
+        ----------
+        path
+            A .json file; or a folder, in which the file is `method/family/metrics_dataset_seed.json`.
+        method, dataset, seed
+            Names of the run, by which comparisons pair it with others; without them, those of `run`.
+
+        Returns
+        -------
+        pathlib.Path
+            The file that was written. Long breakdowns and single items are in files next to it.
+
+        Raises
+        ------
+        OptionError
+            If the file has another ending than .json.
+        """
+        from graphgauge.core.schema import saved
+
+        named = {"method": method, "dataset": dataset, "seed": seed}
+        return saved(self, path, {name: value for name, value in named.items() if value is not None})
+
+    @staticmethod
+    def load(path: str | Path) -> Evaluation:
+        """Read a result file that `save`, or the command line, has written.
+
+        The evaluation has all values, breakdowns and findings; it has no figure and no measurements.
+        """
+        from graphgauge.core.schema import read_result
+
+        return read_result(path)
+
+    def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
+        """Draw the family's figure.
+
+        Parameters
+        ----------
+        path
+            A .svg, .png or .pdf file to write, too.
+        ax
+            Matplotlib axes whose place the figure takes, instead of a new one.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+
+        Raises
+        ------
+        InputError
+            If the evaluation was read from a file: the file has no measurements to draw.
+        """
+        from graphgauge.core.figures import drawn
+
+        draw = self._figure
+        if draw is None:
             raise InputError(
                 f"this {self.family} evaluation has no figure",
-                fix="Evaluations read from files or from another process have none.",
+                fix="Evaluations read from files or from another process have none; a single result does: plot it.",
             )
-        self._figure(self, path)
+        return drawn(lambda target: draw(self, target), path, ax)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """The keys that a notebook completes in `evaluation["…`."""
+        return list(self)
 
     def __str__(self) -> str:
         from graphgauge.core.console import evaluation_text

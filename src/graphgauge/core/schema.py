@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from graphgauge._version import __version__
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
 from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
@@ -65,7 +65,7 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
         "run": {"family": evaluation.family, **evaluation.run},
         **_split_readings(evaluation.conventions),
         "options": plain(evaluation.options),
-        "results": [_result_to_dict(result) for result in evaluation.values()],
+        "results": [result_to_dict(result) for result in evaluation.values()],
         "breakdowns": [_table_to_dict(table) for table in evaluation.breakdowns.values() if len(table) <= INLINE_ROWS],
         "side_files": [],
         "skipped": [{"key": key, "reason": reason} for key, reason in evaluation.skipped.items()],
@@ -183,6 +183,20 @@ def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[s
         content["side_files"].append(_side_file("items", side, len(evaluation.per_item)))
     write_text(target, dumps(sealed(content)))
     return target
+
+
+def saved(evaluation: Evaluation, path: str | Path, identity: Mapping[str, Any]) -> Path:
+    """Write the result file of a run: to a .json file, or into a folder under the name of the run."""
+    target = Path(path)
+    if target.suffix and target.suffix.lower() != ".json" and not target.is_dir():
+        raise OptionError(
+            f"result files are JSON, and {target.name!r:.60} ends in {target.suffix}",
+            fix="Name a .json file or a folder; to_frame() and plot() have other formats.",
+        )
+    evaluation.run |= identity
+    if target.suffix.lower() != ".json" or target.is_dir():
+        target = default_path(evaluation, target)
+    return write_result(evaluation, target, receipt={"inputs": list(evaluation.inputs())})
 
 
 def read_result(path: str | Path) -> Evaluation:
@@ -344,7 +358,7 @@ def _stated(entry: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for part in ("conventions", "readings") for name, value in entry[part].items()}
 
 
-def _result_to_dict(result: Result) -> dict[str, Any]:
+def result_to_dict(result: Result) -> dict[str, Any]:
     interval = result.interval
     return {
         "key": result.key,

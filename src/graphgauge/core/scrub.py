@@ -10,6 +10,7 @@ from typing import Any
 LIMIT = 300
 # Control characters, marks that turn the direction of writing, line separators, byte-order marks, lone surrogates.
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_NUMBERS = (float, int, bool, type(None))
 _BREAKS = re.compile(r"[\n\r\t]")
 
 
@@ -35,5 +36,8 @@ def scrub(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(name): scrub(item) for name, item in value.items()}
-    return [scrub(item) for item in value] if isinstance(value, list) else value
+        # Most values are numbers, and result files have many.
+        return {clean(name): item if item.__class__ in _NUMBERS else scrub(item) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    return [item if item.__class__ in _NUMBERS else scrub(item) for item in value]

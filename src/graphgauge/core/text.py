@@ -1,20 +1,26 @@
 """One evaluation in words: its numbers, remarks and summary as text, and its table for a notebook.
 
-Nothing is computed here, and nothing but the standard library is imported.
+Nothing is computed here.
 """
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from graphgauge.core.result import Evaluation, Interval, Result
+import numpy as np
+
+from graphgauge.core.grids import Cell, Grid
+from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.core.scrub import clean
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 HEADS = ("metric", "", "value", "interval", "chance", "n")
 # Marks an interval that may cover the truth less often than its level.
 APPROXIMATE = "≈"
+# The most rows of a table of groups in a notebook or a printed line.
+SHOWN_ROWS = 60
+_BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 
 
 def number(value: float) -> str:
@@ -76,9 +82,7 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
             low, high = map(number, result.new_queries)
             yield f"{result.key} for {result.new_queries.over}: [{low}, {high}] ({result.new_queries.method})."
     yield from (f"{note}." for note in interval_notes(evaluation))
-    baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
-    if baselines:
-        yield f"chance: {', '.join(baselines)}."
+    yield from _chance_lines(evaluation)
     yield from _compatible_lines(evaluation)
     without = {result.key: result.reason for result in evaluation.values() if result.reason and not result.is_companion}
     for reason, keys in _grouped(without):
@@ -92,6 +96,20 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"skipped {_listed(keys)}: {reason}."
     for note in evaluation.notes:
         yield f"note: {note}."
+
+
+def _chance_lines(evaluation: Evaluation) -> Iterator[str]:
+    """Which reference the column of chance has: one for all, or by name with the metrics that it belongs to."""
+    names = {
+        result.key: result.chance[-1].name + (" (the best possible)" if result.chance[-1].kind == "ideal" else "")
+        for result in evaluation.values()
+        if result.chance and not result.is_companion
+    }
+    groups = _grouped(names)
+    if len(groups) == 1:
+        yield f"chance: {groups[0][0]}."
+    elif groups:
+        yield f"chance: {'; '.join(f'{name}: {_listed(keys)}' for name, keys in groups)}."
 
 
 def _compatible_lines(evaluation: Evaluation) -> Iterator[str]:
@@ -108,14 +126,68 @@ def _compatible_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"levels of {', '.join(keys)}: {note}."
 
 
+def results_grid(results: Iterable[Result], notes: Iterable[str] = ()) -> Grid:
+    """A row per result, with the columns of a terminal; the arrow is next to the name."""
+    heads = [head for head in HEADS if head]
+    rows = []
+    for result in results:
+        name, arrow, *others = result_cells(result)
+        rows.append([Cell(f"{name} {arrow}".strip()), *map(Cell, others)])
+    return Grid(heads, rows, tuple(notes))
+
+
+def evaluation_grid(evaluation: Evaluation) -> Grid:
+    shown = [result for result in evaluation.values() if not result.is_companion]
+    return results_grid(shown, remark_lines(evaluation))
+
+
 def evaluation_html(evaluation: Evaluation) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in HEADS)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in result_cells(result)) + "</tr>"
-        for result in evaluation.values()
-    )
-    remarks = "".join(f"<p>{html.escape(line)}</p>" for line in remark_lines(evaluation))
-    return f"<table><caption>{html.escape(title_line(evaluation))}</caption><tr>{head}</tr>{rows}</table>{remarks}"
+    return evaluation_grid(evaluation).html(title_line(evaluation))
+
+
+def result_sentence(result: Result) -> str:
+    """One result with what is needed to read it, in a line."""
+    direction = f"target {number(result.target)}" if result.target is not None else _BETTER.get(result.direction, "")
+    parts = [f"{result.key} {ARROWS[result.direction]}".strip() + f" {number(result.value)}"]
+    if not result.defined:
+        parts.append(f"no value, {result.reason or 'not defined on this input'}")
+    if result.interval:
+        low, high = (number(end) for end in result.interval)
+        how = f"{result.interval.method} over {result.interval.over}"
+        mark = interval_mark(result.interval)
+        parts.append(f"{mark}{result.interval.level:.0%} interval {low} to {high} ({how})")
+    elif result.defined and result.no_interval:
+        parts.append(f"no interval: {result.no_interval}")
+    parts += [f"{level.name} {number(level.value)}" for level in result.chance]
+    parts.append(f"n = {result.n:,} ({result.unit})")
+    return ", ".join(filter(None, [*parts, direction]))
+
+
+def result_html(result: Result) -> str:
+    conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
+    notes = [f"conventions: {conventions}." if conventions else "", *(f"{note}." for note in result.warnings)]
+    if result.interval is not None:
+        how = f"{result.interval.level:.0%} interval: {result.interval.method} over {result.interval.over}"
+        notes.append(f"{how}." if result.interval.caveat is None else f"{how}; {APPROXIMATE} {result.interval.caveat}.")
+    elif result.no_interval:
+        notes.append(f"no interval: {result.no_interval}.")
+    notes += [f"{level.name}: {number(level.value)}." for level in result.chance]
+    if result.reason:
+        notes.append(f"no value: {result.reason}.")
+    return results_grid([result], filter(None, notes)).html()
+
+
+def table_grid(table: Table, most: int | None = None) -> Grid:
+    """A breakdown with numbers as they are printed; long ones are cut, with a note."""
+    shown = len(table) if most is None else min(len(table), most)
+    columns = [table.columns[name][:shown].tolist() for name in table.columns]
+    rows = [[Cell(_cell(value)) for value in row] for row in zip(*columns, strict=True)]
+    notes = (f"{len(table) - shown} more rows; to_frame() has all.",) if shown < len(table) else ()
+    return Grid(list(table.columns), rows, notes)
+
+
+def _cell(value: Any) -> str:
+    return number(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
 def _grouped(reasons: Mapping[str, str]) -> list[tuple[str, list[str]]]:

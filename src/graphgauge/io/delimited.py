@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import first_line, require_file
+from graphgauge.core.grids import csv_cell, is_number
 
 Row = tuple[int, list[str]]
 
@@ -99,33 +98,11 @@ def unreadable(path: Path, line: int, why: str, fix: str) -> InputError:
     return InputError(f"line {line} cannot be read ({why})", where=str(path), fix=fix)
 
 
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def as_csv(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as text; cells that a spreadsheet would run are quoted."""
-    stream = StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
-    return stream.getvalue()
-
-
 def write_columns(path: Path, columns: Mapping[str, AnyArray]) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*(map(csv_cell, values.tolist()) for values in columns.values()), strict=True))
-
-
-def csv_cell(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a leading quote; numbers are unchanged."""
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return value
-    return value if is_number(value) else f"'{value}"
 
 
 def equally_long(rows: Iterable[Row], width: int, path: Path) -> Iterator[Row]:

@@ -36,6 +36,8 @@ class AskedComparison:
     title: str
     table: PageTable | None
     error: str = ""
+    metric: str = ""
+    pairs: Mapping[frozenset[str], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,10 @@ def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
             try:
                 # Only the file name counts, so that no file outside the folder is read.
                 found = read_part(folder / _COMPARISONS / Path(str(entry["file"])).name)
-                comparisons.append(AskedComparison(title, _table(found, title)))
+                pairs = {frozenset(map(str, test["names"])): test["p_adjusted"] for test in found.get("tests", ())}
+                comparisons.append(
+                    AskedComparison(title, _table(found, title), "", str(found["metric"]), pairs or None)
+                )
                 metrics.append(str(found["metric"]))
             except InputError as error:
                 unreadable.append(str(error))

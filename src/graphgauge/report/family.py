@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -61,6 +62,19 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A method's rank, and the ranks between which the pairwise tests leave it; None if there are no tests."""
+
+    rank: int
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def certain(self) -> str:
+        return "" if self.low is None else f"{self.low}" if self.low == self.high else f"{self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
 class Compared:
     """A comparison on one dataset or over all of them (`dataset` None), or why there is none."""
 
@@ -89,9 +103,40 @@ class Family:
     def datasets(self) -> list[str]:
         return self.runs.datasets
 
-    @property
+    @cached_property
     def methods(self) -> list[str]:
-        return self.runs.methods
+        """By their mean place on the datasets, best first; as in the files if nothing can be judged."""
+        places = defaultdict(list)
+        for dataset in self.datasets:
+            for method, place in self.places(dataset).items():
+                places[method].append(place.rank)
+        mean = {method: float(np.mean(ranks)) for method, ranks in places.items()}
+        return sorted(self.runs.methods, key=lambda method: mean.get(method, math.inf))
+
+    def places(self, dataset: str) -> dict[str, Place]:
+        """The places of the methods on a dataset by the leading metric, best first, and how far they are certain."""
+        if not self.headlines or dataset in self.tables[self.headlines[0]].panels[self.headlines[0]].conflicts:
+            return {}
+        metric = self.headlines[0]
+        panel = self.tables[metric].panels[metric]
+        if panel.better is None or dataset not in panel.datasets:
+            return {}
+        bad = {
+            method: float(np.mean([panel.badness(value) for value in seeds.values() if value == value]))
+            for method, seeds in panel.values[dataset].items()
+            if any(value == value for value in seeds.values())
+        }
+        order = sorted(bad, key=lambda method: bad[method])
+        rank = {method: 1 + sum(other < bad[method] for other in bad.values()) for method in order}
+        outcome = next((item.outcome for item in self.comparisons if item.dataset == dataset), None)
+        if outcome is None or set(outcome.methods) != set(order):
+            return {method: Place(rank[method]) for method in order}
+        found = {}
+        for method in order:
+            apart = [other for other in order if other != method and outcome.told_apart(method, other)]
+            better = sum(bad[other] < bad[method] for other in apart)
+            found[method] = Place(rank[method], 1 + better, len(order) - (len(apart) - better))
+        return found
 
     @property
     def keys(self) -> list[str]:

@@ -15,9 +15,26 @@ _TEMPLATE = Path(__file__).parent / "templates" / "page"
 
 
 def write_report(source: Source, path: str | Path, *, title: str | None = None) -> Path:
-    """Write the report of a folder of results, or of some result files, and return its path.
+    """Write the report of results as one HTML page that needs no network.
 
-    The default title is the study's name, if there is one.
+    Parameters
+    ----------
+    source
+        A folder of results, a result file, or several of both.
+    path
+        The page to write.
+    title
+        Its heading; by default the study's name, if there is one.
+
+    Returns
+    -------
+    pathlib.Path
+        The page that was written.
+
+    Raises
+    ------
+    InputError
+        If there is no result to show. Damaged files are listed on the page.
     """
     target, parts = Path(path), parts_of(source)
     found = page(

@@ -12,11 +12,12 @@ from graphgauge.core.pages import Chart
 from graphgauge.core.schema import number_to_json
 from graphgauge.report import sections
 from graphgauge.report.asked import Asked, AskedComparison, GateLine
-from graphgauge.report.charts import groups_charts, ranks_chart, values_chart
+from graphgauge.report.charts import curves_chart, forest_chart, groups_charts, ranks_chart, values_chart
 from graphgauge.report.family import Family, family
 from graphgauge.report.limits import limits
 from graphgauge.report.tables import PageTable, from_grid
-from graphgauge.report.verdict import verdict
+from graphgauge.report.verdict import Lead, leads, verdict
+from graphgauge.report.worst import worst_items
 from graphgauge.stats.aggregate import Aggregate
 from graphgauge.stats.collect import Collected
 from graphgauge.stats.comparison import Comparison
@@ -45,7 +46,9 @@ class FamilyView:
     counts: str
     conventions: Sequence[tuple[str, str]]
     chart: Chart | None
+    curves: Chart | None
     tables: Sequence[tuple[str, PageTable]]
+    worst: Sequence[PageTable]
     groups: Sequence[Chart]
     comparisons: Sequence[ComparisonView]
     metrics: PageTable
@@ -53,7 +56,7 @@ class FamilyView:
 
     @property
     def charts(self) -> list[Chart]:
-        found = [self.chart, *self.groups, *(item.chart for item in self.comparisons)]
+        found = [self.chart, self.curves, *self.groups, *(item.chart for item in self.comparisons)]
         return [chart for chart in found if chart is not None]
 
 
@@ -61,6 +64,8 @@ class FamilyView:
 class Page:
     title: str
     verdict: str
+    leads: Sequence[Lead]
+    forest: Chart | None
     gates: Sequence[GateLine]
     comparisons: Sequence[AskedComparison]
     findings: Sequence[FindingLine]
@@ -77,11 +82,14 @@ def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
     views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
     evaluations = [record.evaluation for record in collected.records if record.evaluation is not None]
     found = finding_lines(evaluations, asked.ignored)
+    forest = forest_chart(families, "forest")
     return Page(
         title=title or asked.name or "Evaluation report",
         verdict=verdict(families, asked.gates),
+        leads=leads(families),
+        forest=forest,
         gates=asked.gates,
-        comparisons=asked.comparisons,
+        comparisons=[item for item in asked.comparisons if not _repeats(item, families)],
         findings=found[:_TOP],
         more_findings=found[_TOP:],
         headline=sections.headline(families),
@@ -91,9 +99,19 @@ def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
         data={
             "runs": _columns(_runs(families)),
             "rows": _columns(_rows(families)),
-            "charts": [chart.content() for view in views for chart in view.charts],
+            "charts": [chart.content() for chart in ([forest] if forest else [])]
+            + [chart.content() for view in views for chart in view.charts],
             "latex": {item.name: _latex(item) for item in families},
         },
+    )
+
+
+def _repeats(item: AskedComparison, families: Sequence[Family]) -> bool:
+    """Whether a comparison that the study asked for is one that its family shows: the same pairs, with the same p."""
+    outcomes = [each.outcome for family in families for each in family.comparisons if each.outcome is not None]
+    return item.pairs is not None and any(
+        outcome.metric == item.metric and item.pairs == {frozenset(t.names): t.p_adjusted for t in outcome.tests}
+        for outcome in outcomes
     )
 
 
@@ -107,7 +125,9 @@ def _view(item: Family, identifier: str) -> FamilyView:
         counts=counts,
         conventions=sections.shared_conventions(item),
         chart=values_chart(item, f"{identifier}-values") if item.keys else None,
+        curves=curves_chart(item, f"{identifier}-curves"),
         tables=[(dataset, sections.dataset_table(item, dataset)) for dataset in item.datasets],
+        worst=[table for dataset in item.datasets if (table := worst_items(item, dataset)) is not None],
         groups=groups_charts(item, f"{identifier}-groups"),
         comparisons=[_compared(item, number, identifier) for number in range(len(item.comparisons))],
         metrics=sections.metric_table(item),
@@ -133,9 +153,9 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
 
 
 def _conclusions(outcome: Comparison) -> list[str]:
-    pairs = [f"{' and '.join(test.names)}: {test.conclusion}" for test in outcome.tests]
-    shown = list(dict.fromkeys(pairs)) if len(pairs) <= 10 else []
-    return [outcome.design.sentence, *shown, *outcome.caveats(), *outcome.notes]
+    """What the tables do not say: the design, why pairs cannot be rejected, and what falls short."""
+    unable = list(dict.fromkeys(test.conclusion for test in outcome.tests if not test.can_reject))
+    return [outcome.design.sentence, *unable[:1], *outcome.caveats(), *outcome.notes]
 
 
 def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:

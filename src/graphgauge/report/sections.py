@@ -18,10 +18,12 @@ from graphgauge.stats.collect import Collected
 from graphgauge.stats.fair import Fairness, legend
 from graphgauge.stats.text import bounds, fixed, listing, several
 
+_RANK = Head("Rank", numeric=True)
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
 # The most warnings and notes in a family's list.
 _WARNINGS = 20
 _MARKS_NOTE = "★ best mean; ≈ not significantly different (paired tests, Holm's correction over all pairs, α = 0.05)."
+_TARGET_NOTE = "◎: the best is closest to the target, by the mean distance of its runs; the value shown has its sign."
 
 
 def headline(families: Sequence[Family]) -> PageTable:
@@ -32,14 +34,19 @@ def headline(families: Sequence[Family]) -> PageTable:
 def _leading_metrics(family: Family) -> PageTable:
     keys, rows = family.headlines, []
     digits = {key: family.digits(key) for key in keys}
+    alone = len(family.datasets) == 1  # then it is in the caption
     for dataset in family.datasets:
-        for method in family.methods:
+        for method, rank in _ranked(family, dataset):
             found = [family.rows.get((key, dataset, method)) for key in keys]
             values = [_value_cell(row, digits[key], chance=True) for key, row in zip(keys, found, strict=True)]
-            rows.append([Cell(dataset), Cell(method), *values, *_count_cells(found)])
-    heads = [Head("Dataset"), Head("Method"), *(_metric_head(family, key) for key in keys), *_COUNT_HEADS]
-    notes = *_table_notes(rows, [family]), *_fairness_notes(family, keys)
-    return PageTable(f"{family.name}: methods by leading metrics", heads, rows, 2, notes)
+            names = [Cell(method)] if alone else [Cell(dataset), Cell(method)]
+            rows.append([*names, rank, *values, *_count_cells(found)])
+    named = [Head("Method")] if alone else [Head("Dataset"), Head("Method")]
+    heads = [*named, _RANK, *(_metric_head(family, key) for key in keys), *_COUNT_HEADS]
+    ranks = _rank_notes(rows, len(named))
+    notes = *ranks, *_table_notes(rows, [family]), *_target_notes(heads), *_fairness_notes(family, keys)
+    where = f" on {family.datasets[0]}" if alone else ""
+    return PageTable(f"{family.name}{where}: methods by leading metrics", heads, rows, len(named), notes)
 
 
 def _leading_metric_of_each(families: Sequence[Family]) -> PageTable:
@@ -48,18 +55,37 @@ def _leading_metric_of_each(families: Sequence[Family]) -> PageTable:
         for key in family.headlines[:1]:
             digits = family.digits(key)
             for dataset in family.datasets:
-                for method in family.methods:
+                for method, rank in _ranked(family, dataset):
                     row = family.rows.get((key, dataset, method))
                     value = _value_cell(row, digits)
                     rows.append([
-                        Cell(dataset), Cell(method), Cell(_arrowed(family.facts[key])),
+                        Cell(dataset), Cell(method), rank, Cell(_arrowed(family.facts[key])),
                         Cell(value.text, sort=value.sort, mark=value.mark), Cell(value.note or "–"),
                         Cell(span(row.chance if row else (), digits) or "–"), *_count_cells([row]),
                     ])  # fmt: skip
-    heads = [Head(name) for name in ("Dataset", "Method", "Metric")]
+    heads = [Head("Dataset"), Head("Method"), _RANK, Head("Metric")]
     heads += [Head(name, numeric=True) for name in ("Mean", "Interval", "Chance")]
     caption = "Every method by the leading metric of its family"
-    return PageTable(caption, [*heads, *_COUNT_HEADS], rows, 2, tuple(_table_notes(rows, families)))
+    targets = _target_notes([Head(row[3].text) for row in rows])
+    notes = (*_rank_notes(rows, 2), *_table_notes(rows, families), *targets)
+    return PageTable(caption, [*heads, *_COUNT_HEADS], rows, 2, notes)
+
+
+def _ranked(family: Family, dataset: str) -> list[tuple[str, Cell]]:
+    """The methods as a leaderboard, with the cells of their ranks; those without a place come last."""
+    places = family.places(dataset)
+    others = [method for method in family.methods if method not in places]
+    cells = [(method, Cell(str(place.rank), place.certain, float(place.rank))) for method, place in places.items()]
+    return [*cells, *((method, Cell("–")) for method in others)]
+
+
+def _target_notes(heads: Sequence[Head]) -> list[str]:
+    return [_TARGET_NOTE] if any(ARROWS["target"] in head.text for head in heads) else []
+
+
+def _rank_notes(rows: Sequence[Sequence[Cell]], column: int) -> Iterator[str]:
+    if any(row[column].note for row in rows):
+        yield "Below a rank: the ranks that the pairwise tests leave open, by the number of significant differences."
 
 
 def dataset_table(family: Family, dataset: str) -> PageTable:
@@ -69,14 +95,14 @@ def dataset_table(family: Family, dataset: str) -> PageTable:
     digits = {key: family.digits(key) for key in keys}
     rows = [
         [Cell(method), *(_value_cell(family.rows.get((key, dataset, method)), digits[key]) for key in keys)]
-        for method in family.methods
+        for method, _ in _ranked(family, dataset)
         if any((key, dataset, method) in family.rows for key in keys)
     ]
-    notes = *_table_notes(rows, [family]), *_fairness_notes(family, keys)
+    heads = [Head("Method"), *(_metric_head(family, key) for key in keys)]
+    notes = *_table_notes(rows, [family]), *_target_notes(heads), *_fairness_notes(family, keys)
     if any(row.chance for found in of_key.values() for row in found):
         levels = (span((level for row in of_key[key] for level in row.chance), digits[key]) for key in keys)
         rows.append([Cell("chance", mark="chance"), *(Cell(level or "–") for level in levels)])
-    heads = [Head("Method"), *(_metric_head(family, key) for key in keys)]
     return PageTable(f"{family.name} on {dataset}: mean and interval", heads, rows, notes=notes)
 
 

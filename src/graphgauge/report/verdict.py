@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphgauge.core.text import APPROXIMATE
+import numpy as np
+
+from graphgauge.core.text import APPROXIMATE, number
 from graphgauge.report.asked import GateLine
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import digits_of, span
 from graphgauge.stats.comparison import Comparison
-from graphgauge.stats.text import bounds, fixed, listing, several
+from graphgauge.stats.method_test import PAIRED, MethodTest
+from graphgauge.stats.power import fewest_units
+from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, several
 
 # The most families whose claims fit in one sentence; more are only counted.
 _CLAUSES = 2
@@ -111,8 +116,69 @@ def in_words(row: Row) -> str:
     return f"{fixed(row.value, digits)}{interval}"
 
 
-def _can_reject(comparison: Comparison) -> bool:
-    return any(test.can_reject for test in comparison.tests)
+@dataclass(frozen=True)
+class Lead:
+    """The best method of a scope and its closest rival: their difference, whether it holds, what would settle it."""
+
+    where: str
+    text: str
+    holds: bool
+
+
+def leads(families: Sequence[Family], most: int = 4) -> list[Lead]:
+    """The leader of each family: over all datasets if those were tested together, else on each dataset."""
+    found: list[Lead] = []
+    for family in families:
+        outcomes = [item for item in family.comparisons if item.outcome is not None]
+        overall = [item for item in outcomes if item.dataset is None and _can_reject(item.outcome)]
+        chosen = overall or [item for item in outcomes if item.dataset is not None]
+        found += [_lead(family, item, item.outcome) for item in chosen if item.outcome is not None]
+    # Of many, those that are open: the others follow from the verdict.
+    return found if len(found) <= most else sorted(found, key=lambda lead: lead.holds)[:most]
+
+
+def _lead(family: Family, item: Compared, comparison: Comparison) -> Lead:
+    best, close = comparison.best, comparison.not_distinguished
+    others = sorted(
+        (standing for standing in comparison.standings if standing.method != best),
+        key=lambda standing: abs(standing.mean - comparison[best].mean),
+    )
+    rival = next((other.method for other in others if other.method in close), others[0].method)
+    test = comparison[best, rival]
+    sign = 1.0 if test.names[0] == best else -1.0
+    ends = None if test.ci is None else tuple(sorted(sign * end for end in test.ci))
+    digits = decimals((ends[1] - ends[0]) / 4, test.shift) if ends is not None and ends[1] > ends[0] else 4
+    mark = f"{APPROXIMATE} " if test.caveat is not None else ""
+    interval = f" {mark}{bounds(ends, digits)}" if ends is not None else ""
+    means = " against ".join(number(comparison[name].mean) for name in (best, rival))
+    what = "distance from the target" if comparison.target is not None else comparison.metric
+    said = f"{best} {means} of {rival}, difference in {what} {fixed(sign * test.shift, digits)}{interval}"
+    holds = test.significant
+    verdict = "it holds" if holds else "it is open" if test.can_reject else "it cannot be tested yet"
+    after = f" ({p_text(test.p_adjusted)} after Holm's correction)" if test.can_reject else ""
+    return Lead(f"{family.name}, {item.scope}", f"{said}: {verdict}{after}{_settled(comparison, test)}.", holds)
+
+
+def _settled(comparison: Comparison, test: MethodTest) -> str:
+    """What would settle an open difference, on the condition that the true one is as large as the observed."""
+    if test.significant:
+        error = test.expected_error
+        return "" if error is None else f"; in simulations of such runs the test rejects equal methods in {error:.0%}"
+    least = "" if test.can_reject else f"; at least {several(test.seeds_needed, comparison.unit)} are needed"
+    columns = [comparison.methods.index(name) for name in test.names]
+    first, second = comparison.scores[:, columns].T
+    spread = float(np.std(first - second, ddof=1)) if len(first) > 1 else math.nan
+    if test.test not in PAIRED or comparison.target is not None or not spread > 0 or not test.shift:
+        return least
+    units = fewest_units(abs(test.shift) / spread, True, 1, 0.8, test.alpha / test.comparisons)
+    if units is None or units <= max(len(first), test.seeds_needed * (not test.can_reject)):
+        return least
+    aim = "if the true difference is this large"
+    return f"{least}; {several(units, comparison.unit)} would show it with 80 % power {aim}"
+
+
+def _can_reject(comparison: Comparison | None) -> bool:
+    return comparison is not None and any(test.can_reject for test in comparison.tests)
 
 
 def _gate_words(gates: Sequence[GateLine]) -> str:

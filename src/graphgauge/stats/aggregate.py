@@ -251,6 +251,11 @@ class Aggregate(Presented):
     def __str__(self) -> str:
         return self.render("table")
 
+    def __repr__(self) -> str:
+        names = ("metric", "method", "dataset")
+        counts = (several(len({getattr(row, name) for row in self.rows}), name) for name in names)
+        return f"<Aggregate: {', '.join(counts)}>"
+
 
 def aggregate(
     runs: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.family import family
 from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps, require_unchanged
@@ -21,8 +22,8 @@ from graphgauge.stats.many import holm
 from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, fewest_units
-from graphgauge.stats.present import Style
-from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order, unchecked_runs
+from graphgauge.stats.present import Presented, Style
+from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, SideFile, seed_order, unchecked_runs
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
@@ -37,8 +38,8 @@ class ItemsPair:
     p_adjusted: float
 
 
-@dataclass(frozen=True)
-class ItemsComparison:
+@dataclass(frozen=True, eq=False)
+class ItemsComparison(Presented):
     """Outcome of `compare(over="items")`: all pairs, or each method against the baseline, with Holm's correction.
 
     `omitted` items were left out because some method has no value for them.
@@ -75,7 +76,29 @@ class ItemsComparison:
         assert self.margin is not None
         return margin_words(pair.names, Margin(self.margin, pair.test.margin_ci), self.better)
 
-    def grid(self) -> Grid:
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return (pair.names for pair in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, key: Any) -> ItemsPair:
+        """The test of a pair of methods, named in either order."""
+        for pair in self.pairs:
+            if not isinstance(key, str) and set(pair.names) == set(key):
+                return pair
+        raise UnknownNameError("pair", str(key), [str(pair.names) for pair in self.pairs])
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {"metric": self.metric, "first": pair.names[0], "second": pair.names[1], **asdict(pair.test),
+             "p_adjusted": pair.p_adjusted}
+            for pair in self.pairs
+        ]  # fmt: skip
+
+    def grid(self, style: Style | None = None) -> Grid:
+        if style is not None and style != Style():
+            raise OptionError("a comparison over items has no digits, percent, order or marks to choose")
         rows = [
             [
                 Cell(" vs ".join(pair.names)),
@@ -106,11 +129,10 @@ class ItemsComparison:
         return harmless(f"{head}\n{self.design}\n\n{self.grid().text()}")
 
     def render(self, form: str, style: Style | None = None) -> str:
-        if style is not None and style != Style():
-            raise OptionError("a comparison over items has no digits, percent, order or marks to choose")
+        table = self.grid(style)
         if form == "json":
             return self.to_json()
-        return self.summary if form == "table" else self.grid().render(form)
+        return self.summary if form == "table" else table.render(form)
 
     def to_dict(self) -> dict[str, Any]:
         pairs = [
@@ -138,6 +160,9 @@ class ItemsComparison:
 
     def __str__(self) -> str:
         return self.summary
+
+    def __repr__(self) -> str:
+        return f"<ItemsComparison by {self.metric} on {self.dataset}: {', '.join(self.methods)}>"
 
 
 def compare_items(
@@ -306,12 +331,17 @@ def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> boo
     return one is other is None or (one is not None and other is not None and np.array_equal(one, other))
 
 
+def kept_items(run: Run) -> Any:
+    """The items of a run: in memory, or in the unchanged side file of its result."""
+    if not isinstance(run.items, SideFile):
+        return run.items
+    require_unchanged(run.items.path, run.items.hash)
+    return family(run.family).module("items").Items.load(run.items.path)
+
+
 def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None, str | None]:
     """Sorted ids, the values and clusters of the items, read by the family, and what it remarks on them."""
-    assert run.items is not None
-    require_unchanged(run.items.path, run.items.hash)
-    reader = family(run.family).module("items").Items
-    items = reader.load(run.items.path)
+    items = kept_items(run)
     if getattr(items, "weight", None) is not None:
         raise InputError(f"the items of {run} are weighted, and a paired comparison counts every item alike",
                          fix='Evaluate without weights, or use over="seeds".')  # fmt: skip
@@ -320,6 +350,6 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     values = np.asarray(items.values(view.metric, **rules), dtype=float)
     ids = items.ids[order]
     if (ids[1:] == ids[:-1]).any():
-        raise InputError("an id occurs twice", where=str(run.items.path), fix="Give each item a different id.")
+        raise InputError("an id occurs twice", where=str(run), fix="Give each item a different id.")
     remark = items.remark(view.metric) if hasattr(items, "remark") else None
     return ids, values[order], None if items.cluster is None else items.cluster[order], remark

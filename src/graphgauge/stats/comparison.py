@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -288,6 +289,15 @@ class Comparison(Presented):
 
     def __str__(self) -> str:
         return self.summary
+
+    def __repr__(self) -> str:
+        return f"<Comparison by {self.metric} over {self.over}: {', '.join(self.methods[:6])}{', …' * (len(self) > 6)}>"
+
+    def _repr_html_(self) -> str:
+        """Standings, pairs and remarks, as a notebook shows them."""
+        remarks = "".join(f"<p>{html.escape(line)}</p>" for line in (self.design.sentence, *self._remarks()))
+        title = f"{self.metric} over {self.over}"
+        return self.grid().html(title) + self.tests_grid().html("pairs of methods") + remarks
 
 
 def _digits(interval: Iterable[float] | None, otherwise: int, given: int | None = None) -> int:

@@ -11,6 +11,7 @@ from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, figure
 
 if TYPE_CHECKING:
     from graphgauge.stats.aggregate import Aggregate
+    from graphgauge.stats.compare_items import ItemsComparison
     from graphgauge.stats.comparison import Comparison
 
 # More than these are drawn in rows, as dots or as a matrix, so that names stay legible.
@@ -18,7 +19,11 @@ _MOST_ON_A_LINE = 16
 _MOST_PANELS = 12
 _MOST_PAIRS = 45
 # What each kind of outcome can draw, the usual one first.
-KINDS = {"Aggregate": ("intervals",), "Comparison": ("ranks", "differences", "profile")}
+KINDS = {
+    "Aggregate": ("intervals",),
+    "Comparison": ("ranks", "differences", "profile"),
+    "ItemsComparison": ("pairs",),
+}
 
 
 def draw_ranks(comparison: Comparison, path: str | Path) -> None:
@@ -140,6 +145,21 @@ def draw_differences(comparison: Comparison, path: str | Path) -> None:
         axes.set_yticks(range(len(tests)), [" − ".join(test.names) for test in tests])
         axes.set_ylim(len(tests) - 0.5, -0.5)
         axes.set_xlabel(f"difference in {comparison.metric} over {comparison.over} (orange diamond: significant)")
+
+
+def draw_pairs(comparison: ItemsComparison, path: str | Path) -> None:
+    """The mean difference of each pair over the items, with its interval."""
+    with figure(path, width=6.5, height=1 + 0.4 * len(comparison.pairs)) as (axes,):
+        axes.axvline(0, color="black", lw=0.8, ls="--")
+        for index, pair in enumerate(comparison.pairs):
+            significant = pair.p_adjusted <= comparison.alpha
+            colour = COLOURS[1] if significant else COLOURS[0]
+            if pair.test.ci is not None:
+                axes.plot(list(pair.test.ci), [index, index], color=colour, lw=2.5)
+            axes.plot([pair.test.mean_difference], [index], "D" if significant else "o", color=colour, ms=6)
+        axes.set_yticks(range(len(comparison.pairs)), [" − ".join(pair.names) for pair in comparison.pairs])
+        axes.set_ylim(len(comparison.pairs) - 0.5, -0.5)
+        axes.set_xlabel(f"difference in {comparison.metric} over items (orange diamond: significant)")
 
 
 def _draw_matrix(comparison: Comparison, path: str | Path) -> None:

@@ -522,7 +522,7 @@ def from_evaluation(
         {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},
         evaluation.family,
         source,
-        items=items,
+        items=evaluation.per_item if items is None else items,
         unchecked=unchecked(evaluation.notes),
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphgauge.core.errors import OptionError, UnknownNameError, one_of
+from graphgauge.core.files import write_text
 from graphgauge.core.options import whole_number
 from graphgauge.stats.tables import Grid
 
@@ -133,14 +134,48 @@ class Presented(Mapping[Any, Any]):
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def plot(self, path: str | Path, kind: str | None = None) -> None:
-        """Draw a figure into a .svg, .png or .pdf file."""
+    def plot(self, path: str | Path | None = None, kind: str | None = None, *, ax: Any = None) -> Any:
+        """Draw a figure.
+
+        Parameters
+        ----------
+        path
+            A .svg, .png or .pdf file to write, too.
+        kind
+            For a comparison `ranks`, `differences` or `profile`; for an aggregate `intervals`.
+        ax
+            Matplotlib axes to draw on, or to take the place of, instead of a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+        """
+        from graphgauge.core.figures import drawn
         from graphgauge.stats import figures
 
         kinds = figures.KINDS.get(type(self).__name__, ())
         if not kinds:
             raise OptionError(f"there is no figure of {type(self).__name__}", fix="Use to_frame() and draw it.")
-        getattr(figures, f"draw_{one_of('kind of figure', kind or kinds[0], kinds)}")(self, path)
+        draw = getattr(figures, f"draw_{one_of('kind of figure', kind or kinds[0], kinds)}")
+        return drawn(lambda target: draw(self, target), path, ax)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a .json, .csv, .md, .tex, .html or .txt file, as its ending says, and return its path."""
+        target = Path(path)
+        forms = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+        ending = target.suffix.lower()
+        if ending not in (*forms, ".html"):
+            raise OptionError(
+                f"{target.name!r:.60} has no known ending",
+                fix=f"Use {', '.join(forms)} or .html; plot() draws figures.",
+            )
+        write_text(target, self._repr_html_() if ending == ".html" else self.render(forms[ending]))
+        return target
+
+    def _ipython_key_completions_(self) -> list[Any]:
+        """The keys that a notebook completes."""
+        return list(self)
 
 
 def tuple_of(names: Sequence[str]) -> tuple[str, ...]:

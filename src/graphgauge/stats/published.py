@@ -267,6 +267,9 @@ class PublishedComparison(Presented):
     def __str__(self) -> str:
         return self.render("table")
 
+    def __repr__(self) -> str:
+        return f"<PublishedComparison by {self.metric}: {', '.join(self.methods)}>"
+
 
 def compare_published(
     source: Any,

@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
@@ -56,7 +56,7 @@ class SideFile:
 
 @dataclass(frozen=True)
 class Run:
-    """One trained and evaluated model. `failed` says why there are no scores, `items` where the per-item values are.
+    """One trained and evaluated model. `failed` says why there are no scores; `items` are its items or their file.
 
     `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
     a result file that has no root.
@@ -69,7 +69,7 @@ class Run:
     family: str = ""
     source: str = ""
     failed: str | None = None
-    items: SideFile | None = None
+    items: Any = None
     truths: Mapping[str, Truth] = field(default_factory=dict)
     unchecked: str | None = None
 
@@ -176,11 +176,15 @@ class Runs:
 
     @property
     def metrics(self) -> list[str]:
-        return list(dict.fromkeys(key for run in self for key in run.scores))
+        return list(self._metrics)
+
+    @cached_property
+    def _metrics(self) -> dict[str, None]:
+        return dict.fromkeys(key for run in self for key in run.scores)
 
     def named(self, metric: str) -> str:
         """The key of one of the metrics, which may be asked for by an earlier one; a metric without a name gets it."""
-        if metric in self.metrics:
+        if metric in self._metrics:
             return metric
         if self.metrics == [UNNAMED_METRIC] and isinstance(metric, str) and metric:
             return known_metric(metric)[0]

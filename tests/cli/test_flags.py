@@ -1,0 +1,49 @@
+"""Messages of commands name flags and formats that the commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.command import graphgauge as run
+
+from graphgauge import forecasting
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> list[str]:
+    rng = np.random.default_rng(0)
+    positives = rng.normal(1, 1, 20)
+    positives[3] = np.nan
+    np.save(tmp_path / "pos.npy", positives)
+    np.save(tmp_path / "neg.npy", rng.normal(0, 1, (20, 5)))
+    return ["ranking", "--pos-scores", str(tmp_path / "pos.npy"), "--neg-scores", str(tmp_path / "neg.npy")]
+
+
+def test_an_argument_of_the_library_is_named_as_a_flag(scores: list[str]) -> None:
+    done = run(*scores)
+    assert done.returncode == 3
+    assert "--nan omit" in done.stderr
+    assert 'nan="' not in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["html", "svg", "csv", "tex", "PDF"])
+def test_another_format_than_json_is_refused_before_anything_is_computed(
+    scores: list[str], ending: str, tmp_path: Path
+) -> None:
+    done = run(*scores, "-o", str(tmp_path / f"out.{ending}"))
+    assert done.returncode == 2
+    assert "which is JSON" in done.stderr
+    assert not (tmp_path / f"out.{ending}").exists()
+
+
+def test_the_column_of_chance_says_which_row_has_which_reference() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(20, 2, 3))
+    evaluation = forecasting.evaluate(truth, truth + 0.1, std=np.full(truth.shape, 0.3))
+    (line,) = [line for line in str(evaluation).replace("\n", " ").split(". ") if line.strip().startswith("chance:")]
+    for key, result in evaluation.items():
+        if result.chance and not result.is_companion:
+            assert key in line
+            assert result.chance[-1].name in line
