@@ -10,9 +10,9 @@ from typing import Any
 
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.gates import GateOutcome
+from graphgauge.core.grids import escape_markdown
 from graphgauge.core.scrub import clean
 from graphgauge.stats.regression import Regression
-from graphgauge.stats.tables import escape_markdown
 
 _SUITE = "graphgauge gate"
 # Long enough for a sentence, and for every list that messages have.
