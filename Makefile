@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test fuzz demo check bench coverage dist docs slow peers gpu clean
+.PHONY: test fuzz hostile demo check bench coverage dist docs slow peers gpu clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,11 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Damaged files, flipped bits, killed commands and full disks; SCALE=0.1 makes a tenth of the attempts.
+SCALE ?= 1
+hostile: $(VENV)/.test
+	$(BIN)/python -m tests.hostile --scale $(SCALE)
 
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m slow

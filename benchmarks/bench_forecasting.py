@@ -1,4 +1,4 @@
-"""Forecasting: errors, scores and calibration of 100M cells, ensembles."""
+"""Forecasting: errors, scores and calibration of 100M cells; masked, wide, small and quantile inputs; ensembles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import READ, Row, Work, faster, memory, uses, within
+from benchmarks.harness import READ, Row, Work, faster, memory, seconds, uses, within
 
 # Steps × horizons × nodes: 100M cells.
 SHAPE = (41_700, 12, 200)
@@ -140,6 +140,168 @@ def ensemble_by_properscoring(data: Ensembles) -> Work:
     return partial(crps_ensemble, data.y, data.samples)
 
 
+POINTS = ("mae", "rmse", "mape")
+LEVELS = tuple(k / 10 for k in range(1, 10))
+MASKED, SMALL, WIDE = (6_850, 12, 207), (1_000, 12, 207), (250, 1, 64_800)
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Truths with zeros where nothing was observed."""
+
+    y: np.ndarray
+    mean: np.ndarray
+    extra: np.ndarray | None = None
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        return [self.y, self.mean] if self.extra is None else [self.y, self.extra]
+
+
+def speeds(shape: tuple[int, ...], missing: float = 0.08) -> Speeds:
+    random = np.random.default_rng(0)
+    y = 60 + 10 * random.standard_normal(shape, dtype=np.float32)
+    mean = y + 3 * random.standard_normal(shape, dtype=np.float32)
+    y[random.random(shape, dtype=np.float32) < missing] = 0
+    return Speeds(y, mean)
+
+
+def quantiles(shape: tuple[int, ...] = SMALL) -> Speeds:
+    data = speeds(shape, 0)
+    offsets = np.linspace(-4, 4, len(LEVELS), dtype=np.float32)
+    return Speeds(data.y, data.mean, data.mean[..., np.newaxis] + offsets)
+
+
+def vectors(shape: tuple[int, ...] = SMALL, members: int = 50) -> Speeds:
+    random = np.random.default_rng(0)
+    samples = random.standard_normal((*shape, members), dtype=np.float32)
+    return Speeds(random.standard_normal(shape, dtype=np.float32), samples[..., 0], samples)
+
+
+def points(keys: tuple[str, ...], null_value: float | None, data: Speeds) -> Work:
+    import numba  # noqa: F401
+
+    from graphgauge import forecasting
+
+    options = {"metrics": keys, "by": (), "null_value": null_value}
+    return partial(forecasting.evaluate, data.y, data.mean, **options)
+
+
+def masked_by_numpy(data: Speeds) -> Work:
+    """Masked MAE, RMSE and MAPE as training loops compute them."""
+
+    def work() -> tuple[float, ...]:
+        seen = data.y != 0
+        error = np.where(seen, data.mean - data.y, 0)
+        count = seen.sum()
+        relative = np.abs(error) / np.where(seen, data.y, 1)
+        return np.abs(error).sum() / count, np.sqrt(np.square(error).sum() / count), relative.sum() / count
+
+    return work
+
+
+def four_by_numpy(data: Speeds) -> Work:
+    """MAE, RMSE, bias and R², over all cells and by node."""
+
+    def work() -> tuple[Any, ...]:
+        error = data.mean - data.y
+        absolute, square, y = np.abs(error), np.square(error), data.y
+        by_node = [values.mean(axis=(0, 1)) for values in (absolute, square, error)]
+        return absolute.mean(), square.mean(), error.mean(), np.square(y - y.mean()).mean(), by_node
+
+    return work
+
+
+def pinball_scores(data: Speeds) -> Work:
+    import numba  # noqa: F401
+
+    from graphgauge import forecasting
+
+    options = {"levels": LEVELS, "metrics": ("pinball",), "by": ()}
+    return partial(forecasting.evaluate, data.y, data.mean, quantiles=data.extra, **options)
+
+
+def pinball_by_numpy(data: Speeds) -> Work:
+    levels = np.array(LEVELS, np.float32)
+
+    def work() -> float:
+        assert data.extra is not None
+        above = data.y[..., np.newaxis] - data.extra
+        return float(np.maximum(levels * above, (levels - 1) * above).mean())
+
+    return work
+
+
+def energy(data: Speeds) -> Work:
+    import numba  # noqa: F401
+
+    from graphgauge import forecasting
+
+    return partial(forecasting.evaluate, data.y, samples=data.extra, metrics=("energy_score",), by=())
+
+
+@uses("scoringrules")
+def energy_by_scoringrules(data: Speeds) -> Work:
+    from scoringrules import es_ensemble
+
+    assert data.extra is not None
+    y, members = data.y.reshape(-1, data.y.shape[-1]), data.extra.reshape(-1, *data.extra.shape[-2:])
+    return partial(es_ensemble, y, members, m_axis=-1, v_axis=-2, backend="numba")
+
+
+def masked_row(shape: tuple[int, ...]) -> Row:
+    return Row(
+        f"masked MAE, RMSE, MAPE with intervals, {' × '.join(f'{size:,}' for size in shape)} float32",
+        make=partial(speeds, shape),
+        ours=partial(points, POINTS, 0),
+        reads=lambda data: data.arrays,
+        peers={"NumPy": masked_by_numpy, "the same without a mask": partial(points, POINTS, None)},
+        goals=(faster(1, "NumPy"), within(2, "the same without a mask"), memory(64)),
+        rounds=5,
+    )
+
+
+MORE = (
+    masked_row(MASKED),
+    masked_row(SMALL),
+    Row(
+        "MAE, RMSE, bias, R² by node, 250 × 1 × 64,800 float32",
+        make=partial(speeds, WIDE, 0),
+        ours=partial(points, ("mae", "rmse", "bias", "r2"), None),
+        reads=lambda data: data.arrays,
+        peers={"NumPy": four_by_numpy},
+        goals=(faster(1, "NumPy"), memory(194)),
+        rounds=5,
+    ),
+    Row(
+        "pinball loss at nine levels with intervals, 1,000 × 12 × 207 float32",
+        make=quantiles,
+        ours=pinball_scores,
+        reads=lambda data: data.arrays,
+        peers={"NumPy": pinball_by_numpy},
+        goals=(faster(3, "NumPy"), memory(64)),
+        rounds=5,
+    ),
+    Row(
+        "MAE and RMSE with intervals, 500 × 12 × 200 float32 (1.2M cells)",
+        make=partial(speeds, (500, 12, 200), 0),
+        ours=partial(points, ("mae", "rmse"), None),
+        reads=lambda data: data.arrays,
+        goals=(seconds(0.003), memory(16)),
+        rounds=20,
+    ),
+    Row(
+        "energy score with shuffled members, 1,000 × 12 × 207 × 50 members float32",
+        make=vectors,
+        ours=energy,
+        reads=lambda data: data.arrays,
+        peers={"scoringrules (numba), energy score alone": energy_by_scoringrules},
+        goals=(faster(1, "scoringrules (numba), energy score alone"), memory(700)),
+        rounds=2,
+        peer_seconds=10.0,
+    ),
+)
+
 ROWS = (
     Row(
         "MAE, RMSE, coverage with intervals, 100M float32, streamed",
@@ -195,4 +357,5 @@ ROWS = (
         rounds=5,
         peer_seconds=5.0,
     ),
+    *MORE,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -219,6 +219,66 @@ def undeclared(path: str) -> Iterator[tuple[str, str]]:
     yield (
         "undeclared-removals",
         f"{what}, while 50 old ones were removed without being declared: {told(said[2], 'undeclared-removals')}.",
+    )
+    yield from disagreeing(data, what)
+
+
+def disagreeing(data: Any, what: str) -> Iterator[tuple[str, str]]:
+    """The same engine, logged with other faults."""
+
+    def begun(conditions: Sequence[str] = ("Off",), **options: Any) -> tuple[Zaratustra, EvaluationSuite]:
+        engine = Zaratustra(data, Settings(seeds_per_cycle=100), seed=0)
+        suite = EvaluationSuite(range(data.num_nodes), data.labels, conditions, **options)
+        suite.begin(conditions[0], engine.embeddings, engine.edges)
+        return engine, suite
+
+    engine, suite = begun(metrics=["auc_birth"], undeclared="report")
+    births = engine.step("Off")
+    evaluation = suite.step("Off", engine.embeddings, births, engine.edges[:-7], 0)
+    yield "absent-declared", f"{what}, 7 of which failed to be stored: {told(evaluation, 'absent-declared')}."
+
+    engine, suite = begun(metrics=["auc_birth"])
+    births, graph = engine.step("Off"), engine.edges
+    suite.step("Off", engine.embeddings, births, graph, 0)
+    suite.step("Off", engine.embeddings, None, graph[: -len(births)], 1, removed_edges=births)
+    suite.step("Off", engine.embeddings, births, graph, 2)
+    yield (
+        "reborn-edges",
+        f"{what}; they are removed in the next cycle, and added again in the one after: "
+        f"{told(suite.evaluation(), 'reborn-edges')}.",
+    )
+
+    held = engine.edges[:200]
+    engine, suite = begun(metrics=["static_auc"], test_edges=held)
+    births = engine.step("Off")
+    evaluation = suite.step("Off", engine.embeddings, births, engine.edges, 0)
+    yield (
+        "test-edges-in-graph",
+        f"{what}. 200 citations are the test edges, and were not removed from the graph: "
+        f"{told(evaluation, 'test-edges-in-graph')}.",
+    )
+
+    engine, suite = begun(["Normal", "Off"], metrics=["auc_birth"])
+    for condition in ("Normal", "Off"):
+        births = engine.step(condition)
+        suite.step(condition, engine.embeddings, births, engine.edges, 0)
+    yield (
+        "shared-state",
+        "One engine of [](../evolution_cora.md) runs a cycle of Normal and then, as it is, one of Off: "
+        f"{told(suite.evaluation(), 'shared-state')}.",
+    )
+
+    words = data.features[:, :1000].tocoo()
+    papers = np.stack([words.row, data.num_nodes + words.col], axis=1)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(0, 1, (data.num_nodes + 1000, 8))
+    new, old = np.split(rng.permutation(papers), [200])
+    suite = EvaluationSuite(range(len(rows)), None, ["growth"], metrics=["auc_birth"], score="dot")
+    suite.begin("growth", rows, old)
+    yield (
+        "bipartite-growth",
+        f"The words of Cora's papers as a graph of papers and words, with 200 of them as births: "
+        f"{told(suite.step('growth', rows, new, papers, 0), 'bipartite-growth')}.",
     )
 
 

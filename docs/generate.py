@@ -64,6 +64,7 @@ _GUIDES = {
     "compare": "statistics.md",
     "init": "study.md",
     "run": "study.md",
+    "gate": "gates.md",
     "verify": "study.md#proof",
     "report": "report.md",
     "audit": "audit/index.md",

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from graphgauge import generation
 from graphgauge.core.files import write_text
-from graphgauge.core.result import Evaluation
+from graphgauge.core.result import Chance, Evaluation
 from graphgauge.core.schema import default_path, write_result
 from graphgauge.generation.subjects import read_checkpoint
 from graphgauge.zoo.moonboard.checkpoint import restore
@@ -30,6 +30,12 @@ from graphgauge.zoo.moonboard.synthetic import Rule
 from graphgauge.zoo.moonboard.training import Schedule, train_generator
 
 OUTPUT = Path(__file__).parent / "generation_results"
+# The metrics whose place between memoriser and perfect the page shows.
+STANDING = (
+    "validity_rate", "overall_uniqueness_ratio", "mean_hamming_bits", "mean_jaccard", "novelty", "nearer_to_training",
+    "overall_mean_distance", "energy_distance", "mmd", "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage",
+    "overall_exact_accuracy",
+)  # fmt: skip
 DIGITS = Path(__file__).parents[1] / "examples" / "generation_digits.py"
 
 
@@ -84,8 +90,30 @@ def write_controls(checkpoint: str, classifier: str) -> None:
         _keep("moonboard", name, evaluation)
         if name == "trained":
             note = judged(evaluation)
+            write_text(OUTPUT / "levels.inc", levels(evaluation))
     headings = [*columns, "… by the rule", "silhouette"]
     write_text(OUTPUT / "controls.inc", table("generator", headings, rows) + note)
+
+
+def levels(evaluation: Evaluation) -> str:
+    """Where each metric of a generator is between the reference generators."""
+    rows = {}
+    for key in STANDING:
+        result = evaluation[key]
+        found = {level.name: level for level in result.levels}
+        value = result.value if not found or next(iter(found.values())).own is None else next(iter(found.values())).own
+        bands = [band_of(found.get(name)) for name in ("chance", "near_copy", "memoriser", "perfect")]
+        rows[f"`{key}`"] = [f"{value:.3g}", *bands, " or ".join(result.compatible) or "none"]
+    heads = ["value", "chance", "near_copy", "memoriser", "perfect", "compatible with"]
+    return table("metric", heads, rows)
+
+
+def band_of(level: Chance | None) -> str:
+    if level is None:
+        return "–"
+    if level.low is None or level.high is None:
+        return f"{level.value:.3g}"
+    return f"{level.value:.3g} [{level.low:.3g}, {level.high:.3g}]"
 
 
 def write_digits() -> None:
@@ -142,7 +170,7 @@ def table(first: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]])
 
 def judged(evaluation: Evaluation) -> str:
     """The classifier's accuracy, and the chance level."""
-    chance = evaluation["overall_exact_accuracy"].chance[-1].value
+    chance = {level.name: level.value for level in evaluation["overall_exact_accuracy"].chance}["chance"]
     condition = cell(evaluation, "classifier_condition_number")
     near = cell(evaluation, "classifier_tolerance_1_accuracy")
     near = f", within one {near}" if near != "–" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
         stats,
         study,
     )
+
+if sys.version_info < (3, 12):
+    import graphgauge.core.forked  # noqa: F401, for its effect on forks
 
 __all__ = [
     "__version__",

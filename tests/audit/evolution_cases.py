@@ -88,8 +88,8 @@ def with_labels(rng, fault):
     return {"labels": labels, "embeddings": columns.astype(np.float32)}
 
 
-def ledgers(rng, hidden=0, lost=0):
-    """Five cycles that add and remove edges; one or two of them hide so many of their births or removals."""
+def ledgers(rng, hidden=0, lost=0, phantom=0):
+    """Five cycles that add and remove edges; one or two of them hide so many births or removals, or invent births."""
     points, edges, labels = start(rng)
     suite = EvaluationSuite(range(NODES), labels, ["run"], metrics=["delta_homophily"], undeclared="report")
     suite.begin("run", points, edges)
@@ -99,7 +99,56 @@ def ledgers(rng, hidden=0, lost=0):
         gone = np.isin(np.sort(edges) @ [NODES, 1], np.sort(removed) @ [NODES, 1])
         edges = np.concatenate([edges[~gone], new])
         start_at, stop_at = (hidden, len(removed) - lost) if cycle in silent else (0, len(removed))
-        suite.step("run", points, new[start_at:], edges, cycle, removed_edges=removed[:stop_at])
+        declared = new[start_at:]
+        if cycle in silent and phantom:
+            free = rng.integers(0, NODES, (40 * phantom, 2))
+            taken = np.isin(np.sort(free) @ [NODES, 1], np.sort(edges) @ [NODES, 1]) | (free[:, 0] == free[:, 1])
+            declared = np.concatenate([declared, free[~taken][:phantom]])
+        suite.step("run", points, declared, edges, cycle, removed_edges=removed[:stop_at])
+    return suite.evaluation().materials
+
+
+def rewired(rng, share=0.0):
+    """Cycles that remove births of the last one, and bear so large a share of them again two cycles later."""
+    points, edges, labels = start(rng)
+    suite = EvaluationSuite(range(NODES), labels, ["run"], metrics=["delta_homophily"])
+    suite.begin("run", points, edges)
+    gone, last = np.empty((0, 2), int), np.empty((0, 2), int)
+    for cycle in range(6):
+        again = gone[: round(share * len(gone))]
+        new = np.unique(np.sort(np.concatenate([born(rng, points, 40, 1), again])), axis=0)
+        standing = np.sort(edges) @ [NODES, 1]
+        new = new[~np.isin(new @ [NODES, 1], standing)]
+        keep = ~np.isin(standing, np.sort(last) @ [NODES, 1])
+        edges = np.concatenate([edges[keep], new[~np.isin(new @ [NODES, 1], np.sort(last) @ [NODES, 1])]])
+        new = new[~np.isin(new @ [NODES, 1], np.sort(last) @ [NODES, 1])]
+        suite.step("run", points, new, edges, cycle, removed_edges=last)
+        gone, last = last, new
+    return suite.evaluation().materials
+
+
+def sided(rng, edges_between=0, held=0, shared=False):
+    """A graph like the others, one with edges between two sides only, or one with test edges in it."""
+    points, edges, labels = start(rng)
+    if edges_between:
+        pairs = np.stack([rng.integers(0, 50, 4 * edges_between), rng.integers(50, NODES, 4 * edges_between)], axis=1)
+        edges = np.unique(pairs, axis=0)[:edges_between]
+    else:
+        edges = edges[: int(rng.integers(20, len(edges)))]
+    test, rest = edges[-20:], edges[: len(edges) - 20 + held]
+    names = ["a", "b"]
+    suite = EvaluationSuite(range(NODES), labels, names, metrics=["static_auc"], test_edges=test, threads=1)
+    graph = rest
+    for name in names:
+        graph = graph if shared else rest
+        suite.begin(name, points, graph)
+        for cycle in range(int(rng.integers(1, 4))):
+            ends = np.stack([rng.integers(0, 50, 20), rng.integers(50, NODES, 20)], axis=1)
+            new = ends if edges_between else born(rng, points, 20, 1)
+            new = new[~np.isin(np.sort(new) @ [NODES, 1], np.sort(test) @ [NODES, 1])]
+            new = new[: max(1, shared)] if shared else new
+            graph = np.concatenate([graph, new])
+            suite.step(name, points, new, graph, cycle)
     return suite.evaluation().materials
 
 
@@ -112,6 +161,16 @@ CASES = [
          {"two births of a cycle": 2, "five": 5, "ten": 10}),
     Case("undeclared-removals", ledgers, lambda rng, lost: ledgers(rng, lost=lost),
          {"one removal of a cycle": 1, "two": 2, "ten": 10}),
+    Case("absent-declared", ledgers, lambda rng, phantom: ledgers(rng, phantom=phantom),
+         {"one birth of a cycle": 1, "two": 2, "ten": 10}),
+    Case("reborn-edges", rewired, rewired,
+         {"a fifth of what was removed is born again": 0.2, "half": 0.5, "all": 1.0}),
+    Case("bipartite-growth", sided, lambda rng, edges: sided(rng, edges_between=edges),
+         {"200 edges between sides of 50 and 100 nodes": 200, "400": 400, "800": 800}),
+    Case("test-edges-in-graph", sided, lambda rng, held: sided(rng, held=held),
+         {"one of 20 test edges": 1, "five": 5, "all": 20}),
+    Case("shared-state", sided, lambda rng, births: sided(rng, shared=births),
+         {"one birth a cycle": 1, "five": 5, "twenty": 20}),
     Case("label-in-embeddings", without_labels, with_labels,
          {"a flag of one class in four, a hundredth as wide as the rest and turned among it": (FLAG, 0.01, True),
           "one-hot labels, turned": (ONE_HOT, 1.0, True), "a column of numbers": (NUMBER, 1.0, False)}),

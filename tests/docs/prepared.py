@@ -27,6 +27,19 @@ def scores() -> None:
     np.save("triple.npy", np.repeat(np.arange(SIDES), 2))
 
 
+def adaptive() -> None:
+    """Queries of two models among 200 entities with their relations, and scores with 30 negatives each."""
+    draw = np.random.default_rng(0)
+    entities, targets = draw.normal(size=(200, 8)), draw.integers(0, 200, 3000)
+    relation = draw.integers(0, 4, 3000)
+    queries = entities[targets] + (0.5 + 0.2 * relation[:, None]) * draw.normal(size=(3000, 8))
+    arrays = {"q": queries, "e": entities, "t": targets, "relation": relation,
+              "other": queries + draw.normal(size=queries.shape), "pos": draw.normal(1, 1, 3000),
+              "neg": draw.normal(0, 1, (3000, 30))}  # fmt: skip
+    for name, array in arrays.items():
+        np.save(f"{name}.npy", array)
+
+
 def edges() -> None:
     """train.npy and test.npy, and scores of the test edges with 50 negatives each."""
     draw = np.random.default_rng(0)
@@ -210,7 +223,7 @@ def leaderboard() -> None:
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
-        for seed in range(5):
+        for seed in range(6):
             draw = np.random.default_rng(seed)
             folder = Path("ranking", method, str(seed))
             folder.mkdir(parents=True)
@@ -224,6 +237,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
         lambda: results(["weak", "strong"], "toy"),
     ),
     "docs/index.md": (scores,),
+    "docs/adaptive.md": (adaptive,),
     "docs/ranking.md": (scores, lists, embeddings, recommender, knowledge_graph),
     "docs/negatives.md": (edges,),
     "docs/recovery.md": (graphs,),
@@ -232,6 +246,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/generation.md": (checkpoints, samples),
     "docs/generation_results.md": (checkpoints,),
     "docs/evolution.md": (lambda: growth("y.npy"),),
+    "docs/evolution_growth.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
     "docs/statistics_designs.md": (lambda: results(["transe", "distmult"], "nations"),),

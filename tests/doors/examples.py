@@ -21,6 +21,7 @@ from graphgauge.core.fields import (
     Texts,
     Whole,
 )
+from graphgauge.forecasting.from_files import Columns as TableColumns
 from graphgauge.recovery.from_files import Columns, Nodes
 from graphgauge.study import toml
 
@@ -50,6 +51,8 @@ def example(field: Field) -> Any:
         return 2
     if isinstance(kind, Columns):
         return {"source": "from", "target": "to"}
+    if isinstance(kind, TableColumns):
+        return {"id": "sensor", "y": "speed"}
     if isinstance(kind, Texts | Files):
         return ("absent.npy",)
     if isinstance(kind, NamedFiles):
@@ -65,7 +68,7 @@ def arguments(declared: Family, values: dict[str, Any]) -> list[str]:
         field = declared.fields[name]
         if isinstance(field.kind, Flag):
             found += [field.flag] if value else []
-        elif isinstance(field.kind, Columns):
+        elif isinstance(field.kind, Columns | TableColumns):
             found.append(f"{field.flag}={','.join(f'{role}={column}' for role, column in value.items())}")
         elif isinstance(value, dict):
             found += [f"{field.flag}={key}={part}" for key, part in value.items()]

@@ -22,9 +22,10 @@ Case = tuple[Family, Form, str]
 FORMS = [(declared, form) for declared in FAMILIES.values() for form in declared.forms]
 # Options of every form, for which whoever adds one has to decide.
 EVERYWHERE = {
-    "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads"},
+    "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads", "until", "assist", "against",
+                "average", "inner", "guarantee", "max_queries", "joint", "until_state", "seed"},
     "forecasting": {"null_value", "null_tolerance", "horizons", "by", "naive", "season", "save_state", "seed", "nan",
-                    "threads"},
+                    "threads", "weights"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention"},
     "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",
                     "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},

@@ -402,21 +402,34 @@ DATA = {
             {"explainer": "two", "metrics": ("sparsity", "cohesiveness")},
         ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
+        Data(
+            "evolution replayed",
+            {},
+            {"log": "log", "labels": "labels.npy"},
+            _evolution,
+            _growth,
+            {"replay": "fastrp", "replays": 2},
+        ),
     )
 }
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
-EXAMPLES = {"evolution": 4, "generation": 6, "generation conditions": 4, "generation table": 4,
+EXAMPLES = {"evolution": 4, "evolution replayed": 2, "generation": 6, "generation conditions": 4, "generation table": 4,
             "generation subject": 1, "explanation table": 6, "explanation model": 3,
             "explanation alone": 6}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
-_LEFT_OUT = ("threads", "resamples", "permutations", "columns")
+# Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
+_ADAPTIVE = ("until", "assist", "average", "inner", "guarantee", "max_queries", "joint")
+_LEFT_OUT = ("threads", "resamples", "permutations", "columns", *_ADAPTIVE)
 # A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
 # and is recognised by its shape.
 _NOT_HERE = ("a checkpoint", "the form with one pool of negatives")
 
 
-_CHEAP = ["auc_birth", "auc_synthetic", "delta_homophily"]
+def _cheap(data: Data) -> list[str]:
+    if data.fixed:
+        return ["growth_probe", "growth_retention_p_redrawn"]
+    return ["auc_birth", "auc_synthetic", "delta_homophily"]
 
 
 def drawn(kind: Kind, name: str, draw: st.DrawFn, valid: bool) -> Any:
@@ -456,7 +469,7 @@ def options(draw: st.DrawFn, data: Data) -> dict[str, Any]:
         name: drawn(declared.fields[name].kind, name, draw, valid=not (wrong and name == names[-1])) for name in names
     }
     if declared.name == "evolution":  # the probe behind its other metrics takes seconds per cycle
-        keys = _CHEAP
+        keys = _cheap(data)
         chosen["metrics"] = tuple(keys)
     if draw(st.booleans()):
         chosen["metrics"] = tuple(draw(st.lists(st.sampled_from([*keys, "nonsense"]), min_size=1, max_size=3)))
@@ -612,10 +625,10 @@ def test_every_option_of_every_form_at_every_door(name: str, option: str, root: 
     chosen = {option: _VALUES[option] if option in _VALUES else example(data.declared.fields[option])}
     if option == "horizons":
         chosen["by"] = ("horizon",)
-    if option == "metrics":
+    if data.declared.name == "evolution":
+        chosen["metrics"] = tuple(_cheap(data)[:1])
+    elif option == "metrics":
         chosen = {"metrics": (data.declared.headlines[0],)}
-    elif data.declared.name == "evolution":
-        chosen["metrics"] = tuple(_CHEAP[:1])
     found = compare_doors(data, folder, values, chosen)
     others = frozenset[str]().union(*(form.own for form in data.declared.forms))
     own = next((form.own for form in data.declared.forms if form.name == data.form), frozenset[str]())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
@@ -60,6 +61,11 @@ def cora() -> Graph:
     points = np.add.reduceat(projection[columns], starts[:-1]) * (np.diff(starts) > 0)[:, None]
     points *= 0.7 / np.linalg.norm(points, axis=1).max()
     return Graph(points, edges.astype(np.int64), labels.astype(np.int64))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether flat results are equal, NaN included."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def exact_distance(u: np.ndarray, v: np.ndarray) -> float:

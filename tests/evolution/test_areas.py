@@ -11,7 +11,7 @@ from tests.evolution.conftest import Graph, block_graph
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
-from graphgauge.evolution.areas import area_against_non_edges
+from graphgauge.evolution.areas import Candidates, area_against_non_edges
 from graphgauge.evolution.inputs import Points, distinct_pairs
 from graphgauge.stats.intervals import delong
 
@@ -68,19 +68,25 @@ def test_test_edges_against_all_current_nodes():
 
 
 def matched_by_hand(points: np.ndarray, new: np.ndarray, edges: np.ndarray, pools: np.ndarray) -> float:
+    """Either end of a birth is replaced in turn, because the graph has no directions."""
     neighbours = {frozenset(edge) for edge in edges.tolist()}
-    shares = []
-    for source, target in new.tolist():
-        others = [
-            node
-            for node in range(len(points))
-            if pools[node] == pools[target] and node != source and frozenset((source, node)) not in neighbours
-        ]
-        own = link_score(points[source], points[target])
-        beaten = [link_score(points[source], points[node]) for node in others]
-        if others:
-            shares.append(np.mean([(own > score) + 0.5 * (own == score) for score in beaten]))
-    return float(np.mean(shares))
+    each = []
+    for first, second in new.tolist():
+        arms = [_share(points, *ends, neighbours, pools) for ends in ((first, second), (second, first))]
+        if not np.isnan(arms).all():
+            each.append(np.nanmean(arms))
+    return float(np.mean(each))
+
+
+def _share(points: np.ndarray, source: int, target: int, neighbours: set[frozenset[int]], pools: np.ndarray) -> float:
+    others = [
+        node
+        for node in range(len(points))
+        if pools[node] == pools[target] and node != source and frozenset((source, node)) not in neighbours
+    ]
+    own = link_score(points[source], points[target])
+    beaten = [link_score(points[source], points[node]) for node in others]
+    return float(np.mean([(own > score) + 0.5 * (own == score) for score in beaten])) if others else np.nan
 
 
 def test_matched_targets_by_hand():
@@ -176,9 +182,10 @@ def test_the_error_is_delongs_where_births_are_independent(seed: int, tied: bool
     points = Points.of(columns.T, "embeddings")
     births = np.stack([np.arange(10), np.arange(10, 20)], axis=1)
     graph = distinct_pairs(births, 30)
+    nodes = np.arange(30)
     area = area_against_non_edges(
-        points, births, graph, np.arange(30), per_positive=4, rng=np.random.default_rng(seed), source=births[:, 0],
-        reason="no births",
+        points, births, np.zeros(10, int), [Candidates(nodes, nodes, graph, 30)], per_positive=4,
+        rng=np.random.default_rng(seed), reason="no births",
     )  # fmt: skip
     from graphgauge.kernels.negatives import non_edges
 
@@ -204,5 +211,5 @@ def test_intervals_cover(key: str):
             graph.points, new, edges, 0, graph.points, previous_edges=graph.edges, pools=pools
         )[key]
         covered.append(0.5 in result.interval)
-    # Births avoid standing edges, which are closer than chance: a little below nominal is expected of the first two.
-    assert 0.88 < np.mean(covered) < 0.985
+    # Births avoid standing edges, which are closer than chance. The error also allows for other nodes than these.
+    assert 0.88 < np.mean(covered) < 0.995

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.evolution.conftest import Graph
+from tests.evolution.conftest import Graph, same
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.evolution import AdaptiveEvaluator
@@ -39,7 +39,7 @@ def bad_cycles() -> dict[str, tuple[dict[str, Any], str]]:
         "norm before": ({"previous_embeddings": lambda g: spoiled(g.points, 1.5)}, "previous_embeddings: 1 of 120"),
         "infinite": ({"embeddings": lambda g: spoiled(g.points, math.inf)}, "norm inf"),
         "NaN": ({"embeddings": lambda g: spoiled(g.points, math.nan)}, r"1 of 480 values are NaN, the first at .*7, 1"),
-        "too few rows": ({"embeddings": lambda g: g.points[:100]}, "node 119 is in node_ids"),
+        "too few rows": ({"embeddings": lambda g: g.points[:100]}, "120 rows before the cycle, 100 after it"),
         "flat": ({"embeddings": lambda g: g.points.ravel()}, "embeddings: expected shape"),
         "text": ({"embeddings": lambda g: g.points.astype(str)}, "embeddings: expected numbers"),
         "fewer after": ({"previous_embeddings": lambda g: np.zeros((121, 4))}, "121 rows before the cycle, 120 after"),
@@ -48,7 +48,7 @@ def bad_cycles() -> dict[str, tuple[dict[str, Any], str]]:
         "all out of range": ({"all_edges": [[0, 120]]}, "all_edges: 1 of 1"),
         "columns": ({"new_edges": np.zeros((2, 5), int)}, r"new_edges: found shape \(2, 5\), .* edge_index.T"),
         "edge_index": ({"all_edges": lambda g: g.edges.T}, r"all_edges: .*Transpose it"),
-        "triples": ({"new_edges": [[0, 1, 2]]}, "new_edges: expected shape"),
+        "quadruples": ({"new_edges": [[0, 1, 2, 3]]}, "new_edges: expected shape"),
         "halves": ({"new_edges": [[0.5, 1]]}, "0.5 is not a node number"),
         "NaN edge": ({"new_edges": [[math.nan, 1]]}, "new_edges: 1 of 2 values are NaN"),
         "booleans": ({"new_edges": np.ones((3, 2), bool)}, "booleans"),
@@ -159,20 +159,23 @@ def test_births_of_nodes_that_are_new_are_left_out_of_auc_birth_and_counted(grap
     evaluator = AdaptiveEvaluator(range(110), graph.labels[:110], folds=2)
     found = evaluator.evaluate_cycle(graph.points, new, np.concatenate([graph.edges, new]), 0, graph.points[:115])
     assert found["auc_synthetic"].n == 2
-    assert found["auc_birth"].n == found["auc_matched"].n == 1
+    assert found["auc_birth"].n == found["auc_newborn"].n == 1
+    assert found["auc_matched"].n == 2  # the new node's edge, with its embedding at insertion
     assert any("a node had no embedding before the cycle: 1" in note for note in found.notes)
     only = AdaptiveEvaluator(range(110), graph.labels[:110], metrics=["auc_birth"])
-    found = only.evaluate_cycle(graph.points, new[:1], np.concatenate([graph.edges, new]), 0, graph.points[:115])
+    found = only.evaluate_cycle(graph.points, new[:1], np.concatenate([graph.edges, new[:1]]), 0, graph.points[:115])
     assert found["auc_birth"].reason == "every birth has a new node"
 
 
 def test_what_is_no_birth_is_left_out_and_counted(graph: Graph):
     old = graph.edges[:3]
     new = np.concatenate([NEW, NEW[:, ::-1], old, [[5, 5]], [[2, 90]]])
-    found = judged(
-        graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), new_edges=new, previous_edges=graph.edges
-    )
+    with pytest.raises(InputError, match=r"1 edges were declared as births and are not in the graph .*\(2, 90\)"):
+        judged(graph, AdaptiveEvaluator(range(120), graph.labels), new_edges=new, previous_edges=graph.edges)
+    reporting = AdaptiveEvaluator(range(120), graph.labels, folds=2, undeclared="report")
+    found = judged(graph, reporting, new_edges=new, previous_edges=graph.edges)
     assert found["n_synthetic_positives"] == 3
+    assert [finding.check for finding in found.findings] == ["absent-declared"]
     assert found.notes == (
         "loops among the births, left out: 1",
         "births listed more than once, counted once: 2",
@@ -227,12 +230,12 @@ def test_embeddings_of_any_kind(graph: Graph, kind: str):
         other = pytest.importorskip("torch").tensor(points, requires_grad=True)
     found = [judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), embeddings=given,
                     previous_embeddings=given) for given in (points, other)]  # fmt: skip
-    assert found[0].to_flat() == found[1].to_flat()
+    assert same(found[0].to_flat(), found[1].to_flat())
 
 
 def test_a_graph_that_was_rewired_whole_has_births(graph: Graph):
     evaluation = judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), previous_edges=graph.edges,
-                        all_edges=NEW)  # fmt: skip
+                        all_edges=NEW, removed_edges=graph.edges)  # fmt: skip
     assert evaluation["n_synthetic_positives"] == len(NEW)
 
 
@@ -251,10 +254,13 @@ def test_births_do_not_depend_on_their_order_or_on_how_often_they_are_listed(gra
     listed = np.concatenate([free, free[:7, ::-1], free[3:5]])
     both = [Births.of(edges, np.concatenate([graph.edges, free]), None, 120) for edges in (listed, listed[::-1])]
     for births in both:
-        assert births.edges.tolist() == sorted(free.tolist())
+        assert births.edges.tolist() == sorted(map(sorted, free.tolist()))
         assert births.notes == ("births listed more than once, counted once: 9",)
     turned = Births.of(free[:, ::-1], np.concatenate([graph.edges, free]), None, 120)
-    assert turned.edges.tolist() == sorted(free[:, ::-1].tolist())
+    assert turned.edges.tolist() == both[0].edges.tolist()
+    arrows = Births.of(listed, np.concatenate([graph.edges, listed]), graph.edges, 120, directed=True)
+    assert arrows.edges.tolist() == sorted(free.tolist() + free[:7, ::-1].tolist())
+    assert arrows.notes == ("births listed more than once, counted once: 2",)
 
 
 def test_numbers_of_the_threads_are_checked():

@@ -128,7 +128,12 @@ def test_removed_edges_are_declared_or_found(graph: Graph):
     whole = np.concatenate([graph.edges[4:], births])
     findings = []
     for removed in (None, graph.edges[:1], graph.edges[:4, ::-1]):
-        evaluator = AdaptiveEvaluator(range(graph.nodes), graph.labels, metrics=METRICS)
+        if removed is None or len(removed) < 4:
+            with pytest.raises(InputError, match=r"[34] edges were in the graph before the cycle and are missing"):
+                AdaptiveEvaluator(range(graph.nodes), graph.labels).evaluate_cycle(
+                    graph.points, births, whole, 0, previous_edges=graph.edges, removed_edges=removed
+                )
+        evaluator = AdaptiveEvaluator(range(graph.nodes), graph.labels, metrics=METRICS, undeclared="report")
         found = evaluator.evaluate_cycle(
             graph.points, births, whole, 0, previous_edges=graph.edges, removed_edges=removed
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.evolution.conftest import Graph, block_graph
+from tests.evolution.conftest import Graph, block_graph, same
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.evolution import Cycle, EvaluationSuite, EvolutionLog, evaluate
@@ -107,7 +107,7 @@ def test_a_folder_of_cycles_is_one_run(tmp_path: Path, graph: Graph):
     alone = EvolutionLog(tmp_path / "run" / "Off" / "seed-4")
     assert alone.runs == (("Off", 4),)
     whole = evaluate(tmp_path / "run", graph.labels, folds=2)
-    assert evaluate(alone, graph.labels, folds=2).to_flat() == whole.to_flat()
+    assert same(evaluate(alone, graph.labels, folds=2).to_flat(), whole.to_flat())
 
 
 def test_births_in_a_parquet_file(tmp_path: Path, graph: Graph):
@@ -174,9 +174,9 @@ def test_some_conditions_and_seeds(tmp_path: Path, graph: Graph):
 def test_cycles_from_memory(tmp_path: Path, graph: Graph):
     log = stored(tmp_path, graph, conditions=["Off"], seeds=[0])
     cycles = list(log.cycles("Off", 0))
-    assert evaluate(cycles, graph.labels, folds=2).to_flat() == evaluate(log, graph.labels, folds=2).to_flat()
+    assert same(evaluate(cycles, graph.labels, folds=2).to_flat(), evaluate(log, graph.labels, folds=2).to_flat())
     labels = dict(enumerate(graph.labels.tolist()))
-    assert evaluate(cycles, labels, folds=2).to_flat() == evaluate(log, graph.labels, folds=2).to_flat()
+    assert same(evaluate(cycles, labels, folds=2).to_flat(), evaluate(log, graph.labels, folds=2).to_flat())
     for wrong, said in (
         (5, "found int"),
         ({"embeddings": 1}, "found dict"),

@@ -21,7 +21,7 @@ from graphgauge.evolution import (
     build_evaluation_suite_from_cora,
     tgc_step,
 )
-from graphgauge.evolution.figure import draw_evolution, picture
+from graphgauge.evolution.figure import draw_evolution, picture, relation_of
 from graphgauge.evolution.samples import Trajectory
 
 METRICS = ["auc_synthetic", "auc_birth", "delta_homophily", "nca_mean", "tgc"]
@@ -44,7 +44,7 @@ def run(graph: Graph, conditions=("Normal", "Off", "Inverted"), seeds=3, cycles=
             points, edges = graph.points.copy(), graph.edges
             suite.begin(condition, points, edges, seed)
             for cycle in range(cycles):
-                new = births(graph, rng, condition, 12 - cycle)
+                new = births(graph, rng, condition, 12 - cycle % 9)
                 edges = np.concatenate([edges, new])
                 points *= 0.97  # in place, as systems do
                 suite.step(condition, points, new, edges, cycle, seed=seed)
@@ -113,22 +113,33 @@ def test_intervals_over_seeds(suite: EvaluationSuite):
     assert table["auc_birth.low"][1] == pytest.approx(np.mean(means) - margin)
     whole = suite.evaluation()["auc_birth"]
     assert whole.interval is None
-    assert "read them one by one" in whole.no_interval
+    assert not whole.defined  # a mean of conditions means nothing
+    assert "read it by condition" in whole.reason
 
 
-def test_one_run_has_an_interval_over_blocks_of_cycles(graph: Graph):
-    found = run(graph, ["Off"], seeds=1, cycles=9, metrics=["delta_homophily"]).evaluation()
+def test_one_run_has_an_interval_over_cycles(graph: Graph):
+    found = run(graph, ["Off"], seeds=1, cycles=30, metrics=["delta_homophily"]).evaluation()
     result = found["delta_homophily"]
     assert result.unit == "cycle"
-    assert result.n == 9
-    assert result.interval.over == "time blocks"
-    assert result.interval.approximate
+    assert result.n == 30
+    assert result.interval.over == "cycles and births"
     values = found.by("cycle")["delta_homophily"]
-    blocks = values.reshape(3, 3).mean(axis=1)
-    margin = student.ppf(0.975, 2) * blocks.std(ddof=1) / np.sqrt(3)
-    assert result.interval.low == pytest.approx(values.mean() - margin)
-    short = run(graph, ["Off"], seeds=1, cycles=2, metrics=["delta_homophily"]).evaluation()
+    assert result.interval.low <= values.mean() - cosine_margin(values) * (1 - 1e-9)
+    short = run(graph, ["Off"], seeds=1, cycles=9, metrics=["delta_homophily"]).evaluation()
     assert short["delta_homophily"].interval is None
+    assert "fewer than 30 cycles" in short["delta_homophily"].no_interval
+
+
+def test_a_long_memory_is_told():
+    rng = np.random.default_rng(3)
+    values = [0.0]
+    for _ in range(99):
+        values.append(0.9 * values[-1] + rng.normal())
+    trajectory = Trajectory([np.array(values)])
+    rule = trajectory.rule()
+    assert rule.coverage(trajectory, trajectory.estimate(), 0.95) < 0.92
+    calm = Trajectory([rng.normal(size=100)])
+    assert calm.rule().coverage(calm, calm.estimate(), 0.95) is None
 
 
 def test_runs_that_agree_have_an_interval_of_what_was_not_seen(graph: Graph):
@@ -182,7 +193,8 @@ def test_tgc_is_stored_with_its_cycle_and_computed_where_it_is_not_given(graph: 
     expected = []
     for cycle in range(6):
         new = births(graph, rng, "Off") if cycle % 2 else None
-        found = given.step("Off", graph.points, new, graph.edges, cycle, tgc=float(cycle))
+        every = graph.edges if new is None else np.concatenate([graph.edges, new])
+        found = given.step("Off", graph.points, new, every, cycle, tgc=float(cycle), previous_edges=graph.edges)
         if found["auc_synthetic"].defined:
             expected.append((cycle, found["auc_synthetic"].value))
     tgc, auc = picture(given).growth["Off"]
@@ -199,13 +211,25 @@ def largest_component(edges: np.ndarray, nodes: int) -> int:
     return max(len(part) for part in parts.values())
 
 
-def test_growth_against_areas_is_scipys_correlation(suite: EvaluationSuite):
+def test_growth_against_areas_is_scipys_correlation_within_conditions(suite: EvaluationSuite):
     shown = picture(suite)
-    tgc, auc = (np.concatenate([shown.growth[name][side] for name in shown.conditions]) for side in (0, 1))
-    expected = pearsonr(tgc, auc)
-    assert shown.relation.r == pytest.approx(expected.statistic, rel=1e-12)
-    assert shown.relation.p == pytest.approx(expected.pvalue, rel=1e-9)
-    assert shown.relation.slope == pytest.approx(np.polyfit(tgc, auc, 1)[0], rel=1e-9)
+    for name in shown.conditions:
+        assert shown.relation.within[name] == pytest.approx(pearsonr(*shown.growth[name]).statistic, rel=1e-12)
+        assert shown.relation.lines[name] == pytest.approx(np.polyfit(*shown.growth[name], 1), rel=1e-6)
+    centres = np.array([(tgc.mean(), auc.mean()) for tgc, auc in shown.growth.values()]).T
+    assert shown.relation.between == pytest.approx(pearsonr(*centres).statistic, rel=1e-9)
+
+
+def test_falling_within_and_rising_between_conditions_are_not_pooled():
+    rng = np.random.default_rng(0)
+    growth = {}
+    for level, name in enumerate(["low", "middle", "high"]):
+        x = rng.uniform(0, 1, 40)
+        growth[name] = (x + 2 * level, 0.2 * level + 0.1 - 0.1 * x)
+    assert pearsonr(*(np.concatenate(part) for part in zip(*growth.values(), strict=True))).statistic > 0.8
+    relation = relation_of(growth)
+    assert all(r == pytest.approx(-1) for r in relation.within.values())
+    assert relation.between > 0.9
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
@@ -218,7 +242,7 @@ def test_dashboard(suite: EvaluationSuite, tmp_path: Path, ending: str):
         suite.plot(path)
         assert path.read_bytes() == first
         text = first.decode()
-        for word in ("Normal", "Off", "Inverted", "auc_birth", "auc_synthetic", "delta_homophily", "r = "):
+        for word in ("Normal", "Off", "Inverted", "auc_birth", "auc_synthetic", "delta_homophily", "r within"):
             assert word in text
     if ending == "html":
         page = text.split("<script>")[0]
@@ -324,13 +348,21 @@ def test_growth_as_reported_and_as_computed_are_not_mixed(graph: Graph):
     assert evaluator.evaluate_cycle(graph.points, None, edges, 1)["tgc"] == expected
 
 
-def test_a_long_run_is_cut_into_ten_blocks():
+def cosine_margin(values: np.ndarray) -> float:
+    """Student's t with the mean square of the slowest cosine transforms, one after another."""
+    size = len(values)
+    count = 4
+    waves = [sum(value * np.cos(np.pi * k * (at + 0.5) / size) for at, value in enumerate(values - values.mean()))
+             for k in range(1, count + 1)]  # fmt: skip
+    return float(student.ppf(0.975, count) * np.sqrt(2 * np.mean(np.square(waves))) / size)
+
+
+def test_a_long_run_has_the_long_run_variance():
     values = np.random.default_rng(0).normal(size=150)
     trajectory = Trajectory([values])
     rule = trajectory.rule()
     low, high = rule.function(trajectory, trajectory.estimate(), 0.95)
-    blocks = values.reshape(10, 15).mean(axis=1)
-    margin = student.ppf(0.975, 9) * blocks.std(ddof=1) / np.sqrt(10)
+    margin = cosine_margin(values)
     assert (low[0], high[0]) == pytest.approx((values.mean() - margin, values.mean() + margin))
 
 
@@ -347,10 +379,11 @@ def test_bands_stay_within_what_a_metric_can_be(graph: Graph):
 
 
 def test_notes_of_many_cycles_are_said_once(graph: Graph):
-    suite = EvaluationSuite(range(110), graph.labels[:110], ["Off"], metrics=["tgc"])
+    suite, last = EvaluationSuite(range(110), graph.labels[:110], ["Off"], metrics=["tgc"]), None
     for cycle in range(3):
         new = np.array([[119 - i, 10 * cycle + i] for i in range(cycle + 1)])
-        suite.step("Off", graph.points, new, np.concatenate([graph.edges, new]), cycle)
+        suite.step("Off", graph.points, new, np.concatenate([graph.edges, new]), cycle, removed_edges=last)
+        last = new
     assert suite.evaluation().notes == (
         "the graph before the cycle is unknown; undeclared births are checked from the next cycle on (cycle 0)",
         "births with both labels known: 0 of 1 (cycle 0)",

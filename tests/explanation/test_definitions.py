@@ -17,7 +17,8 @@ from graphgauge.core.result import Evaluation
 LEVELS = (0.1, 0.25, 0.5, 0.8)
 KEYS = [metric.key for metric in registered("explanation") if metric.name not in
         ("characterization", "label_flip_characterization", "fidelity_curve_auc", "cohesiveness_adjacent",
-         "stability_jaccard", "stability_spearman", "elapsed", "fidelity_drop.reached", "fidelity_keep.reached",
+         "stability_jaccard", "stability_spearman", "perturbation_jaccard",
+         "perturbation_spearman", "elapsed", "fidelity_drop.reached", "fidelity_keep.reached",
          "robust_drop", "robust_keep", "robust_delta", "deletion_auc", "insertion_auc")]  # fmt: skip
 
 

@@ -205,7 +205,7 @@ def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
         ex.evaluate(ex.AnswerTable.of(records), explainer="one")
 
 
-@pytest.mark.parametrize("truth", ["x", {}, [None], [[0]], ["0"], [0.5], [10**40], [-1], True])
+@pytest.mark.parametrize("truth", ["x", {}, [None], [[[0]]], [[0], 1], [[-1]], ["0"], [0.5], [10**40], [-1], True])
 def test_a_truth_is_a_list_of_candidates(tmp_path: Path, truth: Any) -> None:
     records = lines(tmp_path)
     records[2]["truth"] = truth

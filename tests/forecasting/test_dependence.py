@@ -40,6 +40,29 @@ def test_series_with_memory_or_tails_are_expected_to_cover_less():
     assert expected_serial_coverage(0.0, np.zeros(50), intervals, 0.95) is None
 
 
+def test_an_expectation_is_remembered_for_everything_it_depends_on():
+    rng = np.random.default_rng(3)
+    one, other = rng.standard_normal((2, 40)).cumsum(axis=1) / 40
+    asked = []
+
+    def expected(influence, confidence=0.95, rule="wide", **given):
+        def intervals(values, influence):
+            asked.append(rule)
+            error = cosine_error(influence.T)[0] * (2 if rule == "wide" else 1)
+            return values - 2 * error, values + 2 * error
+
+        return expected_serial_coverage(0.0, influence - influence.mean(), intervals, confidence, rule=rule, **given)
+
+    found = expected(one)
+    calls = len(asked)
+    assert expected(one) == found
+    assert len(asked) == calls
+    for given in ({"influence": other}, {"confidence": 0.9}, {"rule": "narrow"}, {"bounds": (-0.5, 2.0)}, {"rule": ""}):
+        before = len(asked)
+        expected(**({"influence": one} | given))
+        assert len(asked) > before
+
+
 def dependent(rng, steps, nodes, memory=0.8, common=0.5):
     """Standard normal errors that remember and share shocks."""
     shared = np.sqrt(common) * rng.standard_normal((steps + 60, 1))

@@ -279,3 +279,25 @@ def test_the_order_of_text_has_to_be_given(tmp_path):
     by_condition = run(*both, "--ordered", "--labels", "easy,middle,hard,expert").stdout
     assert by_condition.index(" easy ") < by_condition.index(" middle ") < by_condition.index(" hard ")
     assert run(*both).exit_code == 0
+
+
+def test_two_single_sets_are_compared(tmp_path):
+    rng = np.random.default_rng(0)
+    sides = {"real": 0.2, "generated": 0.2, "rival": 0.5}
+    arrays = {name: rng.random((40, 8)) < rate for name, rate in sides.items()}
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    said = ["--real", "real.npy", "--generated", "generated.npy", "--against", "rival.npy", "--permutations", "199"]
+    outcome = run(*said, "--output", "out.json")
+    assert outcome.exit_code == 0, outcome.output
+    notes = content("out.json")["notes"]
+    (line,) = [note for note in notes if note.startswith("mmd: ")]
+    assert line.endswith("better: generated")
+    (expected,) = [
+        one
+        for one in generation.compare_samples(
+            arrays["real"], {"generated": arrays["generated"], "rival": arrays["rival"]}, permutations=199
+        )
+        if one.metric == "mmd"
+    ]
+    assert line == str(expected)

@@ -47,8 +47,8 @@ def test_all_five_sections_with_their_keys(evaluation):
         "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage", "mmd", "mmd_bandwidth", "mmd_power",
     }  # fmt: skip
     assert keys["latent_space"] == [
-        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "condition_separation",
-        "ordinal_spearman",
+        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "active_units",
+        "condition_separation", "ordinal_spearman",
     ]  # fmt: skip
     assert set(keys["conditioning"]) >= {"overall_exact_accuracy", "overall_tolerance_1_accuracy"}
     columns = evaluation.by("condition").columns
@@ -104,10 +104,10 @@ def test_perfect_reconstruction_is_one(evaluation):
 
 def test_real_samples_lie_within_their_own_null(evaluation):
     result = evaluation["overall_mean_distance"]
-    (perfect,) = result.levels
+    perfect = {level.name: level for level in result.levels}["perfect"]
     assert perfect.low < perfect.value < result.goal < perfect.high
     assert result.reached
-    assert result.compatible == ("perfect",)
+    assert result.compatible == ("memoriser", "perfect")  # training samples have the same distribution
     assert "within" in result.interpretation
     assert evaluation["energy_p_value"].value > 0.01
 
@@ -436,3 +436,18 @@ def test_figure(evaluation, tmp_path):
         assert text in picture, text
     with pytest.raises(InputError, match="nothing to draw"):
         generation.evaluate(generated=np.zeros((0, 4))).plot(tmp_path / "nothing.svg")
+
+
+def test_columns_that_do_not_fit_are_named_and_wide_terminals_show_them(evaluation):
+    """All metrics by condition are within reach at any width."""
+    from graphgauge.core.console import evaluation_text
+
+    columns = [name for name in evaluation.by("condition").columns if "." not in name]
+    for width in (60, 100, 160, 400):
+        text = " ".join(evaluation_text(evaluation, width).split())
+        assert [name for name in columns if name not in text] == []
+    table = evaluation_text(evaluation, 400)
+    (head,) = [line for line in table.splitlines() if line.split()[:3] == ["condition", "n", "validity_rate"]]
+    assert "unique@10" in head
+    assert 'further columns of by("condition")' in evaluation_text(evaluation, 100)
+    assert 'further columns of by("condition")' not in table

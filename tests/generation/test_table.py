@@ -218,6 +218,8 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
     )  # fmt: skip
     assert not any(finding.check == "learned-real-samples" for finding in generation.evaluate(alone, **QUICK).findings)
     for key, result in generation.evaluate(alone, **QUICK).items():
+        if key.endswith("p_value"):  # tests leave out generated samples of the training set as well
+            continue
         assert generation.evaluate(table, **QUICK)[key].value == pytest.approx(result.value, nan_ok=True), key
 
 

@@ -290,3 +290,16 @@ def test_prdc_of_ties_and_copies() -> None:
 def test_prdc_needs_more_points_than_neighbours(n: int, m: int, k: int) -> None:
     with pytest.raises(InputError, match="nearest neighbours"):
         prdc(np.zeros((n, 2)), np.zeros((m, 2)), k=k)
+
+
+def test_memory_of_neighbourhoods_grows_with_the_points() -> None:
+    """Not with the pairs: all squared distances of 3,000 points would take 72 MB."""
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    real, made = (rng.random((3000, 8)) < 0.5 for _ in range(2))
+    tracemalloc.start()
+    prdc(real.astype(float), made.astype(float), threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6

@@ -116,3 +116,34 @@ def test_other_failures_of_numba_are_not_hidden(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(numba, "njit", broken)
     with pytest.raises(RuntimeError, match="something else"):
         jit.kernel(twin=abs)(abs).implementation(0)
+
+
+@pytest.mark.parametrize(("setting", "times"), [("", 1), ("jit.quiet = True", 0), ("jit.ANNOUNCED_AFTER = 60", 0)])
+def test_long_compiling_is_said_once(tmp_path, setting, times):
+    pytest.importorskip("numba")
+    (tmp_path / "loops.py").write_text(
+        textwrap.dedent("""
+            from graphgauge.kernels import jit
+
+            def one(x):
+                return x + 1
+
+            def two(x):
+                return x + 2
+        """)
+    )
+    code = f"""
+        import sys; sys.path.insert(0, {str(tmp_path)!r})
+        from graphgauge.kernels import jit
+        jit.ANNOUNCED_AFTER = 0
+        {setting}
+        import loops
+        for function in (loops.one, loops.two):
+            jit.kernel(twin=function)(function).implementation(jit.IMPORT_PAYS_FROM)(1)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.count("graphgauge compiles loops for this machine") == times
+    # Read from the cache, nothing is compiled and nothing said.
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -34,7 +34,7 @@ class ForecastingCase(Case):
         return not set(self.needs).isdisjoint(metric.needs)
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
-        return [{"level": Percent(level)} for level in (50, 95)] if "level" in metric.params else [{}]
+        return [{"level": Percent(level)} for level in (50, 95)] if "level" in metric.params else [dict(metric.params)]
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
         return {name: rng.integers(0, LARGEST + 1, shape).astype(float) for name in ("y_true", "y_pred")}
@@ -119,6 +119,16 @@ class GaussianCase(ForecastingCase):
         return super().arrays(rng, shape) | {"std": rng.integers(1, LARGEST + 1, shape).astype(float)}
 
 
+class ScaledGaussianCase(GaussianCase):
+    name = "forecasting-scaled-gaussians"
+    needs = ("root_scaled", "scaled_scores")
+    options = {"naive": NAIVE}  # noqa: RUF012
+    size = (2_000, 12, NODES)
+
+    def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+        return self.taken(inputs, (slice(None), rng.permutation(inputs["y_true"].shape[1])))
+
+
 class MaskedCase(GaussianCase):
     name = "forecasting-masked"
     size = (600, 12, 20)
@@ -171,4 +181,13 @@ class JointCase(SampleCase):
         return build()
 
 
-CASES: list[Case] = [PointCase(), ScaledCase(), GaussianCase(), MaskedCase(), QuantileCase(), SampleCase(), JointCase()]
+CASES: list[Case] = [
+    PointCase(),
+    ScaledCase(),
+    GaussianCase(),
+    ScaledGaussianCase(),
+    MaskedCase(),
+    QuantileCase(),
+    SampleCase(),
+    JointCase(),
+]

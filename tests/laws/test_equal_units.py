@@ -80,7 +80,9 @@ def equal_cycles(n: int) -> Mapping[str, Result]:
     found = {key: result_of(key, folds) for key in ("nca_mean", "nca_std")}
     for size in (1 / 46, 0.3, 0.999):
         shares = np.resize(THREE_WAYS * (size / 0.3), n)
-        found[f"births at {size}"] = result_of("auc_birth", Area(shares, 5, source=np.arange(n), nodes=10))
+        found[f"births at {size}"] = result_of(
+            "auc_birth", Area(shares, 5, ends=np.arange(2 * n).reshape(-1, 2), nodes=10)
+        )
     for scale, key in ((1.0, "auc_birth"), (1e-9, "tgc"), (1e9, "tgc")):
         runs, cycles = [np.full(4, value * scale) for value in values], np.resize(values * scale, 4 * n)
         found[f"seeds of {key} at {scale}"] = result_of(key, Trajectory(runs))

@@ -102,7 +102,7 @@ def test_a_run_prints_what_it_will_import_and_verify_does_not_import(models, cap
     content["receipt"]["study"] = {"folder": ".", "options": {"subject": "models.gcn:load"}, "ignore": {}}
     write_sealed(models / "result.json", content)
     (verdict,) = verify(models / "result.json")
-    assert str(verdict) == "not recomputed: model not rerun: models.gcn:load is not imported"
+    assert str(verdict) == "unchecked: not recomputed: model not rerun: models.gcn:load is not imported"
     assert not [name for name in sys.modules if name.startswith("models")]
 
 

@@ -133,7 +133,7 @@ def relabelled(folder, **run):
 
 
 def test_a_relabelled_result_is_told_whose_inputs_it_has(folder):
-    said = "study differs: study.toml has these inputs and options for ranking: good on toy, seed 1"
+    said = "failed: study differs: study.toml has these inputs and options for ranking: good on toy, seed 1"
     assert relabelled(folder, method="poor") == said
     assert relabelled(folder, method="good", dataset="hard") == said
 
@@ -147,11 +147,11 @@ def test_a_study_file_that_changed_or_cannot_be_read_is_named(folder):
     path = folder / "study.toml"
     text = path.read_text()
     path.write_text(text.replace("k = [1, 3]", "k = [1, 5]"))
-    assert relabelled(folder) == "study differs: study.toml has other options for ranking: good on toy, seed 1"
+    assert relabelled(folder) == "failed: study differs: study.toml has other options for ranking: good on toy, seed 1"
     path.write_text(text.replace("seeds = [0, 1]", "seeds = [0]"))
-    assert relabelled(folder) == "study differs: study.toml has no ranking: good on toy, seed 1"
+    assert relabelled(folder) == "failed: study differs: study.toml has no ranking: good on toy, seed 1"
     path.write_text("schema = ")
-    assert relabelled(folder).startswith("study differs: study.toml cannot be read")
+    assert relabelled(folder).startswith("failed: study differs: study.toml cannot be read")
 
 
 def test_a_study_of_more_evaluations_than_can_be_is_refused(folder):
@@ -234,19 +234,50 @@ def test_an_archive_that_unpacks_to_much_more_is_not_unpacked(folder, monkeypatc
     assert f"side_files differ, {beside.name}" in verdict.detail
 
 
-def test_results_of_single_commands_are_not_recomputed_and_no_success(folder):
-    scores = ("--pos-scores", "scores/poor/1/pos.npy", "--neg-scores", "scores/poor/1/neg-*.npy")
-    graphgauge("ranking", *scores, "--method", "m", "--dataset", "d", "-o", "x.json", "--quiet", cwd=folder)
-    assert graphgauge("verify", "x.json", cwd=folder).returncode == 1
-    content = read_content(folder / "x.json")
-    content["results"][0]["value"] = 0.99
-    content["receipt"]["inputs"] = []
-    write_sealed(folder / "x.json", content)
-    done = graphgauge("verify", "x.json", cwd=folder)
-    assert done.returncode == 1
-    assert "not recomputed: it names no inputs, but no study describes how it was made" in done.stdout
-    (folder / "x.json").write_text(dumps({**content, "root": "0" * 64}))
-    assert "damaged: it names no inputs" in graphgauge("verify", "x.json", cwd=folder).stdout
+# What does not concern results of single commands, and what only they have.
+_STUDY_ONLY = ("study", "ignored checks", "arguments", "options of", "harmless", "no options")
+_DECLARED = ("method", "dataset", "seed")
+SINGLE = {
+    **{name: edit for name, edit in EDITS.items() if not any(part in name for part in (*_STUDY_ONLY, *_DECLARED))},
+    "no command": lambda c: c["receipt"].pop("command"),
+    "another command": lambda c: c["receipt"]["command"].update(name="recovery"),
+    "merge": lambda c: c["receipt"]["command"].update(name="merge"),
+    "options of the command": lambda c: c["receipt"]["command"]["options"].update(confidence=0.5),
+    "fewer options": lambda c: c["receipt"]["command"]["options"].pop("k"),
+    "options of an output": lambda c: c["receipt"]["command"]["options"].update(save_state="x.npz"),
+    "folder": lambda c: c["receipt"]["command"].update(folder="nowhere"),
+    "inputs of another": lambda c: c["receipt"]["command"]["options"].update(pos_scores=["scores/poor/1/pos.npy"]),
+    "value without inputs": lambda c: (first(c).update(value=0.99), c["receipt"].update(inputs=[])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new root"])
+def test_every_edit_of_a_single_commands_result_is_found(folder, is_sealed):
+    scores = ("--pos-scores", "scores/good/1/pos.npy", "--neg-scores", "scores/good/1/neg-*.npy", "--k", "1,3")
+    groups = ("--groups", "relation=relation.npy", "--groups", "query=query.npy")
+    options = (*scores, *groups, "--keep", "items", "--method", "good", "--dataset", "toy", "--quiet")
+    done = graphgauge("ranking", *options, "-o", f"single/original/{NAME}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    place = folder / "single/original"
+    content = read_content(place / NAME)
+    declared = {
+        name: lambda c, name=name: c["run"].update({name: "other" if name != "seed" else 7}) for name in _DECLARED
+    }
+    for name, edit in {**SINGLE, **declared, "nothing": lambda c: None}.items():
+        forged = copy.deepcopy(content)
+        edit(forged)
+        other = place.parent / name
+        shutil.copytree(place, other)
+        if is_sealed:
+            write_sealed(other / NAME, forged)
+        else:
+            (other / NAME).write_text(dumps(forged))
+    verdicts = {verdict.path.parent.name: verdict for verdict in verify(folder / "single", jobs=1)}
+    passed = [name for name, verdict in verdicts.items() if not verdict.mismatch]
+    # Names are the author's word: with a new root they pass, and are listed as declared.
+    assert passed == sorted(["nothing", "original", *(_DECLARED if is_sealed else ())])
+    assert set(verdicts) == {*SINGLE, *_DECLARED, "nothing", "original"}
+    assert {f"run.{name}" for name in ("method", "dataset")} <= set(verdicts["nothing"].proof.declared)
 
 
 @pytest.mark.parametrize("trouble", ["lost", "lacking"])
@@ -254,7 +285,7 @@ def test_what_could_not_be_computed_here_has_not_drifted(folder, monkeypatch, tr
     answer = {"status": "lost" if trouble == "lost" else "failed", "lacking": trouble == "lacking", "error": "no torch"}
     monkeypatch.setattr("graphgauge.study.verifier.answered", lambda tasks, **options: [(0, answer)])
     (verdict,) = verify(folder / "results/good/ranking" / NAME)
-    assert str(verdict) == "not recomputed: no torch"
+    assert str(verdict) == "unchecked: not recomputed: no torch"
     assert verdict.mismatch
 
 

@@ -161,7 +161,7 @@ def test_code_that_a_study_names_is_not_imported(stranger, tmp_path, study):
     write_sealed(path, content)
     done = verified("-P", "-m", "graphgauge", "verify", path, cwd=tmp_path, **os.environ)
     assert done.returncode == 1
-    assert "not recomputed: model not rerun: model:make is not imported" in done.stdout
+    assert "unchecked: not recomputed: model not rerun: model:make is not imported" in done.stdout
     assert not list(tmp_path.rglob("imported"))
 
 

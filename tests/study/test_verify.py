@@ -48,13 +48,15 @@ def test_one_byte_of_an_input_is_named(finished):
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # also if nothing else shows it
     done = command("verify", "results", cwd=finished)
     assert done.returncode == 1
-    assert "good/ranking/metrics_toy_1.json: inputs changed: scores/good/1/neg-1.npy (neg_scores)" in done.stdout
+    assert (
+        "good/ranking/metrics_toy_1.json: failed: inputs changed: scores/good/1/neg-1.npy (neg_scores)" in done.stdout
+    )
     assert done.stdout.count(": equal\n") == 5
 
 
 def test_a_missing_input_is_named(finished):
     (finished / "scores/good/1/pos.npy").unlink()
-    assert str(verdict_of(finished)) == "inputs missing: scores/good/1/pos.npy (pos_scores)"
+    assert str(verdict_of(finished)) == "unchecked: inputs missing: scores/good/1/pos.npy (pos_scores)"
 
 
 def test_drift_of_another_version_is_told_with_its_size(finished):
@@ -129,8 +131,39 @@ def test_failed_and_foreign_results(finished):
     scores = ("--pos-scores", "scores/poor/1/pos.npy", "--neg-scores", "scores/poor/1/neg-*.npy")
     command("ranking", *scores, "-o", "x.json", cwd=finished)
     done = command("verify", "x.json", cwd=finished)
-    assert "not recomputed: its inputs are unchanged, but no study describes how it was made" in done.stdout
+    assert done.returncode == 0
+    assert "x.json: equal: method, dataset and seed are as declared" in done.stdout
+    changed(finished / "x.json", lambda content: content["receipt"].pop("command"), sealed=True)
+    done = command("verify", "x.json", cwd=finished)
+    assert "unchecked: not recomputed: its inputs are unchanged, but it does not say how it was made" in done.stdout
     assert done.returncode == 1
+
+
+def test_each_field_is_recomputed_pinned_or_declared(finished):
+    done = command("verify", "results", "--format", "json", "-o", "verdicts.json", cwd=finished)
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content == json.loads((finished / "verdicts.json").read_text())
+    assert (content["passed"], content["outcomes"]) == (True, {"equal": 6})
+    (folder,) = content["folders"]
+    fields = folder["verdicts"][0]["fields"]
+    assert {"results", "breakdowns", "side_files", "receipt.study"} <= set(fields["recomputed"])
+    entry = json.loads((finished / RESULT).read_text())["receipt"]["inputs"][0]
+    pinned = f"{entry['name']} (sha256:{entry['hash'][:12]})"
+    assert pinned in [each["fields"]["pinned"][0] for each in folder["verdicts"]]
+    declared = {"run.method", "run.dataset", "run.seed", "receipt.versions", "receipt.started", "receipt.seconds"}
+    assert set(fields["declared"]) == declared
+    # Every field of the file is in one of the three.
+    written = json.loads((finished / RESULT).read_text())
+    known = {name.partition(".")[0] for kind in fields.values() for name in kind}
+    assert set(written) - known == {"schema", "root"}
+
+
+def test_what_is_not_recomputed_is_only_declared(finished):
+    (finished / "scores/good/1/pos.npy").unlink()
+    proof = verdict_of(finished).proof
+    assert proof.recomputed == ()
+    assert "results" in proof.declared
 
 
 def test_damaged_files_are_mismatches_and_other_json_is_none(finished):

@@ -8,7 +8,17 @@ from click.testing import CliRunner
 from graphgauge.cli.zoo.zaratustra import command
 from graphgauge.core.errors import GraphgaugeError, OptionError
 from graphgauge.evolution import EvaluationSuite, EvolutionLog, poincare_distance
-from graphgauge.zoo.zaratustra import RULES, GraphData, Growth, Settings, Zaratustra, block_model, read_graph_data
+from graphgauge.evolution.growth_runs import read_run
+from graphgauge.zoo.zaratustra import (
+    RULES,
+    GraphData,
+    Growth,
+    Settings,
+    Zaratustra,
+    block_model,
+    read_graph_data,
+    replaying,
+)
 from graphgauge.zoo.zaratustra.data import CLASS_SIZES, EDGES, from_arrays
 from graphgauge.zoo.zaratustra.runs import grow
 
@@ -28,7 +38,7 @@ def undirected(edges):
     return {frozenset(edge) for edge in np.asarray(edges).tolist()}
 
 
-@pytest.mark.parametrize("condition", RULES)
+@pytest.mark.parametrize("condition", ["Normal", "Off", "Inverted"])
 @pytest.mark.parametrize("anchor", ["uniform", "distance"])
 def test_births_are_new_edges_into_the_pool(graph, condition, anchor):
     engine = Zaratustra(graph, Settings(**{**vars(SMALL), "anchor": anchor}), seed=1)
@@ -99,6 +109,93 @@ def test_smoothing_is_the_written_formula(graph):
     outside = np.linalg.norm(expected, axis=1) > 0.9
     np.testing.assert_allclose(engine.embeddings[~outside], expected[~outside], atol=1e-14)
     np.testing.assert_allclose(np.linalg.norm(engine.embeddings[outside], axis=1), 0.9)
+
+
+def adjacency_of(engine):
+    adjacency = np.zeros((engine.num_nodes, engine.num_nodes))
+    for u, v in engine.edges:
+        adjacency[u, v] = adjacency[v, u] = 1
+    return adjacency
+
+
+@pytest.mark.parametrize("radius_by", ["smoothing", "start"])
+def test_averaging_moves_towards_the_mean_of_the_neighbours(graph, radius_by):
+    settings = Settings(seeds_per_cycle=3, births_per_cycle=0, dimension=4, smoothing=0.3, average="mean",
+                        radius_by=radius_by)  # fmt: skip
+    engine = Zaratustra(graph, settings)
+    x = engine.embeddings
+    engine.step("Off")
+    adjacency = adjacency_of(engine)
+    expected = x.copy()
+    for node in np.flatnonzero(adjacency.any(axis=1)):
+        expected[node] = 0.7 * x[node] + 0.3 * x[adjacency[node] > 0].mean(axis=0)
+    if radius_by == "start":
+        expected *= (np.linalg.norm(x, axis=1) / np.linalg.norm(expected, axis=1))[:, None]
+    np.testing.assert_allclose(engine.embeddings, expected, atol=1e-13)
+
+
+def test_by_degree_hubs_are_at_the_centre_in_hyperbolic_distance(graph):
+    engine = Zaratustra(graph, Settings(**{**vars(SMALL), "radius_by": "degree"}), seed=2)
+    for condition in ("Normal", "Off", "Still"):
+        degrees = np.maximum(adjacency_of(engine).sum(axis=0), 1)
+        distance = np.array([float(poincare_distance(point, np.zeros(4))) for point in engine.embeddings])
+        edge = 2 * np.arctanh(0.9)
+        np.testing.assert_allclose(distance, edge * (1 - np.log(degrees) / np.log(degrees.max() + 1)), atol=1e-9)
+        assert engine.degrees.argmax() == distance.argmin()
+        engine.step(condition)
+
+
+def test_without_growth_the_embeddings_are_smoothed_all_the_same(graph):
+    engine = Zaratustra(graph, SMALL)
+    before = engine.embeddings
+    assert engine.step("Still").shape == (0, 2)
+    assert engine.num_nodes == 60
+    assert np.abs(engine.embeddings - before).max() > 0.01
+
+
+@pytest.mark.parametrize("wrong", [{"average": "median"}, {"radius_by": "age"}])
+def test_unknown_geometry_is_refused(wrong):
+    with pytest.raises(OptionError, match=next(iter(wrong.values()))):
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize("radius_by", ["smoothing", "degree"])
+def test_a_replayed_history_has_the_engines_embeddings(tmp_path, graph, radius_by):
+    settings = Settings(**{**vars(SMALL), "birth_noise": 0.0, "radius_by": radius_by})
+    list(grow(graph, settings, ["Off"], 4, 1, tmp_path))
+    log = EvolutionLog(tmp_path)
+    run = read_run(log.cycles("Off", 0))
+    embedded = replaying(settings)(run.graph())
+    np.testing.assert_allclose(embedded, log.latest("Off", 0).embeddings, atol=1e-12)
+    still = Zaratustra(graph, settings)
+    for _ in range(4):
+        still.step("Still")
+    np.testing.assert_allclose(replaying(settings)(run.withheld())[:60], still.embeddings, atol=1e-12)
+
+
+def test_a_run_without_the_capacity_is_continued(tmp_path, graph):
+    list(grow(graph, SMALL, ["Off"], 3, 1, tmp_path / "whole"))
+    log, bare = EvolutionLog(tmp_path / "whole"), EvolutionLog(tmp_path / "bare")
+    bare.begin("Off", 0, edges=graph.edges, embeddings=log.start("Off", 0)[1])
+    for cycle in log.cycles("Off", 0):
+        bare.append_cycle("Off", 0, cycle.cycle, embeddings=cycle.embeddings, new_edges=cycle.new_edges)
+    list(grow(graph, SMALL, ["Off"], 4, 1, tmp_path / "whole"))
+    list(grow(graph, SMALL, ["Off"], 4, 1, tmp_path / "bare"))
+    assert bare.latest("Off", 0).tgc == pytest.approx(log.latest("Off", 0).tgc)
+
+
+def test_a_first_run_that_fails_can_be_corrected(tmp_path, graph):
+    with pytest.raises(OptionError, match="dimension"):
+        list(grow(graph, Settings(dimension=50), ["Off"], 1, 1, tmp_path))
+    assert len(list(grow(graph, SMALL, ["Off"], 1, 1, tmp_path))) == 1
+    # Settings that came later have their defaults in the files of older runs.
+    path = tmp_path / "settings.json"
+    kept = [line for line in path.read_text().splitlines() if "average" not in line and "radius_by" not in line]
+    path.write_text("\n".join(kept))
+    assert len(list(grow(graph, SMALL, ["Off"], 2, 1, tmp_path))) == 2
+    path.write_text("{")
+    with pytest.raises(GraphgaugeError, match=r"settings\.json: is not a file of settings"):
+        list(grow(graph, SMALL, ["Off"], 2, 1, tmp_path))
 
 
 def test_the_same_seed_gives_the_same_run_and_another_one_does_not(graph):

@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "Which method is better, over seeds, datasets or items.",
     "init": "Write a commented study.toml to start from.",
     "run": "Run a study: evaluate, compare, check its gates.",
+    "gate": "Is a new model worse than its baseline? For CI.",
     "verify": "Recompute results from their inputs.",
     "report": "One HTML page from a folder of results.",
     "audit": "Find misleading evaluations: checks of inputs and results.",

@@ -95,7 +95,7 @@ def _family(name: str) -> click.Command:
         its_options = {key: value for key, value in options.items() if key in its_own}
         run, given = Run.split({**left_out, **its_options})
         declared.check(read_all(declared.fields, given, flag), shown=flag)
-        evaluation, inputs = with_inputs(declared.evaluate_files, declared.fields, given, run)
+        evaluation, inputs = with_inputs(None, declared.evaluate_files, declared.fields, given, run)
         findings = run_checks(evaluation, **_choice(own), **read_materials(name, options))
         evaluation.findings = findings.found
         if run.output is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,10 +17,12 @@ from typing import Any
 import click
 
 from graphgauge.cli.options import OUTPUT_FILE
+from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.core.gates import Gate
-from graphgauge.core.result import Evaluation
+from graphgauge.core.gates import Gate, GateOutcome
+from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import dumps, plain, result_path, write_result
+from graphgauge.kernels import jit
 
 # What every command that evaluates can do with the result.
 OUTPUT_OPTIONS = [
@@ -66,8 +69,12 @@ class Run:
     quiet: bool
     debug: bool
     started: float = field(default_factory=time.time)
+    # The command and its options, as the receipt has them.
+    recipe: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.quiet:
+            jit.quiet = True
         # An invalid gate should fail before the evaluation, not after it.
         self._gates = [Gate.parse(text) for text in self.gates]
         ending = Path(self.output).suffix.lower() if self.output is not None else ""
@@ -96,6 +103,7 @@ class Run:
     def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
         """Write, draw, print, and check gates."""
         evaluation.run |= self.identity
+        evaluation.gates, undecided = self._checked(evaluation)
         path, flat, figure = self.place(evaluation.family), self.flat, self.figure
         files: list[Callable[[], object]] = []
         if path is not None:
@@ -107,11 +115,22 @@ class Run:
         files_then_words(files, lambda: emit(evaluation, self.form))
         if path is not None:
             self.say(f"wrote {path}")
-        outcomes = [gate.check(evaluation) for gate in self._gates]
-        for outcome in outcomes:
+        for outcome in evaluation.gates:
             click.echo(str(outcome), err=True)
-        if not all(outcome.passed for outcome in outcomes):
+        if undecided is not None:
+            raise undecided
+        if not all(outcome.passed for outcome in evaluation.gates):
             raise click.exceptions.Exit(1)
+
+    def _checked(self, evaluation: Evaluation) -> tuple[tuple[GateOutcome, ...], InputError | None]:
+        """The outcomes of the gates, and why one could not be checked, if so."""
+        outcomes: list[GateOutcome] = []
+        for gate in self._gates:
+            try:
+                outcomes.append(gate.check(evaluation))
+            except InputError as error:
+                return tuple(outcomes), error
+        return tuple(outcomes), None
 
     def place(self, family: str) -> Path | None:
         """The path of the result file, if one is written."""
@@ -125,6 +144,11 @@ class Run:
         seconds = time.time() - self.started
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
         receipt = {"inputs": list(inputs()), "started": started, "seconds": round(seconds, 3)}
+        if self.recipe is not None:
+            folder = os.path.relpath(Path.cwd(), Path(path).absolute().parent)
+            code = [{"factory": name, "source_hash": digest} for name, digest in self.recipe["code"].items()]
+            made = {"name": self.recipe["name"], "folder": folder, "options": self.recipe["options"]}
+            receipt |= {"command": made, "code": code}
         return write_result(evaluation, path, receipt=receipt)
 
     def say(self, text: str) -> None:
@@ -133,10 +157,10 @@ class Run:
 
 
 @contextmanager
-def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
-    """A function of stage, done and total that shows one progress bar per stage on a terminal's stderr."""
+def stage_bars(run: Run) -> Iterator[Callable[[str, int, int, str], None]]:
+    """A function of stage, done, total and a detail that shows one progress bar per stage on a terminal's stderr."""
     if run.quiet or not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield lambda stage, done, total, detail: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -144,10 +168,11 @@ def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
-        def update(stage: str, done: int, total: int) -> None:
+        def update(stage: str, done: int, total: int, detail: str) -> None:
             if stage not in tasks:
                 tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(tasks[stage], completed=done, total=total)
+            shown = f"{stage}: {detail}" if detail else stage
+            bar.update(tasks[stage], completed=done, total=total, description=shown)
 
         yield update
 
@@ -197,4 +222,17 @@ def as_csv(evaluation: Evaluation) -> str:
         # Why the interval is approximate, and what it is expected to cover, if it is.
         note = result.interval.caveat if result.interval else None
         writer.writerow([result.key, *cells, note])
+        if not result.defined:
+            writer.writerows(_group_rows(result))
     return stream.getvalue()
+
+
+def _group_rows(result: Result) -> Iterator[list[Any]]:
+    """A result that has values only for each group, such as a condition: a row for every group."""
+    for axis in result.breakdowns:
+        table = result.by(axis)
+        for row in range(len(table)):
+            cells = [table[name][row] if name in table.columns else None for name in ("value", "low", "high", "n")]
+            known = [None if cell is None or cell != cell else cell for cell in cells]
+            if known[0] is not None:
+                yield [f"{result.key}[{axis}={table[axis][row]}]", *known, result.unit, result.direction, None]

@@ -30,14 +30,17 @@ from graphgauge.core.fields import (
     Text,
     Texts,
     Whole,
+    named_factories,
     named_paths,
+    plain,
     read_all,
     refuse_overwriting,
 )
-from graphgauge.core.gates import Gate
+from graphgauge.core.gates import Gate, metrics_with_gates
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
+from graphgauge.io.code import source_hash
 from graphgauge.io.watch import Watch
 
 
@@ -109,8 +112,10 @@ class FamilyCommand(OnceCommand):
         if not ctx.resilient_parsing:
             values = read_all(self.family.fields, ctx.params, flag)
             form = self.family.check(values, shown=flag)
-            for text in ctx.params["gates"]:
-                Gate.parse(text).require_planned(self.family, values, form, flag)
+            gates = [Gate.parse(text) for text in ctx.params["gates"]]
+            names = metrics_with_gates(gates, self.family, values, form, flag)
+            if names is not None:
+                ctx.params["metrics"] = names
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -125,23 +130,35 @@ class FamilyCommand(OnceCommand):
 
     def _finish(self, **options: Any) -> None:
         run, own = Run.split(options)
-        run.finish(*with_inputs(self.family.evaluate_files, self.family.fields, own, run))
+        run.finish(*with_inputs(self.name, self.family.evaluate_files, self.family.fields, own, run))
 
 
 def with_inputs(
-    function: Callable[..., Evaluation], fields: Fields, own: dict[str, Any], run: Run
+    name: str | None, function: Callable[..., Evaluation], fields: Fields, own: dict[str, Any], run: Run
 ) -> tuple[Evaluation, Callable[[], list[Any]]]:
     """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
     values = read_all(fields, own, flag)
     refuse_overwriting(fields, values, flag, also={"output": run.output, "flat": run.flat, "figure": run.figure})
+    if run.is_kept and name is not None:
+        run.recipe = _recipe(name, fields, values)
     watch = Watch(named_paths(fields, values), Path.cwd()) if run.is_kept else None
     evaluation = evaluated(function, values, run)
     return evaluation, lambda: evaluation.inputs() if watch is None else watch.unchanged(evaluation.inputs())
 
 
+def _recipe(name: str, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+    """How to compute the result again: the options that are given, and the hashes of code before it is imported."""
+    from graphgauge.study.options import keys_of
+
+    given = {key: plain(values[key]) for key, field in keys_of(fields).items() if field.is_given(values[key])}
+    code = {factory: source_hash(factory, Path.cwd()) for factory in named_factories(fields, values)}
+    return {"name": name, "options": given, "code": code}
+
+
 def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: Run) -> Evaluation:
     """The evaluation, with progress on a terminal; functions that write parts as they go are told where."""
-    keeping = {"store": run} if "store" in inspect.signature(function).parameters else {}
+    taken = inspect.signature(function).parameters
+    keeping = {name: given for name, given in (("store", run), ("gates", run.gates)) if name in taken}
     with stage_bars(run) as update:
         evaluation = function(**values, progress=_Shown(run, update), **keeping)
     evaluation.run |= run.identity
@@ -151,11 +168,11 @@ def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: 
 class _Shown(Progress):
     """Progress as bars, and notes on stderr."""
 
-    def __init__(self, run: Run, update: Callable[[str, int, int], None]) -> None:
+    def __init__(self, run: Run, update: Callable[[str, int, int, str], None]) -> None:
         self._run, self._update = run, update
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        self._update(name, done, total)
+    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
+        self._update(name, done, total, detail)
 
     def say(self, text: str) -> None:
         self._run.say(text)

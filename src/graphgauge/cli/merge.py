@@ -18,7 +18,7 @@ _FIELDS = fields_of(merge_files)
 
 def _finish(**options: Any) -> None:
     run, own = Run.split(options)
-    run.finish(*with_inputs(partial(merge_files, shown=flag), _FIELDS, own, run))
+    run.finish(*with_inputs("merge", partial(merge_files, shown=flag), _FIELDS, own, run))
 
 
 command = OnceCommand(

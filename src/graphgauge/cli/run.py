@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -48,7 +49,15 @@ def command(
             study, jobs=jobs, only=only, rehash=rehash, debug=debug, on_plan=watch.planned, on_done=watch.finished
         )
     report(outcome)
+    if not quiet:
+        click.echo(f"results are in {cleaned(str(_shown_folder(outcome.study.results)))}", err=True)
     raise click.exceptions.Exit(outcome.exit_code)
+
+
+def _shown_folder(folder: Path) -> Path:
+    """Relative to the working folder, if it is inside."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def report(outcome: Outcome) -> None:
@@ -116,6 +125,8 @@ class _Watch:
 
     def _describe(self, study: Study, plan: Plan, share: Share) -> None:
         waiting = plan.to_run
+        from graphgauge.study.plan import missing_inputs
+
         with_threads = f" ({share.jobs} × {several(share.threads, 'thread')})" if waiting else ""
         left = f", {len(plan.left_out)} left out" if plan.left_out else ""
         counts = f"{len(plan.up_to_date)} up to date, {len(waiting)} to run{left}{with_threads}"
@@ -124,6 +135,11 @@ class _Watch:
             click.echo(f"  {step.item}: {shown(step.reason)}", err=True)
         if len(waiting) > _LISTED:
             click.echo(f"  … and {len(waiting) - _LISTED} more", err=True)
+        lacking = missing_inputs(study, plan)
+        for text in lacking[:_LISTED]:
+            click.echo(f"  missing: {shown(text)}", err=True)
+        if len(lacking) > _LISTED:
+            click.echo(f"  missing: {len(lacking) - _LISTED:,} more files", err=True)
 
     def finished(self, done: Done) -> None:
         self._done += 1

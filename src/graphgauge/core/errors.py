@@ -41,10 +41,18 @@ class UnknownNameError(OptionError, KeyError):
 
     __str__ = Exception.__str__  # KeyError would print the message quoted
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, always: bool = False) -> None:
-        """`always` lists the known names even if there is a close match."""
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, always: bool = False, hint: str | None = None
+    ) -> None:
+        """`always` lists the known names even if there is a close match; a `hint` replaces them."""
+        if hint is not None:
+            super().__init__(f"unknown {kind} {name!r}", fix=hint)
+            return
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        # Names of the same letters come first: MRR is mrr.
+        same = [known for known in names if known.lower() == name.lower()]
+        near = same or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = near or difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         parts = [f"Did you mean {_either(near)}?"] if near else []
         parts += [f"Known: {', '.join(names)}."] if always or not near else []
         super().__init__(f"unknown {kind} {name!r}", fix=" ".join(parts))

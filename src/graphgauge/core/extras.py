@@ -23,6 +23,7 @@ _EXTRA_OF = {
     "mlflow": "mlflow",
     "wandb": "wandb",
     "torchmetrics": "torchmetrics",
+    "rdkit": "molecules",
 }
 
 

@@ -32,8 +32,8 @@ BUILT_IN = {
 }
 GROUP = "graphgauge.families"
 # Names that mean something else on the command line and in results.
-RESERVED = ("negatives", "merge", "aggregate", "compare", "init", "run", "verify", "report", "audit", "metrics", "zoo",
-            "demo", "results", "runs")  # fmt: skip
+RESERVED = ("negatives", "merge", "aggregate", "compare", "init", "run", "verify", "gate", "report", "audit", "metrics",
+            "zoo", "demo", "results", "runs")  # fmt: skip
 
 # Keys of `[[evaluate]]` in a study, and options of every command that evaluates.
 RESERVED_FIELDS = ("family", "dataset", "datasets", "method", "methods", "seeds", "run_seed", "output", "flat",
@@ -69,6 +69,8 @@ class Family:
     headlines: tuple[str, ...]
     package: str
     forms: tuple[Form, ...] = ()
+    # The metrics of a breakdown on a terminal, in this order, if it has at least four of them.
+    columns: tuple[str, ...] = ()
     truths: Mapping[str, TruthInputs] = field(default_factory=dict, hash=False)
     state: str | None = None
     along: tuple[str, ...] = ()

@@ -164,6 +164,22 @@ class Texts(Kind):
 
 
 @dataclass(frozen=True)
+class NamesOrFiles(Texts):
+    """Names, and files among them: texts with a file ending."""
+
+    def paths(self, value: Any) -> Iterator[str]:
+        yield from filter(is_file_name, value)
+
+    def moved(self, value: Any, place: Callable[[str], str]) -> Any:
+        return tuple(place(part) if is_file_name(part) else part for part in value)
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text is meant as a file: it has an ending."""
+    return bool(Path(text.partition(":")[0]).suffix)
+
+
+@dataclass(frozen=True)
 class OneOrTwo(Kind):
     """One name, for the prediction, or two, for truth and prediction; either may be empty."""
 
@@ -185,12 +201,17 @@ class OneOrTwo(Kind):
 
 @dataclass(frozen=True)
 class Factory(Kind):
-    """Code to import and call. Studies print it first, and verification does not import it."""
+    """Code to import and call, or one of `names`. Studies print code first, and verification does not import it."""
+
+    names: tuple[str, ...] = ()
 
     def read(self, value: Any) -> str:
         module, _, factory = str(value).partition(":")
+        if value in self.names:
+            return str(value)
         if not all(part.isidentifier() for part in (*module.split("."), factory)):
-            raise OptionError(f"{value!r:.80} is not MODULE:FACTORY, such as models.gcn:load")
+            either = f"one of {', '.join(self.names)}, or " if self.names else ""
+            raise OptionError(f"{value!r:.80} is not {either}MODULE:FACTORY, such as models.gcn:load")
         return str(value)
 
 
@@ -375,7 +396,11 @@ def refuse_overwriting(
 
 def named_factories(fields: Fields, values: Mapping[str, Any]) -> list[str]:
     """Every `module:factory` that the evaluation would import."""
-    return [values[name] for name, field in fields.items() if isinstance(field.kind, Factory) and values.get(name)]
+    return [
+        values[name]
+        for name, field in fields.items()
+        if isinstance(field.kind, Factory) and values.get(name) and values[name] not in field.kind.names
+    ]
 
 
 def plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ import tokenize
 import uuid
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,9 +25,13 @@ from graphgauge.core.errors import GraphgaugeError, InputError
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE)
 # What reading a file can raise that is damaged, or not what its ending says; libraries add their own classes.
 DAMAGE = (
-    KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError,
-    struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+    LookupError, ArithmeticError, ValueError, TypeError, AttributeError, AssertionError, SyntaxError, OSError, EOFError,
+    RuntimeError, MemoryError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+# Compressed input may unpack to this many bytes in any case, or to this many times its size.
+_UNPACKED = 1 << 29
+_UNPACKED_TEXT = 1 << 26
+_RATIO = 100
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
@@ -112,6 +117,39 @@ def first_line(error: Exception) -> str:
     return (said.splitlines() or [type(error).__name__])[0][:200]
 
 
+def require_bounded(packed: int, unpacked: int, where: str) -> None:
+    """Refuse compressed input that unpacks to far more than its size: a small file must not fill the memory."""
+    if unpacked > max(_UNPACKED, _RATIO * packed):
+        raise InputError(
+            f"unpacks from {packed:,} to {unpacked:,} bytes",
+            where=where,
+            fix="If this is right, write it uncompressed.",
+        )
+
+
+def require_bounded_archive(file: Any, where: str) -> None:
+    """The same for all members of a zip archive, which is a path or a stream at its beginning."""
+    start = None if isinstance(file, str | Path) else file.tell()
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return  # not an archive, or damaged, which its reader reports
+    finally:
+        if start is not None:
+            file.seek(start)
+    require_bounded(sum(m.compress_size for m in members), sum(m.file_size for m in members), where)
+
+
+def read_unpacked(stream: Any, packed: int, where: str) -> bytes:
+    """The content of a compressed stream, unless it is far larger than its file."""
+    most = max(_UNPACKED_TEXT, _RATIO * packed)
+    content: bytes = stream.read(most + 1)
+    if len(content) > most:
+        raise InputError(f"unpacks from {packed:,} to more than {most:,} bytes", where=where, fix="Unpack it first.")
+    return content
+
+
 def read_bytes(path: str | Path) -> bytes:
     with readable(path):
         return Path(path).read_bytes()
@@ -156,8 +194,7 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table without repeated keys, of which other readers may take another one."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {twice!r:.60} occurs more than once in a table")
     return table
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import Metric, asked, find, renamed_keys
+from graphgauge.core.metric import DEFAULT, Metric, asked, find, renamed_keys
 from graphgauge.core.result import Evaluation, Kind, Result, Table
 from graphgauge.core.text import APPROXIMATE
 
@@ -38,6 +38,7 @@ class GateOutcome:
 
     `limit` is the level that the value was compared with, if the gate names one. `group` names the group that was
     found, if the gate is about every group. A bound is `approximate` if its interval may cover less than its level.
+    A gate on a mean of which not all was read can be `undecided`, for a reason; it has not passed then.
     """
 
     gate: str
@@ -46,17 +47,41 @@ class GateOutcome:
     limit: float | None = None
     group: str | None = None
     approximate: bool = False
+    undecided: str | None = None
 
     def __bool__(self) -> bool:
         return self.passed
 
+    def to_dict(self) -> dict[str, Any]:
+        """As result files and the JSON of commands have it."""
+        from graphgauge.core.schema import number_to_json
+
+        return {**asdict(self), "found": number_to_json(self.found), "limit": number_to_json(self.limit)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> GateOutcome:
+        from graphgauge.core.schema import number_from_json
+
+        limit = None if content["limit"] is None else number_from_json(content["limit"])
+        group = None if content["group"] is None else str(content["group"])
+        return cls(
+            str(content["gate"]), bool(content["passed"]), number_from_json(content["found"]), limit, group,
+            bool(content["approximate"]),
+        )  # fmt: skip
+
     @property
     def words(self) -> str:
         """What was found."""
+        if self.undecided is not None:
+            return self.undecided
         return found_words(self.gate, self.found, self.limit, self.group, self.approximate)
 
     def __str__(self) -> str:
-        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} ({self.words})"
+        return f"gate {gate_word(self.passed, self.undecided)}: {self.gate} ({self.words})"
+
+
+def gate_word(passed: bool, undecided: str | None) -> str:
+    return "passed" if passed else "failed" if undecided is None else "undecided"
 
 
 def found_words(
@@ -106,14 +131,21 @@ class Gate:
             )
         return gate
 
+    @property
+    def computed_key(self) -> str:
+        """The key of the metric, without the ending of its other average."""
+        return _COMPANION.sub("", self.key)
+
     # ------------------------------------------------------------ before
 
     def require_planned(
         self, family: Family, values: Mapping[str, Any], form: Form | None = None, shown: Shown = str
     ) -> None:
         """Refuse a gate on what an evaluation with these typed options will not compute."""
-        companion = _COMPANION.search(self.key)
-        key = self.key[: companion.start()] if companion else self.key
+        # With another model to compare with, a metric also has a difference.
+        asked = self.key.removesuffix("_difference") if values.get("against") else self.key
+        companion = _COMPANION.search(asked)
+        key = asked[: companion.start()] if companion else asked
         try:
             metric, params = _metric(key, family.name)
         except OptionError as error:
@@ -134,7 +166,8 @@ class Gate:
             current = form.defaults(values)
         own = [item for item in asked(family.name, current) if item.metric is metric]
         if not own and names is None:
-            yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
+            place = "until" if values.get("until") else "metrics"
+            yield f"{key} is computed only if it is asked for", f"Name it in {shown(place)}."
         elif not own:
             yield f"{key} is not computed: {shown('metrics')} is {listed}", f"Name {key} there, too."
         elif not any(item.is_open or item.params == params for item in own):
@@ -164,7 +197,15 @@ class Gate:
         result = results[self.key]
         if self.axis is not None:
             return self._check_groups(result, self.axis)
+        if not result.defined and (axis := _only_by(result)) is not None:
+            raise InputError(
+                f"gate {self.text!r}: {self.key} has a value only for each {axis} ({result.reason})",
+                fix=f"Write {self.key}[{axis}] for all of them, or {self.key}[{axis}=…] for one.",
+            )
         limit = self._limit(result)
+        asked = results.options.get("until") if isinstance(results, Evaluation) else None
+        if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
+            return self._check_partial(result, limit, asked)
         approximate = False
         if self.bound is None:
             found = result.value
@@ -174,6 +215,25 @@ class Gate:
             found, approximate = getattr(result.interval, self.bound), result.interval.caveat is not None
         named = limit if isinstance(self.limit, str) else None
         return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
+
+    def _check_partial(self, result: Result, limit: float, asked: Mapping[str, Any]) -> GateOutcome:
+        """Of a mean of which not all was read: what the run decided, or what its interval leaves open."""
+        named = limit if isinstance(self.limit, str) else None
+        decided = asked.get("gates", {}).get(self.text)
+        side = asked.get("decided", {}).get(self.key)
+        if side in ("above", "below") and limit == 0 and self.sign in (">", ">=", "<", "<="):
+            return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
+        if decided is not None and decided["outcome"] != "undecided":
+            return GateOutcome(self.text, decided["outcome"] == "passed", result.value, named)
+        if result.interval is None:
+            raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
+        low, high = result.interval
+        if self.sign in (">", ">=", "<", "<=") and self.holds(low, limit) == self.holds(high, limit):
+            return GateOutcome(self.text, self.holds(low, limit), result.value, named)
+        if self.sign in ("==", "!=") and limit not in result.interval:
+            return GateOutcome(self.text, self.sign == "!=", result.value, named)
+        reason = f"{self.key} is between {low:.4g} and {high:.4g} after {asked['read']:,} of {asked['of']:,} queries"
+        return GateOutcome(self.text, False, result.value, named, undecided=(decided or {}).get("reason", reason))
 
     def is_metric_of(self, family: str) -> bool:
         key = _COMPANION.sub("", self.key)
@@ -236,6 +296,36 @@ class Gate:
         """Whether a value passes; a gate that names a level needs its `limit`."""
         against = self.limit if limit is None else limit
         return value == value and bool(_COMPARE[self.sign](value, against))
+
+
+def metrics_with_gates(
+    gates: Iterable[Gate], family: Family, values: Mapping[str, Any], form: Form | None, shown: Shown = str
+) -> Sequence[str] | None:
+    """The metrics to compute: those that are named, or else the default ones and those that gates need.
+
+    A gate on what still will not be computed is refused.
+    """
+    names: Sequence[str] | None = values.get("metrics")
+    for gate in gates:
+        try:
+            gate.require_planned(family, {**values, "metrics": names}, form, shown)
+        except OptionError:
+            if values.get("metrics") is not None or "metrics" not in family.fields:
+                raise
+            usual = form.defaults(values) if form is not None and form.defaults is not None else None
+            first = names if names is not None else usual if usual is not None else (DEFAULT,)
+            more = (*first, gate.computed_key)
+            try:
+                gate.require_planned(family, {**values, "metrics": more}, form, shown)
+            except OptionError as error:
+                raise error from None
+            names = more
+    return names
+
+
+def _only_by(result: Result) -> str | None:
+    """The axis along which a result has values, if it has none over all."""
+    return next((axis for axis in result.breakdowns if not all(map(math.isnan, result.by(axis)["value"]))), None)
 
 
 def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:

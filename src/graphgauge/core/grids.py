@@ -10,6 +10,7 @@ from io import StringIO
 from typing import Any
 
 from graphgauge.core.errors import one_of
+from graphgauge.core.scrub import clean, harmless
 
 FORMS = ("table", "csv", "latex", "markdown", "json")
 
@@ -61,26 +62,27 @@ class Grid:
 
         def marked(cell: Cell) -> str:
             marks = "".join(sign[mark] for mark in cell.mark.split())
-            return f"{cell.text} {marks}" if marks else cell.text
+            text = _single(cell.text)
+            return f"{text} {marks}" if marks else text
 
-        table = [list(self.head)] + [[marked(cell) for cell in row] for row in self.rows]
+        table = [[_single(head) for head in self.head]] + [[marked(cell) for cell in row] for row in self.rows]
         widths = [max(len(row[column]) for row in table) for column in range(len(self.head))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
         ]
         below = [*self.legend(sign), *self.notes]
-        return "\n".join([lines[0], "─" * len(max(lines, key=len)), *lines[1:], "", *below]).rstrip() + "\n"
+        return harmless("\n".join([lines[0], "─" * len(max(lines, key=len)), *lines[1:], "", *below]).rstrip() + "\n")
 
     def markdown(self) -> str:
         """Bold marks the best, underlining the second best, italics cells that do not differ significantly."""
         sign = {"best": ("**", "**"), "second": ("<u>", "</u>"), "close": ("*", "*")}
         lines = [
-            _row(_escape_markdown(head) for head in self.head),
+            _row(escape_markdown(head) for head in self.head),
             _row(["---", *["---:"] * (len(self.head) - 1)]),
-            *(_row(_wrapped(_escape_markdown(cell.text), cell, sign) for cell in row) for row in self.rows),
+            *(_row(_wrapped(escape_markdown(cell.text), cell, sign) for cell in row) for row in self.rows),
         ]
         legend = self.legend({"best": "**bold**:", "second": "<u>underlined</u>:", "close": "*italic*:"})
-        notes = [_escape_markdown(note) for note in self.notes]
+        notes = [escape_markdown(note) for note in self.notes]
         return "\n".join([*lines, "", *_escaped_reference(legend), *notes]).rstrip() + "\n"
 
     def latex(self) -> str:
@@ -141,7 +143,7 @@ def remark(text: str, form: str) -> str:
     """A sentence below a table: a comment in LaTeX, an entry of a list in Markdown, where names are not markup."""
     if form == "latex":
         return f"% {_one_line(text)}"
-    return f"- {_escape_markdown(text)}" if form == "markdown" else text
+    return f"- {escape_markdown(text)}" if form == "markdown" else text
 
 
 def _wrapped(text: str, cell: Cell, sign: Mapping[str, tuple[str, str]]) -> str:
@@ -155,8 +157,13 @@ def _escaped_reference(legend: Iterable[str]) -> list[str]:
     found = []
     for line in legend:
         start, split, reference = line.partition("not significantly different from ")
-        found.append(start + split + _escape_markdown(reference))
+        found.append(start + split + escape_markdown(reference))
     return found
+
+
+def _single(text: str) -> str:
+    """A cell in one line, with its spaces."""
+    return text if text.isprintable() else clean(text)
 
 
 def _one_line(text: str) -> str:
@@ -185,6 +192,6 @@ def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in _one_line(text))
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     escaped = "".join("\\" + character if character in "\\|*_`<" else character for character in _one_line(text))
     return escaped.replace("](", "]\\(")  # no link

@@ -246,11 +246,14 @@ class Metric:
         self, sample: Any, estimate: Estimate, confidence: float
     ) -> tuple[IntervalRule, Floats, Floats] | NoInterval:
         """The rule that applies and its bounds per group. They contain the value and are within the metric's bounds."""
-        rule = self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
+        rule = self._rule(sample, estimate)
         if isinstance(rule, NoInterval):
             return rule
         low, high = rule.function(sample, estimate, confidence)
         return rule, *enclosing(estimate.value, low, high, self.bounds)
+
+    def _rule(self, sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
+        return self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
 
     def result(
         self,
@@ -299,14 +302,16 @@ class Metric:
     def _whole_interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
         if math.isnan(float(estimate.value[0])):
             return None, f"no value: {estimate.reason}"
-        found = self.interval_of(sample, estimate, confidence)
-        if isinstance(found, NoInterval):
-            return None, found.reason
-        rule, low, high = found
-        bounds = float(low[0]), float(high[0])
-        if any(map(math.isnan, bounds)):
+        rule = self._rule(sample, estimate)
+        if isinstance(rule, NoInterval):
+            return None, rule.reason
+        ends = rule.function(sample, estimate, confidence)
+        value, low, high = float(estimate.value[0]), float(ends[0][0]), float(ends[1][0])
+        if math.isnan(low) or math.isnan(high):
             return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
-        known = Interval(*bounds, confidence, rule.method, rule.over, rule.approximate, rule.note)
+        # As `enclosing`, in Python's numbers.
+        low, high = min(max(low, self.bounds[0]), value), max(min(high, self.bounds[1]), value)
+        known = Interval(low, high, confidence, rule.method, rule.over, rule.approximate, rule.note)
         if rule.coverage is None:
             return known, None
         return SimulatedInterval(known, partial(rule.coverage, sample, estimate, confidence)), None
@@ -427,15 +432,26 @@ class AskedMetric(NamedTuple):
     by_name: bool
 
 
+# Stands for the default metrics among others that are named.
+DEFAULT = "default"
+
+
+def are_default(names: Sequence[str] | None) -> bool:
+    """Whether the default metrics are among those asked for; of these, what cannot be computed is left out."""
+    return names is None or DEFAULT in names
+
+
 def asked(family: str, names: Sequence[str] | None) -> list[AskedMetric]:
-    """The request in `metrics=`: sections and keys, or None for the default metrics."""
+    """The request in `metrics=`: sections, keys and `default`, or None for the default metrics."""
     entries = metrics(family)
     if names is None:
         return [AskedMetric(entry, dict(entry.params), True, False) for entry in entries if entry.default]
     known = {name: item.name for item in sections(family) for name in (item.name, *item.aliases)}
     found: list[AskedMetric] = []
     for name in names:
-        if name in known:
+        if name == DEFAULT:
+            found += asked(family, None)
+        elif name in known:
             chosen = [entry for entry in entries if entry.section == known[name] and entry.default]
             found += [AskedMetric(entry, dict(entry.params), True, False) for entry in chosen]
         else:

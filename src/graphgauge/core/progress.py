@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 class Progress:
     """Receives progress and notes; this one is silent."""
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        """A stage has done this much of its total."""
+    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
+        """A stage has done this much of its total; `detail` says what it has found so far."""
 
     def say(self, text: str) -> None:
         """A note for the user."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, UnknownNameError
+from graphgauge.core.errors import GraphgaugeError, InputError, UnknownNameError
 from graphgauge.core.findings import Finding, Found, find
 
 if TYPE_CHECKING:
@@ -208,6 +208,8 @@ class Result:
     goal: float | None = None
     priority: str | None = None
     interpretation: str | None = None
+    # If `interval` is for the items of this data set, of which not all were read: the one for new items.
+    new_queries: Interval | None = None
 
     @property
     def reached(self) -> bool | None:
@@ -395,6 +397,8 @@ class Evaluation(Mapping[str, Result]):
         self.per_item = per_item
         # The files it was computed from, as a receipt lists them. Hashing them takes longer than evaluating them.
         self.inputs: Callable[[], list[Mapping[str, Any]]] = list
+        # Outcomes of gates that a command checked.
+        self.gates: tuple[GateOutcome, ...] = ()
         self._figure = figure
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}
@@ -428,12 +432,22 @@ class Evaluation(Mapping[str, Result]):
         if key not in self._results:
             if key in self.skipped:
                 raise InputError(f"{key} was skipped: {self.skipped[key]}")
-            raise UnknownNameError("metric", key, self._results)
+            raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
         found = self._results[key]
         if isinstance(found, Deferred):
             # Two threads that read it at once both compute it, with equal bits.
             found = self._results[key] = self._complete(found.compute())
         return found
+
+    def _not_computed(self, key: str) -> str | None:
+        """For a metric that exists and was not computed, such as `coverage_90`: how to compute it."""
+        from graphgauge.core.metric import find
+
+        try:
+            find(key, self.family)
+        except (GraphgaugeError, LookupError):
+            return None
+        return f'It was not computed: name it when evaluating, metrics=["{key}", …].'
 
     def get(self, key: str, default: Any = None) -> Any:
         """The result, or `default` if it was skipped or is unknown."""

@@ -72,6 +72,7 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
         "findings": [plain(asdict(finding)) for finding in evaluation.findings],
         "notes": list(evaluation.notes),
         "error": None,
+        **({"gates": [outcome.to_dict() for outcome in evaluation.gates]} if evaluation.gates else {}),
         "receipt": {"inputs": [], "code": [], "versions": versions()},
     }
     return sealed(content)
@@ -330,10 +331,12 @@ def evaluation_from_dict(
     content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
 ) -> Evaluation:
     """The evaluation in content of the current edition; `beside` are the breakdowns from side files."""
+    from graphgauge.core.gates import GateOutcome
+
     try:
         run, names = dict(content["run"]), _earlier_keys(content)
         tables = [*content["breakdowns"], *(_renamed_columns(entry, names) for entry in beside)]
-        return Evaluation(
+        evaluation = Evaluation(
             str(run.pop("family")),
             [_result_from_dict(entry) for entry in content["results"]],
             conventions=_stated(content),
@@ -344,6 +347,8 @@ def evaluation_from_dict(
             notes=tuple(content.get("notes", ())),
             run=run,
         )
+        evaluation.gates = tuple(GateOutcome.from_dict(entry) for entry in content.get("gates", ()))
+        return evaluation
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise _invalid(error, where) from None
 
@@ -374,12 +379,20 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "oracle": result.oracle,
         "warnings": list(result.warnings),
         **_judgement(result),
+        **({} if result.new_queries is None else {"new_queries": _interval_to_dict(result.new_queries)}),
     }
 
 
 def _interval_to_dict(interval: Interval) -> dict[str, Any]:
     content = {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)}
     return {name: value for name, value in content.items() if name != "note" or value is not None}
+
+
+def _interval_from_dict(entry: Mapping[str, Any] | None) -> Interval | None:
+    if entry is None:
+        return None
+    ends = {name: number_from_json(entry[name]) for name in ("low", "high")}
+    return Interval(**{**_known(Interval, entry), **ends})
 
 
 def _judgement(result: Result) -> dict[str, Any]:
@@ -406,15 +419,8 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         direction=cast(Direction, one_of("direction", entry["direction"], get_args(Direction))),
         target=None if entry["target"] is None else number_from_json(entry["target"]),
         bounds=(low, high),
-        interval=None
-        if interval is None
-        else Interval(
-            **{
-                **_known(Interval, interval),
-                "low": number_from_json(interval["low"]),
-                "high": number_from_json(interval["high"]),
-            }
-        ),
+        interval=_interval_from_dict(interval),
+        new_queries=_interval_from_dict(entry.get("new_queries")),
         no_interval=entry.get("no_interval"),
         chance=tuple(_level_from_dict(level) for level in entry["levels"]),
         conventions=_stated(entry),

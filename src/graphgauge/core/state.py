@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import families, family, family_names
-from graphgauge.core.files import DAMAGE, atomic_path
+from graphgauge.core.files import DAMAGE, atomic_path, require_bounded_archive
 
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO
@@ -86,10 +86,15 @@ def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, An
     where = place_name(place)
     try:
         # Opened here because np.load does not close a file that it cannot read.
-        with _read(place) as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        with _read(place) as stream:
+            if stream.seekable():
+                require_bounded_archive(stream, where)
+            with np.load(stream, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
         facts = dict(json.loads(arrays.pop("header").tobytes()))
         _, found, version = facts.pop("state").split("/")
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError("no such file", where=where) from None
     except DAMAGE:

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.result import Evaluation, Interval, Result, Table
+from graphgauge.core.scrub import clean
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 HEADS = ("metric", "", "value", "interval", "chance", "n")
@@ -49,7 +50,7 @@ def interval_notes(results: Mapping[str, Result]) -> list[str]:
 
 def title_line(evaluation: Evaluation) -> str:
     conventions = ", ".join(f"{name}: {value}" for name, value in evaluation.conventions.items())
-    named = [str(evaluation.run[name]) for name in ("method", "dataset") if evaluation.run[name] is not None]
+    named = [clean(str(evaluation.run[name])) for name in ("method", "dataset") if evaluation.run[name] is not None]
     model = evaluation.run["tags"].get("model") or ""
     who = "".join(f" · {part}" for part in (" on ".join(named), model) if part)
     return f"{evaluation.family}{who}  ({conventions})"
@@ -76,6 +77,10 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
     methods = dict.fromkeys(f"{r.interval.method} over {r.interval.over}" for r in evaluation.values() if r.interval)
     if levels:
         yield f"{max(levels):.0%} intervals: {', '.join(methods)}."
+    for result in evaluation.values():
+        if result.new_queries is not None:
+            low, high = map(number, result.new_queries)
+            yield f"{result.key} for {result.new_queries.over}: [{low}, {high}] ({result.new_queries.method})."
     yield from (f"{note}." for note in interval_notes(evaluation))
     yield from _chance_lines(evaluation)
     yield from _compatible_lines(evaluation)

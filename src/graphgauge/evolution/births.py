@@ -3,114 +3,162 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import among, as_edges, distinct, distinct_pairs, pair_codes, without
+from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted, without
+from graphgauge.evolution.ledger import Balance, Change, Codes
 
 # Number of example edges in an error message.
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """The number of declared births, and of edges that appeared or disappeared without being declared."""
-
-    declared: int
-    appeared: int
-    lost: int
-
-
-@dataclass(frozen=True)
 class Births:
-    """New edges sorted by their ends, the graph before and after as sorted codes, and notes on edges left out."""
+    """New edges sorted by their ends, with their relations; the graph before and after as sorted codes.
+
+    `reborn` says which of them existed at an earlier time of the run.
+    """
 
     edges: Ints
+    relation: Ints
+    reborn: Flags
     before: Ints
     after: Ints
-    nodes: int
+    codes: Codes
     notes: tuple[str, ...] = ()
-    ledger: Ledger | None = None
+    balance: Balance | None = None
+    deaths: Ints | None = None
 
     @classmethod
     def of(
         cls, new_edges: Any, all_edges: Any, previous_edges: Any, nodes: int, *, last_edges: Any = None,
-        removed_edges: Any = None, undeclared: str = "refuse",
+        removed_edges: Any = None, undeclared: str = "refuse", directed: bool = False, seen: Ints | None = None,
     ) -> Births:  # fmt: skip
         """Read one cycle; the graph before defaults to `last_edges`, the graph after the last cycle.
 
-        If neither is known, it is the graph after the cycle without its births, and nothing can be reconciled.
+        If neither is known, it is the graph after the cycle without its births, and nothing can be reconciled. `seen`
+        are the codes of all edges that existed earlier.
         """
+        codes = Codes(nodes, directed)
+
+        def coded(edges: Any, name: str) -> Ints:
+            given = as_edges(edges, name, nodes, relations=True)
+            loops = given[:, 0] == given[:, 1]
+            return distinct(codes.of(given[~loops] if loops.any() else given))
+
         previous_edges = last_edges if previous_edges is None else previous_edges
-        given = as_edges(new_edges, "new_edges", nodes)
-        standing = distinct_pairs(as_edges(all_edges, "all_edges", nodes), nodes)
+        given = as_edges(new_edges, "new_edges", nodes, relations=True)
+        standing, born = coded(all_edges, "all_edges"), coded(given, "new_edges")
         loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
-        kept = _each_once(given, nodes)
-        codes = pair_codes(kept, nodes)
-        rest, found = without(standing, codes)
+        rest, found = without(standing, born)
         known = previous_edges is not None
-        before = distinct_pairs(as_edges(previous_edges, "previous_edges", nodes), nodes) if known else rest
-        old = among(codes, before)
+        before = coded(previous_edges, "previous_edges") if known else rest
+        old = among(born, before)
         # The whole graph was passed as births: every remaining edge is among them.
         if (old.any() and not among(rest, before).any()) if known else (len(standing) and not len(rest)):
             raise _whole_graph(len(standing))
-        absent = len(codes) - found
         appeared = rest[~among(rest, before)]
         if last_edges is not None and last_edges is not previous_edges:
-            last = distinct_pairs(as_edges(last_edges, "last_edges", nodes), nodes)
-            appeared = distinct(
-                np.concatenate([appeared, before[~among(before, last) & ~among(before, distinct(codes))]])
-            )
-        if undeclared == "refuse" and len(appeared):
-            raise _undeclared(appeared, nodes)
-        removed = distinct_pairs(as_edges(removed_edges, "removed_edges", nodes), nodes)
-        lost = before[~among(before, distinct(np.concatenate([standing, codes, removed])))]
+            last = coded(last_edges, "last_edges")
+            appeared = distinct(np.concatenate([appeared, before[~among(before, last) & ~among(before, born)]]))
+        removed = coded(removed_edges, "removed_edges")
+        gone = born[~among(born, standing)] if found < len(born) else born[:0]
+        absent = gone[~among(gone, removed)]
+        lost = before[~among(before, distinct(np.concatenate([standing, born, removed])))]
+        never = removed[~among(removed, distinct(np.concatenate([before, born])))] if known else removed[:0]
+        if undeclared == "refuse":
+            for name, listed in (("appeared", appeared), ("absent", absent), ("lost", lost), ("never", never)):
+                if len(listed):
+                    raise _disagreement(name, codes.edges(listed[:_SHOWN]), len(listed))
         counted = {
             "loops among the births, left out": loops,
-            "births listed more than once, counted once": len(given) - loops - len(codes),
+            "births listed more than once, counted once": len(given) - loops - len(born),
             "births that were in the graph before the cycle, left out": np.count_nonzero(old),
-            "births missing from all_edges": absent,
+            "births missing from all_edges": len(gone),
+            "removed edges that were not in the graph": len(never),
+        }
+        new = born[~old]
+        reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
+        edges = codes.edges(new, relations=True)
+        if reborn.any():
+            counted["births of edges that existed before, left out of the areas"] = np.count_nonzero(reborn)
+        balance = Balance(
+            len(new), len(appeared), len(lost), len(absent) + len(never), int(np.count_nonzero(reborn)),
+            deaths=int(np.count_nonzero(among(removed, before))), repeated=int(np.count_nonzero(old)),
+            transient=len(gone) - len(absent),
+        )  # fmt: skip
+        return cls(
+            np.ascontiguousarray(edges[:, :2]), edges[:, 2], reborn, before,
+            distinct(np.concatenate([standing, absent])) if len(absent) else standing, codes,
+            tuple(f"{what}: {count}" for what, count in counted.items() if count), balance if known else None,
+        )  # fmt: skip
+
+    @classmethod
+    def of_change(cls, change: Change) -> Births:
+        """The births of one cycle of a ledger."""
+        order = np.argsort(change.codes.of(change.births), kind="stable")
+        edges = change.births[order]
+        relation = edges[:, 2] if change.relations else np.zeros(len(edges), np.int64)
+        reborn = change.reborn[order]
+        told = {
+            "births that were in the graph before the cycle, left out": change.balance.repeated,
+            "births of edges that existed before, left out of the areas": change.balance.reborn,
         }
         return cls(
-            kept[~old],
-            before,
-            distinct(np.concatenate([standing, codes])) if absent else standing,
-            nodes,
-            tuple(f"{what}: {count}" for what, count in counted.items() if count),
-            Ledger(int(np.count_nonzero(~old)), len(appeared), len(lost)) if known else None,
-        )
+            np.ascontiguousarray(edges[:, :2]), relation, reborn, change.before, change.after, change.codes,
+            tuple(f"{what}: {count}" for what, count in told.items() if count), change.balance,
+            distinct(change.codes.of(change.deaths)) if not len(change.merges) else None,
+        )  # fmt: skip
+
+    @property
+    def nodes(self) -> int:
+        return self.codes.nodes
 
     def __len__(self) -> int:
         return len(self.edges)
 
+    @cached_property
+    def either(self) -> Ints:
+        """The edges of the graph before or after, sorted; a large graph is not sorted again if its deaths are known."""
+        if self.deaths is not None:
+            return inserted(self.after, self.deaths)
+        return distinct(np.concatenate([self.before, self.after]))
+
     def degrees_before(self) -> Ints:
         """The degree of every node in the graph before the cycle."""
-        low = self.before // max(self.nodes, 1)
-        ends = np.concatenate([low, self.before - low * self.nodes])
+        ends = self.codes.edges(self.before).ravel()
         return np.bincount(ends, minlength=self.nodes).astype(np.int64, copy=False)
 
-
-def _each_once(edges: Ints, nodes: int) -> Ints:
-    """Edges without loops, sorted by their ends; an edge listed both ways becomes (low, high)."""
-    directed = distinct(edges[:, 0] * nodes + edges[:, 1])
-    first = directed // max(nodes, 1)
-    second = directed - first * nodes
-    kept = first < second
-    kept |= (first > second) & ~among(second * nodes + first, directed)
-    return np.stack([first[kept], second[kept]], axis=1)
+    def pairs(self, graph: Ints, relation: int) -> Ints:
+        """The edges of one relation of a graph, as codes without the relation."""
+        size = self.nodes**2
+        low, high = np.searchsorted(graph, [relation * size, (relation + 1) * size])
+        return graph[low:high] - relation * size if relation else graph[low:high]
 
 
-def _undeclared(codes: Ints, nodes: int) -> InputError:
-    examples = [str(divmod(code, nodes)) for code in codes[:_SHOWN].tolist()]
-    shown = ", ".join([*examples, *(["…"] if len(codes) > _SHOWN else [])])
+_DISAGREE = {
+    "appeared": ("all_edges", "were neither in the graph before the cycle nor in new_edges",
+                 "Pass every edge born in this cycle as new_edges"),
+    "absent": ("new_edges", "were declared as births and are not in the graph after the cycle",
+               "Pass only edges that were added, and those that were removed again as removed_edges too"),
+    "lost": ("all_edges", "were in the graph before the cycle and are missing after it",
+             "Pass the edges that the system removed as removed_edges"),
+    "never": ("removed_edges", "were declared as removed and were not in the graph", "Pass only edges that existed"),
+}  # fmt: skip
+
+
+def _disagreement(name: str, shown: Ints, count: int) -> InputError:
+    where, what, fix = _DISAGREE[name]
+    examples = ", ".join([*(str(tuple(edge)) for edge in shown.tolist()), *(["…"] if count > len(shown) else [])])
     return InputError(
-        f"{len(codes)} edges were neither in the graph before the cycle nor in new_edges: {shown}",
-        where="all_edges",
-        fix='Pass every edge born in this cycle as new_edges; undeclared="report" evaluates only the declared ones, '
-        "with a finding.",
+        f"{count} edges {what}: {examples}",
+        where=where,
+        fix=f'{fix}; undeclared="report" evaluates only the declared births, with a finding.',
     )
 
 
@@ -122,6 +170,9 @@ def _whole_graph(edges: int) -> InputError:
         "without edges, pass previous_edges=np.empty((0, 2), int).",
     )
 
+
+# Edges beyond a spanning forest from which a graph is bipartite by design: once in 2 ** 20 by chance.
+_SURELY_TWO = 20
 
 WEIGHT = 0.1
 
@@ -141,10 +192,39 @@ def largest_component(codes: Ints, nodes: int) -> int:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    ends = (codes // nodes, codes % nodes)
+    pairs = codes % nodes**2
+    ends = (pairs // nodes, pairs % nodes)
     graph = coo_array((np.ones(len(codes), np.int8), ends), shape=(nodes, nodes))
     _, part = connected_components(graph, directed=False)
     return int(np.bincount(part).max())
+
+
+def two_sides(codes: Ints, nodes: int) -> tuple[int, int] | None:
+    """The sizes of the two sides of a graph without edges within a side; None if it may be so only by chance.
+
+    Every edge beyond a spanning forest of a graph that is not bipartite by design is within a side with probability
+    one half, so there must be many.
+    """
+    if nodes == 0 or not len(codes):
+        return None
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = codes % nodes**2
+    first, second = pairs // nodes, pairs % nodes
+    # In the double cover, a component is split in two exactly if it is bipartite.
+    ones = np.ones(2 * len(codes), np.int8)
+    ends = np.concatenate([first, second]), np.concatenate([second, first]) + nodes
+    cover = coo_array((ones, ends), shape=(2 * nodes, 2 * nodes))
+    _, part = connected_components(cover, directed=False)
+    used = np.bincount(np.concatenate([first, second]), minlength=nodes) > 0
+    if (part[:nodes] == part[nodes:])[used].any():
+        return None
+    components = len(np.unique(np.minimum(part[:nodes], part[nodes:])[used]))
+    if len(codes) - int(used.sum()) + components < _SURELY_TWO:
+        return None
+    left = int(np.count_nonzero(used & (part[:nodes] < part[nodes:])))
+    return left, int(used.sum()) - left
 
 
 def tgc_step(births: int, nodes: int, component: int, previous: float | None = None) -> float:

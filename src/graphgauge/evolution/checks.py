@@ -11,8 +11,8 @@ from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
-from graphgauge.evolution.births import Ledger
 from graphgauge.evolution.inputs import Labelled, original_nodes
+from graphgauge.evolution.ledger import Balance
 from graphgauge.io.arrays import read_labels
 from graphgauge.io.materials import Material
 
@@ -93,36 +93,109 @@ def _areas(
     "({share:.0%} of all), in {cycles} of {known} cycles: the values cover only the declared ones",
     remedy="Pass every edge that the system added as new_edges; a selection says nothing about the system.",
 )
-def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
+def undeclared_births(balances: Sequence[Balance]) -> Evidence | None:
     """Edges appeared in the graph that the system did not declare as births."""
-    appeared = sum(entry.appeared for entry in ledgers)
+    appeared = sum(entry.appeared for entry in balances)
     if not appeared:
         return None
-    declared = sum(entry.declared for entry in ledgers)
+    declared = sum(entry.declared for entry in balances)
     return {
         "appeared": appeared, "declared": declared, "share": declared / (declared + appeared),
-        "cycles": sum(entry.appeared > 0 for entry in ledgers), "known": len(ledgers),
+        "cycles": sum(entry.appeared > 0 for entry in balances), "known": len(balances),
     }  # fmt: skip
 
 
 @check(
     "undeclared-removals",
     family="evolution",
-    severity="note",
+    severity="error",
     message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, in addition to "
     "{declared:,} births",
-    remedy="Declare removed edges as removed_edges. An edge that was removed can be born again, and "
-    "counts as a birth each time.",
+    remedy="Declare removed edges as removed_edges. An edge that was removed can be born again, and is then left out "
+    "of the areas.",
 )
-def undeclared_removals(ledgers: Sequence[Ledger]) -> Evidence | None:
+def undeclared_removals(balances: Sequence[Balance]) -> Evidence | None:
     """Edges disappeared from the graph that the system did not declare as removed."""
-    lost = sum(entry.lost for entry in ledgers)
+    lost = sum(entry.lost for entry in balances)
     if not lost:
         return None
     return {
-        "lost": lost, "declared": sum(entry.declared for entry in ledgers),
-        "cycles": sum(entry.lost > 0 for entry in ledgers), "known": len(ledgers),
+        "lost": lost, "declared": sum(entry.declared for entry in balances),
+        "cycles": sum(entry.lost > 0 for entry in balances), "known": len(balances),
     }  # fmt: skip
+
+
+@check(
+    "absent-declared",
+    family="evolution",
+    severity="error",
+    message="{absent:,} declared births or removals are not in the graphs, in {cycles} of {known} cycles",
+    remedy="Declare what the system did: births that are in the graph after the cycle, removals of edges that existed.",
+)
+def absent_declared(balances: Sequence[Balance]) -> Evidence | None:
+    """Births or removals were declared that the graphs do not show."""
+    absent = sum(entry.absent + entry.stray for entry in balances)
+    if not absent:
+        return None
+    return {"absent": absent, "cycles": sum(entry.absent + entry.stray > 0 for entry in balances),
+            "known": len(balances)}  # fmt: skip
+
+
+# Fewer re-births, or a smaller share of the births, may happen in any system that rewires its graph.
+_MANY_REBORN, _LARGE_SHARE = 10, 0.1
+
+
+@check(
+    "reborn-edges",
+    family="evolution",
+    severity="note",
+    message="{reborn:,} of {declared:,} births ({share:.0%}) are of edges that had existed and were removed: they are "
+    "left out of the areas, because the embeddings have seen them",
+    remedy="Say so next to the values: they are about the other births.",
+)
+def reborn_edges(balances: Sequence[Balance]) -> Evidence | None:
+    """A large share of the births are of edges that existed before."""
+    reborn, declared = (sum(getattr(entry, name) for entry in balances) for name in ("reborn", "declared"))
+    if reborn < _MANY_REBORN or reborn < _LARGE_SHARE * declared:
+        return None
+    return {"reborn": reborn, "declared": declared, "share": reborn / declared}
+
+
+@check(
+    "bipartite-growth",
+    family="evolution",
+    severity="warning",
+    message="every edge is between two sides of {left:,} and {right:,} nodes, and births are compared with pairs "
+    "within a side too, which cannot happen",
+    remedy="Pass the side of every node as node_types.",
+)
+def bipartite_growth(sides: tuple[int, int] | None = None) -> Evidence | None:
+    """The graph is bipartite, and the negatives are not."""
+    return None if sides is None else {"left": sides[0], "right": sides[1]}
+
+
+@check(
+    "test-edges-in-graph",
+    family="evolution",
+    severity="error",
+    message="{inside:,} of {held:,} test edges were in the graph before the first cycle",
+    remedy="Remove them from the graph before training; static_auc is about edges that were not seen.",
+)
+def held_out_in_graph(held: tuple[int, int] | None = None) -> Evidence | None:
+    """Held-out edges are in the graph from the start."""
+    return None if held is None or not held[1] else {"inside": held[1], "held": held[0]}
+
+
+@check(
+    "shared-state",
+    family="evolution",
+    severity="error",
+    message="{second} starts with the graph that {first} ended with: the conditions share one system",
+    remedy="Start every condition from the same graph, with a system of its own.",
+)
+def shared_state(shared: tuple[str, str] | None = None) -> Evidence | None:
+    """A condition goes on from the graph of another one."""
+    return None if shared is None else {"first": shared[0], "second": shared[1]}
 
 
 @check(

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Ints
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import nan_policy, thread_count, whole_number
-from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
-from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step
+from graphgauge.evolution.areas import Area, Candidates, area_against_matched, area_against_non_edges
+from graphgauge.evolution.baselines import LinkScores, Ranked
+from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step, two_sides
 from graphgauge.evolution.distances import checked_temperature
-from graphgauge.evolution.inputs import Labelled, Points, as_edges, distinct, distinct_pairs, numbered, whole_numbers
-from graphgauge.evolution.samples import Folds, Growth, LabelPairs, probe
+from graphgauge.evolution.inputs import SCORES, Flags, Labelled, Points, among, as_edges, distinct, whole_numbers
+from graphgauge.evolution.ledger import UNDECLARED, Change, Codes
+from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, probe
 
 NEGATIVES = ("sample", "all")
 NULLS = ("pairs", "squares")
-UNDECLARED = ("refuse", "report")
 _UNRECONCILED = "the graph before the cycle is unknown; undeclared births are checked from the next cycle on"
 _NO_BEFORE = "the embeddings before the cycle are unknown"
+# Simple scores are left out for graphs with more edges, because they are sorted anew in every cycle.
+_MOST_EDGES = 1 << 20
 # Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
-_STREAMS = {"births": 0, "matched": 1, "held_out": 2}
+_STREAMS = {"births": 0, "matched": 1, "held_out": 2, "newborn": 3}
+_AT_INSERTION = "new nodes are scored by their embeddings after the cycle, which may have been adapted to their edges"
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,14 @@ class Options:
     threads: int | None = None
     seed: int = 0
     undeclared: str = "refuse"
+    score: Any = "poincare"
+    directed: bool = False
 
     def __post_init__(self) -> None:
+        if not callable(self.score):
+            one_of("score", self.score, SCORES)
+        if not isinstance(self.directed, bool | np.bool_):
+            raise OptionError(f"directed must be True or False, not {self.directed!r:.80}")
         one_of("negatives", self.negatives, NEGATIVES)
         one_of("homophily_null", self.homophily_null, NULLS)
         one_of("undeclared", self.undeclared, UNDECLARED)
@@ -55,9 +65,12 @@ class Options:
     def per_positive(self) -> int | None:
         return None if self.negatives == "all" else self.negatives_per_positive
 
-    def conventions(self, *, pools: bool, given_tgc: bool) -> dict[str, str]:
+    def conventions(self, *, pools: bool, given_tgc: bool, inserted: bool) -> dict[str, str]:
         drawn = f"{self.negatives_per_positive} drawn for each birth"
         return {
+            "score": self.score if isinstance(self.score, str) else "a function",
+            "direction": "directed" if self.directed else "undirected, both orientations averaged",
+            "newborn": "at insertion, as given" if inserted else "at insertion, from after the cycle",
             "negatives": drawn if self.negatives == "sample" else "all non-edges",
             "pools": "as given" if pools else "degree and age",
             "null": "distinct pairs" if self.homophily_null == "pairs" else "squared shares",
@@ -86,37 +99,68 @@ class Grown:
         last_tgc: float | None = None,
         last_edges: Any = None,
         removed_edges: Any = None,
+        inserted_embeddings: Any = None,
+        node_types: Any = None,
+        seen: tuple[int, Ints] | None = None,
+        born: tuple[int, Ints] | None = None,
+        change: Change | None = None,
+        active: Ints | None = None,
     ) -> None:
-        self.labelled, self.options, self.cycle = labelled, options, cycle
-        self.points = Points.of(embeddings, "embeddings", nan=options.nan)
+        self.options, self.cycle = options, cycle
+        self.points = self._points(embeddings, "embeddings")
         self.nodes = len(self.points)
-        if len(labelled) and labelled.ids[-1] >= self.nodes:
-            raise InputError(
-                f"node {labelled.ids[-1]} is in node_ids, but the embeddings have {self.nodes} rows",
-                where="embeddings",
-                fix="Pass the embeddings of all nodes; a node's number is its row.",
-            )
-        self.earlier = (
-            None
-            if previous_embeddings is None
-            else Points.of(previous_embeddings, "previous_embeddings", nan=options.nan)
-        )
+        self.unborn = int(np.count_nonzero(labelled.ids >= self.nodes))
+        self.labelled = labelled.among(self.nodes)
+        self.earlier = None if previous_embeddings is None else self._points(previous_embeddings, "previous_embeddings")
         if self.earlier is not None and len(self.earlier) > self.nodes:
             raise InputError(
                 f"{len(self.earlier)} rows before the cycle, {self.nodes} after it", where="previous_embeddings",
                 fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
             )  # fmt: skip
-        self.births = Births.of(
+        self._inserted = (
+            None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings")
+        )
+        if self._inserted is not None and len(self._inserted) != self.nodes:
+            raise InputError(
+                f"{len(self._inserted)} rows, {self.nodes} after the cycle", where="inserted_embeddings",
+                fix="Pass one row per node; only those of new nodes are used.",
+            )  # fmt: skip
+        if change is not None and change.nodes != self.nodes:
+            raise InputError(
+                f"the ledger has {change.nodes} nodes, the embeddings have {self.nodes} rows", where="embeddings",
+                fix="Pass a row for every id of the ledger; NaN for nodes that are not there yet.",
+            )  # fmt: skip
+        if change is not None:
+            self._restrict(change)
+        self.births = Births.of_change(change) if change is not None else Births.of(
             new_edges, all_edges, previous_edges, self.nodes, last_edges=last_edges, removed_edges=removed_edges,
-            undeclared=options.undeclared,
+            undeclared=options.undeclared, directed=options.directed, seen=recoded(seen, self.nodes),
         )  # fmt: skip
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
         self._pools = None if pools is None else self._checked_pools(pools)
+        self._types = None if node_types is None else self._checked_types(node_types)
         self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
+        self._born = recoded(born, self.nodes)
+        self._active = None if active is None else np.pad(active, (0, self.nodes - len(active)))
+
+    def _points(self, embeddings: Any, name: str) -> Points:
+        options = self.options
+        return Points.of(embeddings, name, nan=options.nan, score=options.score, directed=options.directed)
+
+    def _restrict(self, change: Change) -> None:
+        """Embeddings may have rows for nodes that are not in the graph: the ledger knows which are."""
+        before = change.present.copy()
+        before[change.born_nodes], before[change.dead_nodes] = False, True
+        self.points = replace(self.points, present=self.points.present & change.present)
+        if self.earlier is not None:
+            size = len(self.earlier)
+            self.earlier = replace(self.earlier, present=self.earlier.present & before[:size])
 
     @property
     def conventions(self) -> dict[str, str]:
-        return self.options.conventions(pools=self._pools is not None, given_tgc=self._tgc is not None)
+        return self.options.conventions(
+            pools=self._pools is not None, given_tgc=self._tgc is not None, inserted=self._inserted is not None
+        )
 
     def sample(self, metric: Metric) -> Any:
         """The sample that a metric needs; it has the name of its attribute."""
@@ -126,8 +170,8 @@ class Grown:
 
     @cached_property
     def after(self) -> Area:
-        scored = self.births.edges[self.points.holds(self.births.edges)]
-        return self._against_non_edges(self.points, scored, self._eligible(), "no births")
+        scored = self._fresh & self.points.holds(self.births.edges)
+        return self._against_non_edges(self.points, scored, self._eligible(), self._why_none_after)
 
     @cached_property
     def before(self) -> Area:
@@ -136,33 +180,73 @@ class Grown:
         eligible = self._eligible()
         eligible = eligible[self.earlier.holds(np.stack([eligible, eligible], axis=1))]
         # Edge codes use the current number of nodes; new nodes come last and have no embedding before.
-        return self._against_non_edges(_padded(self.earlier, self.nodes), self._old_births, eligible, self._why_none)
+        points, scored = self.earlier.extended(self.nodes), self._old & self._fresh
+        found = self._against_non_edges(points, scored, eligible, self._why_none)
+        return replace(found, baselines=self._baselines(scored, eligible)) if len(found) else found
+
+    def _baselines(self, scored: Flags, eligible: Ints) -> dict[str, float]:
+        """Areas of simple scores for the same births and non-edges; without direction, and not for all non-edges."""
+        if self.options.per_positive is None or not 0 < len(self.births.before) <= _MOST_EDGES:
+            return {}
+        edges = self.births.codes.edges(self.births.before)[:, :2]
+        links = LinkScores(np.unique(np.sort(edges, axis=1), axis=0), self.nodes, self._active)
+        return {
+            name: self._against_non_edges(Ranked(self.nodes, function), scored, eligible, "no births").value
+            for name, function in links.scores.items()
+        }
 
     @cached_property
     def matched(self) -> Area:
+        """Births with at most one new end: the new one has its embedding at insertion, and is never replaced."""
         if self.earlier is None:
             return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
-        pools = np.full(self.nodes, -1, np.int64)
-        standing = self.earlier.present[: self.nodes]
-        pools[: len(standing)] = np.where(standing, self._pool_numbers()[: len(standing)], -1)
-        graph = distinct(np.concatenate([self.births.before, self.births.after]))
-        return area_against_matched(
-            _padded(self.earlier, self.nodes), self._old_births, graph, pools, per_positive=self.options.per_positive,
-            rng=self._rng("matched"), reason=self._why_none,
-        )  # fmt: skip
+        points, standing = self._at_insertion, self._stood
+        pools = np.where(standing, self._pool_numbers(), -1)
+        births = self.births.edges
+        scored = self._fresh & points.holds(births) & standing[births].any(axis=1)
+        arms = _arms(births[scored], standing, both=not self.options.directed)
+        return self._against_matched(points, scored, arms, pools, "matched", self._why_none)
+
+    @cached_property
+    def newborn(self) -> Area:
+        """Births with a new end, against other nodes of the type and age of the end it is linked to."""
+        if self.earlier is None:
+            return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
+        points, standing = self._at_insertion, self._stood
+        fresh = points.present & ~standing
+        types = np.zeros(self.nodes, np.int64) if self._types is None else self._types
+        pools = np.where(points.present, 2 * types + fresh, -1)
+        births = self.births.edges
+        scored = self._fresh & points.holds(births) & fresh[births].any(axis=1)
+        own = births[scored]
+        arms = np.concatenate([
+            np.stack([np.flatnonzero(fresh[own[:, end]]), np.full(np.count_nonzero(fresh[own[:, end]]), end),
+                      np.full(np.count_nonzero(fresh[own[:, end]]), 1 - end)], axis=1)
+            for end in (0, 1)
+        ])  # fmt: skip
+        why = "no birth has a new node" if len(self.births) else "no births"
+        return self._against_matched(points, scored, arms, pools, "newborn", why)
 
     @cached_property
     def held_out(self) -> Area:
         edges = np.empty((0, 2), np.int64) if self.test_edges is None else self.test_edges
-        codes = distinct_pairs(edges, self.nodes)
-        positives = np.stack([codes // max(self.nodes, 1), codes % max(self.nodes, 1)], axis=1)
+        codes = distinct(self.births.codes.of(edges[edges[:, 0] != edges[:, 1]]))
+        positives = self.births.codes.edges(codes)
         positives = positives[self.points.holds(positives)]
+        graph = distinct(np.concatenate([self.births.after % max(self.nodes**2, 1), codes]))
+        group, candidates = self._grouped(
+            positives, np.zeros(len(positives), np.int64), np.flatnonzero(self.points.present), graph
+        )
         return area_against_non_edges(
-            self.points, positives, distinct(np.concatenate([self.births.after, codes])),
-            np.flatnonzero(self.points.present),
-            per_positive=self.options.per_positive, rng=self._rng("held_out"), source=None, reason="no test edges",
-            threads=self.options.threads,
+            self.points, positives, group, candidates, per_positive=self.options.per_positive,
+            rng=self._rng("held_out"), reason="no test edges", threads=self.options.threads,
         )  # fmt: skip
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What became of the births of earlier cycles."""
+        born = np.empty(0, np.int64) if self._born is None else self._born
+        return Kept(len(born), int(np.count_nonzero(among(born, self.births.after))))
 
     # ---- labels and growth
 
@@ -176,9 +260,8 @@ class Grown:
         drawn = np.bincount(classes + 1, degrees, len(sizes) + 1)[1:]
         by_degree = float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan
         return LabelPairs(
-            ends[known, 0] == ends[known, 1], numbered(self.births.edges[known, 0]), len(self.births),
-            int(np.count_nonzero(sizes)), int(sizes.sum()), self.labelled.same_class[self.options.homophily_null],
-            by_degree,
+            ends[known], self.births.edges[known], len(self.births), int(np.count_nonzero(sizes)), int(sizes.sum()),
+            self.labelled.same_class[self.options.homophily_null], by_degree, self.options.directed,
         )  # fmt: skip
 
     @cached_property
@@ -199,31 +282,80 @@ class Grown:
     def notes(self) -> tuple[str, ...]:
         """Notes on nodes and births that were left out."""
         said = list(self.births.notes)
-        if self.births.ledger is None:
+        if self.births.balance is None:
             said.append(_UNRECONCILED)
         if not self.points.present.all():
             said.append(f"nodes left out because their embedding has NaN: {np.count_nonzero(~self.points.present)}")
-        if self.labelled.unlabelled:
+        if self.unborn:
+            said.append(f"original nodes that have no embedding yet: {self.unborn}")
+        if self.labelled.labelled and self.labelled.unlabelled:
             counted = f"{self.labelled.unlabelled} of {len(self.labelled)}"
             said.append(f"original nodes without a class (−1, None or NaN), left out of homophily and probe: {counted}")
-        labels = self.labels
-        if labels.births > len(labels.same):
-            said.append(f"births with both labels known: {len(labels.same)} of {labels.births}")
-        if self.earlier is not None and len(self.births) > len(self._old_births):
-            young = len(self.births) - len(self._old_births)
+        if self.labelled.labelled and len(self.labels) < len(self.births):
+            said.append(f"births with both labels known: {len(self.labels)} of {len(self.births)}")
+        if self.earlier is not None and not self._old.all():
+            young = np.count_nonzero(~self._old)
             said.append(f"births left out of auc_birth, because a node had no embedding before the cycle: {young}")
+            if self._inserted is None:
+                said.append(_AT_INSERTION)
         return tuple(said)
+
+    # ---- checks
+
+    def sides(self) -> tuple[int, int] | None:
+        """The sizes of the two sides of a graph that has only edges between them, if no types were given.
+
+        Sparse graphs often are like that by chance: each further edge beyond a tree would have been within a side with
+        probability one half, and as many as _SURELY_TWO are asked for.
+        """
+        if self._types is not None or not len(self.births):
+            return None
+        return two_sides(self.births.either, self.nodes)
+
+    def held_in_graph(self) -> tuple[int, int] | None:
+        """How many of the held-out edges there are, and how many of them are in the graph after the cycle."""
+        if self.test_edges is None:
+            return None
+        codes = distinct(self.births.codes.of(self.test_edges[self.test_edges[:, 0] != self.test_edges[:, 1]]))
+        inside = among(codes, distinct(self.births.before % max(self.nodes**2, 1)))
+        return len(codes), int(np.count_nonzero(inside))
 
     # ---- parts
 
     @cached_property
-    def _old_births(self) -> Ints:
+    def _stood(self) -> Flags:
+        """Which nodes had an embedding before the cycle."""
         assert self.earlier is not None
-        return self.births.edges[self.earlier.holds(self.births.edges)]
+        return self.earlier.extended(self.nodes).present
+
+    @cached_property
+    def _at_insertion(self) -> Points:
+        """Embeddings before the cycle; those of new nodes when they were inserted, or after the cycle."""
+        assert self.earlier is not None
+        return self.earlier.extended(self.nodes, self.points if self._inserted is None else self._inserted)
+
+    @cached_property
+    def _fresh(self) -> Flags:
+        """Births of edges that never existed; embeddings may have been adapted to the others."""
+        return ~self.births.reborn
+
+    @cached_property
+    def _old(self) -> Flags:
+        """Births whose nodes both had an embedding before the cycle."""
+        assert self.earlier is not None
+        return self.earlier.holds(self.births.edges)
 
     @property
     def _why_none(self) -> str:
-        return "every birth has a new node" if len(self.births) else "no births"
+        if not len(self.births):
+            return "no births"
+        return (
+            "every birth is of an edge that existed before" if not self._fresh.any() else "every birth has a new node"
+        )
+
+    @property
+    def _why_none_after(self) -> str:
+        return "no births" if self._fresh.any() or not len(self.births) else self._why_none
 
     def _eligible(self) -> Ints:
         """The original nodes that have an embedding."""
@@ -233,22 +365,56 @@ class Grown:
     def _rng(self, use: str) -> np.random.Generator:
         return np.random.default_rng([self.options.seed, self.cycle % 2**32, _STREAMS[use]])
 
-    def _against_non_edges(self, points: Points, births: Ints, eligible: Ints, reason: str) -> Area:
+    def _against_non_edges(self, points: Points | Ranked, scored: Flags, eligible: Ints, reason: str) -> Area:
+        births = self.births.edges[scored]
+        group, candidates = self._grouped(births, self.births.relation[scored], eligible, None)
         # One stream for both, so that auc_birth uses the same pairs as auc_synthetic.
         return area_against_non_edges(
-            points, births, self.births.after, eligible, per_positive=self.options.per_positive,
-            rng=self._rng("births"), source=numbered(births[:, 0]), reason=reason, threads=self.options.threads,
+            points, births, group, candidates, per_positive=self.options.per_positive, rng=self._rng("births"),
+            reason=reason, threads=self.options.threads,
+        )  # fmt: skip
+
+    def _grouped(
+        self, edges: Ints, relation: Ints, eligible: Ints, graph: Ints | None
+    ) -> tuple[Ints, list[Candidates]]:
+        """Edges by relation and by the types of their ends, and the pairs that each group could have had."""
+        directed = self.options.directed
+        if self._types is None:
+            kinds = np.stack([relation, np.zeros_like(relation), np.zeros_like(relation)], axis=1)
+        else:
+            ends = self._types[edges]
+            kinds = np.concatenate([relation[:, None], ends if directed else np.sort(ends, axis=1)], axis=1)
+        names, group = np.unique(kinds, axis=0, return_inverse=True)
+        candidates = []
+        for number, first, second in names.tolist():
+            taken = self.births.pairs(self.births.after, number) if graph is None else graph
+            if self._types is None:
+                sources = targets = eligible
+            else:
+                sources = eligible[self._types[eligible] == first]
+                targets = sources if first == second else eligible[self._types[eligible] == second]
+            candidates.append(Candidates(sources, targets, taken, self.nodes, directed))
+        return group.reshape(-1), candidates
+
+    def _against_matched(
+        self, points: Points, scored: Flags, arms: Ints, pools: Ints, use: str, reason: str
+    ) -> Area:  # fmt: skip
+        return area_against_matched(
+            points, self.births.edges[scored], arms, self.births.relation[scored], self.births.either, pools,
+            directed=self.options.directed, per_positive=self.options.per_positive, rng=self._rng(use), reason=reason,
+            what=f"auc_{use}",
         )  # fmt: skip
 
     def _pool_numbers(self) -> Ints:
         if self._pools is not None:
-            return self._pools
+            # Nodes without a number are new ones, which are never chosen.
+            return np.pad(self._pools, (0, self.nodes - len(self._pools)), constant_values=-1)
         degrees = self.births.degrees_before()
         grown = np.ones(self.nodes, np.int64)
         grown[self.labelled.ids] = 0
         # The exponent of frexp: 0 for degree 0, 1 for 1, 2 for 2 and 3, 3 for 4 to 7, …
         pools: Ints = 2 * np.frexp(degrees.astype(float))[1].astype(np.int64) + grown
-        return pools
+        return pools if self._types is None else pools + (2 * 64 + 2) * self._types
 
     def _checked_pools(self, pools: Any) -> Ints:
         found = whole_numbers(pools, "pools")
@@ -264,10 +430,31 @@ class Grown:
             raise InputError(f"{found.min()} is negative", where="pools", fix="Number the pools from 0.")
         return found
 
+    def _checked_types(self, node_types: Any) -> Ints:
+        given = node_types.tolist() if isinstance(node_types, np.ndarray) else list(node_types)
+        if len(given) < self.nodes:
+            raise InputError(
+                f"{len(given)} types for {self.nodes} nodes", where="node_types", fix="Pass one type per node."
+            )
+        names = {name: number for number, name in enumerate(sorted(set(map(str, given[: self.nodes]))))}
+        return np.array([names[str(name)] for name in given[: self.nodes]], np.int64)
 
-def _padded(points: Points, nodes: int) -> Points:
-    """The same points extended to `nodes` rows; new nodes are absent."""
-    extra = nodes - len(points)
-    if extra <= 0:
-        return points
-    return Points(np.pad(points.rows, ((0, extra), (0, 0))), np.pad(points.present, (0, extra)))
+
+def _arms(births: Ints, standing: Flags, *, both: bool) -> Ints:
+    """(birth, kept end, replaced end): the target gives way, and without direction the source too, unless it is new."""
+    parts = []
+    for kept, replaced in ((0, 1), (1, 0)) if both else ((0, 1),):
+        own = np.flatnonzero(standing[births[:, replaced]])
+        parts.append(np.stack([own, np.full(len(own), kept), np.full(len(own), replaced)], axis=1))
+    return np.concatenate(parts)
+
+
+def recoded(remembered: tuple[int, Ints] | None, nodes: int) -> Ints | None:
+    """Codes of an earlier graph, which had fewer nodes, as codes of this one."""
+    if remembered is None:
+        return None
+    size, codes = remembered
+    if size == nodes or not len(codes):
+        return codes
+    earlier, now = Codes(size), Codes(nodes, directed=True)  # the ends are in order already
+    return distinct(now.of(earlier.edges(codes, relations=True)))

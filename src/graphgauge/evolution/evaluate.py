@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
+from graphgauge.evolution.family import refuse_together
 from graphgauge.evolution.inputs import listed, original_nodes
-from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles
+from graphgauge.evolution.ledger import Ledger
+from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles, from_ledger
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.evolution.summary import Run
 
 
 def evaluate(
     log: Any,
-    labels: Any,
+    labels: Any = None,
     *,
+    embeddings: Any = None,
     node_ids: Any = None,
     conditions: Sequence[str] | None = None,
     log_seeds: Sequence[int] | None = None,
@@ -29,6 +33,14 @@ def evaluate(
     folds: int = 5,
     homophily_null: str = "pairs",
     undeclared: str = "refuse",
+    score: Any = "poincare",
+    directed: bool = False,
+    replay: Any = None,
+    replay_score: str = "cosine",
+    replay_probe: Any = None,
+    replays: int = 39,
+    future_edges: Any = None,
+    node_types: Any = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -41,11 +53,17 @@ def evaluate(
     Parameters
     ----------
     log
-        A folder of runs, an `EvolutionLog`, or cycles in order: `Cycle` objects or mappings with the same names.
+        A folder of runs, an `EvolutionLog`, a `Ledger`, or cycles in order: `Cycle` objects or mappings with the same
+        names.
     labels
-        The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`.
+        The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`. By
+        default those stored with the log; without any, metrics that need them are skipped. Labels of a ledger are
+        looked up by the ids of its nodes.
+    embeddings
+        For a `Ledger`: one array for all cycles, a mapping from cycle to array with `start`, or a function of the
+        cycle; rows in the order of the ledger's ids, or mappings from id to vector.
     node_ids
-        The original nodes; by default the keys of the mapping, or the rows of the array.
+        The original nodes; by default the keys of the mapping, or the rows of the array; all nodes of a ledger.
     conditions, log_seeds
         Evaluate only the runs of the log with these.
     test_edges
@@ -57,7 +75,17 @@ def evaluate(
     homophily_null
         The chance level of homophily: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
     undeclared
-        Edges that appear in a cycle but are not in its `new_edges` are an error (`refuse`), or a finding (`report`).
+        Cycles whose births and removed edges are not the difference of their graphs are an error (`refuse`), or a
+        finding (`report`).
+    score
+        How pairs are scored: `poincare`, `euclidean`, `cosine`, `dot`, `given` or a function of two arrays of rows.
+    directed
+        Whether (u, v) and (v, u) are different edges; a `Ledger` knows.
+    node_types
+        One type per node; births are compared with pairs of the same types. By default those of the ledger.
+    replay, replay_score, replay_probe, replays, future_edges
+        With `replay`, an embedding, the runs are replayed instead: these are `embed`, `score`, `probe`, `draws` and
+        `future_edges` of `replay_growth`.
     metrics
         Keys to compute instead of all.
     nan
@@ -67,25 +95,78 @@ def evaluate(
     temperature, device
         Accepted for compatibility; no value depends on them.
     """
-    nodes = original_nodes(labels, node_ids)
+    refuse_together(_differing(locals()))
+    if replay is not None:
+        from graphgauge.evolution.growth import replay_growth
+
+        return replay_growth(
+            log, labels, embed=replay, node_ids=node_ids, conditions=conditions, log_seeds=log_seeds,
+            future_edges=future_edges, node_types=node_types, probe=replay_probe, score=replay_score, draws=replays,
+            directed=directed, undeclared=undeclared, metrics=metrics, confidence=confidence, seed=seed,
+        )  # fmt: skip
+    ledger: Ledger | None = None
+    if embeddings is not None and not isinstance(log, Ledger):
+        raise OptionError("embeddings are for a ledger", fix="The cycles of a log have their own.")
     if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
         runs = stored_runs(stored, conditions, log_seeds)
-        cycles: Iterable[Cycle] = chain.from_iterable(stored.cycles(*run) for run in runs)
+        ledger = stored.ledger(*runs[0], directed=directed)
+        labels = stored.labels() if labels is None else labels
+        cycles: Iterable[Cycle] = chain.from_iterable(
+            stored.cycles(*run, directed=directed, undeclared=undeclared) for run in runs
+        )
+    elif isinstance(log, Ledger):
+        if embeddings is None:
+            raise InputError("a ledger has no embeddings", where="embeddings", fix="Pass embeddings=.")
+        ledger, directed, runs = log, log.directed, [("run", 0)]
+        cycles = from_ledger(log, embeddings, undeclared=undeclared)
     else:
-        given = list(as_cycles(log))
-        if not given:
-            raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
-        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
-        cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
+        runs, cycles = listed_runs(log, conditions, log_seeds)
+    nodes = node_ids
+    if ledger is not None:
+        nodes, labels = _of_ledger(ledger, node_ids, labels)
+        node_types = ledger.node_types if node_types is None else node_types
+    elif labels is not None:
+        nodes = original_nodes(labels, node_ids)
     suite = EvaluationSuite(
         nodes, labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=test_edges, negatives=negatives,
         negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
-        homophily_null=homophily_null, undeclared=undeclared, metrics=metrics, nan=nan, confidence=confidence,
-        seed=seed, threads=threads, device=device,
+        homophily_null=homophily_null, undeclared=undeclared, score=score, directed=directed, node_types=node_types,
+        metrics=metrics, nan=nan, confidence=confidence, seed=seed, threads=threads, device=device,
     )  # fmt: skip
     suite.replay(cycles)
     return suite.evaluation()
+
+
+def _differing(given: Mapping[str, Any]) -> list[str]:
+    """The arguments that differ from their defaults."""
+    usual = {name: parameter.default for name, parameter in inspect.signature(evaluate).parameters.items()}
+    return [
+        name
+        for name, value in given.items()
+        if value is not usual[name] and not (isinstance(value, str | int | float) and value == usual[name])
+    ]
+
+
+def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
+    """Rows of the original nodes, and their labels by row."""
+    rows = range(ledger.nodes) if node_ids is None else ledger.rows(node_ids).tolist()
+    labels = ledger.labels if labels is None else labels
+    if labels is None:
+        return rows, None
+    if isinstance(labels, Mapping):
+        known = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        return rows, {row: known.get(row) for row in {*rows, *known}}
+    return rows, labels
+
+
+def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], Iterable[Cycle]]:
+    """The chosen runs of a list of cycles, and their cycles."""
+    given = list(as_cycles(log))
+    if not given:
+        raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
+    runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
+    return runs, (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
 
 
 def stored_runs(

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from graphgauge.core.arrays import Ints
-from graphgauge.core.errors import InputError
+import numpy as np
+
+from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.loop import measured
-from graphgauge.core.metric import select
+from graphgauge.core.metric import Metric, find, select
+from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
-from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Labelled, as_edges
+from graphgauge.evolution.areas import Area
+from graphgauge.evolution.cycle import Grown, Options, recoded
+from graphgauge.evolution.inputs import COORDINATES, Labelled, among, as_edges, distinct, inserted, original_nodes
+from graphgauge.evolution.ledger import Change
+from graphgauge.evolution.samples import LabelPairs
 
-_SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
+_SAMPLES = ("after", "before", "matched", "newborn", "growth", "kept")
+_OF_LABELS = ("labels", "probe")
+_NONE = np.empty((0, 2), np.int64)
+# The births of a run that are kept for its interval.
+_MOST_BIRTHS = 1_000_000
 
 
 class EvaluatorOptions(TypedDict, total=False):
@@ -32,6 +42,9 @@ class EvaluatorOptions(TypedDict, total=False):
     threads: int | None
     seed: int
     undeclared: str
+    score: Any
+    directed: bool
+    node_types: Any
 
 
 class AllOptions(EvaluatorOptions, total=False):
@@ -49,7 +62,9 @@ class AdaptiveEvaluator:
     node_ids, labels
         The original nodes, as rows of the embeddings, and their classes: a mapping from node id to label, or an array
         in the order of `node_ids` (for a set: sorted). −1, None and NaN mean no class: these nodes are left out of
-        homophily and of the probe, and counted.
+        homophily and of the probe, and counted. Further nodes of a mapping are nodes that are born later. Without
+        labels, metrics that need them are skipped; without `node_ids`, the original nodes are those before the first
+        cycle.
     test_edges
         Held-out edges for `static_auc`; without them it is skipped.
     negatives, negatives_per_positive
@@ -65,17 +80,25 @@ class AdaptiveEvaluator:
     nan
         `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
     undeclared
-        How to treat edges that appear in a cycle but are not in `new_edges`: `refuse` raises an error, `report`
-        evaluates only the declared births, with a finding. Births are checked against the graph before the cycle: the
-        given one, or the graph after the last cycle.
+        How to treat cycles whose births and removed edges are not the difference of their graphs: `refuse` raises an
+        error, `report` evaluates only the declared births, with a finding. Births are checked against the graph before
+        the cycle: the given one, or the graph after the last cycle.
+    score
+        How pairs are scored: `poincare` (distance in the unit ball), `euclidean`, `cosine`, `dot`, `given` (embeddings
+        are then (N, N) scores, higher for likelier edges), or a function of two arrays of rows.
+    directed
+        Whether (u, v) and (v, u) are different edges. If not, `auc_matched` averages both orientations.
+    node_types
+        One type per node, also for nodes that are born later. Births are compared with pairs of nodes of the same types
+        only: in a bipartite graph, of one node of either side.
     device
         Ignored; accepted for compatibility. Tensors on any device are computed on the CPU in float64.
     """
 
     def __init__(
         self,
-        node_ids: Any,
-        labels: Any,
+        node_ids: Any = None,
+        labels: Any = None,
         *,
         test_edges: Any = None,
         negatives: str = "sample",
@@ -90,19 +113,34 @@ class AdaptiveEvaluator:
         device: Any = None,
         seed: int = 0,
         undeclared: str = "refuse",
+        score: Any = "poincare",
+        directed: bool = False,
+        node_types: Any = None,
     ) -> None:
         self.options = Options(
-            negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed, undeclared
-        )
+            negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed, undeclared,
+            score, directed,
+        )  # fmt: skip
         self.confidence = confidence_level(confidence)
-        self.labelled = Labelled.of(node_ids, labels)
+        if node_ids is None and labels is not None:
+            node_ids = original_nodes(labels)
+        self._labelled = None if node_ids is None else Labelled.of(node_ids, labels)
+        self.node_types = node_types
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
         names = metric_names(metrics)
-        samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
-        self._chosen = select("evolution", names, samples)
-        self._skipped = {"static_auc": "no test edges given"} if names is None and test_edges is None else {}
+        samples = (
+            *_SAMPLES, *(() if test_edges is None else ("held_out",)), *(() if labels is None else _OF_LABELS)
+        )  # fmt: skip
+        self._chosen = select("evolution", _with_reasons(names, labels, test_edges), samples)
+        self._skipped = {} if names is not None else _skipped(labels, test_edges)
         self._smoothed: float | None = None
         self._last_edges: Ints | None = None
+        self._seen: tuple[int, Ints] | None = None
+        self._born: tuple[int, Ints] | None = None
+        # When each node last got an edge, counted from 1; 0 for edges of the start.
+        self._active = np.zeros(0, np.int64)
+        self._kept_births = 0
+        self.contributions: list[dict[str, tuple[Ints, Floats]]] = []
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
 
@@ -110,6 +148,11 @@ class AdaptiveEvaluator:
     def history(self) -> Mapping[str, list[float]]:
         """The values of each metric by cycle."""
         return {key: list(values) for key, values in self._history.items()}
+
+    @property
+    def tgc_history(self) -> list[float]:
+        """The growth rate of each cycle, under its name in the original protocol."""
+        return self.history["tgc"]
 
     def evaluate_cycle(
         self,
@@ -123,15 +166,16 @@ class AdaptiveEvaluator:
         previous_edges: Any = None,
         pools: Any = None,
         removed_edges: Any = None,
+        inserted_embeddings: Any = None,
     ) -> Evaluation:
         """Evaluate one cycle. Invalid input raises an error and leaves the history unchanged.
 
         Parameters
         ----------
         embeddings
-            (N, D) points in the unit ball, after the cycle; a node's number is its row.
+            (N, D), after the cycle; a node's number is its row. For the default score, points in the unit ball.
         new_edges
-            (M, 2): only the edges born in this cycle, each from the node that received it to its target.
+            (M, 2): only the edges born in this cycle; a third column is the number of their relation.
         all_edges
             (E, 2): the graph after the cycle.
         previous_embeddings
@@ -145,19 +189,79 @@ class AdaptiveEvaluator:
             One number per node before the cycle: nodes that could have been chosen in place of each other share one.
         removed_edges
             (R, 2): the edges that the system removed in this cycle.
+        inserted_embeddings
+            (N, D): those of new nodes when they were inserted, before they were adapted to their edges; by default
+            those after the cycle.
         """
+        number = self._next(cycle)
+        follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
+        grown = Grown(
+            self._nodes(embeddings, previous_embeddings), self.options, number, embeddings, new_edges, all_edges,
+            previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
+            pools=pools, tgc=tgc, last_tgc=self._smoothed, last_edges=self._last_edges if follows else None,
+            removed_edges=removed_edges, inserted_embeddings=inserted_embeddings, node_types=self.node_types,
+            seen=self._seen, born=self._born, active=self._active,
+        )  # fmt: skip
+        evaluation = self._evaluate(number, grown, tgc)
+        self._last_edges = as_edges(all_edges, "all_edges", relations=True).copy()
+        births = grown.births
+        self._seen = _joined(self._seen, births.nodes, births.before, births.after)
+        return evaluation
+
+    def evaluate_change(
+        self,
+        change: Change,
+        embeddings: Any,
+        previous_embeddings: Any = None,
+        tgc: float | None = None,
+        *,
+        pools: Any = None,
+        inserted_embeddings: Any = None,
+    ) -> Evaluation:
+        """Evaluate one cycle of a ledger, as `Ledger.changes` gives it; see `evaluate_cycle`.
+
+        Embeddings have a row for every id of the ledger; with `nan="omit"`, those of nodes that are not there yet, or
+        not any more, are NaN.
+        """
+        if change.codes.directed != self.options.directed:
+            raise OptionError(
+                f"the ledger is {'directed' if change.codes.directed else 'undirected'}",
+                fix=f"Pass directed={change.codes.directed}.",
+            )
+        number = self._next(change.cycle)
+        grown = Grown(
+            self._nodes(embeddings, previous_embeddings), self.options, number, embeddings, None, None,
+            previous_embeddings=previous_embeddings, test_edges=self.test_edges, pools=pools, tgc=tgc,
+            last_tgc=self._smoothed, inserted_embeddings=inserted_embeddings, node_types=self.node_types,
+            born=self._born, change=change, active=self._active,
+        )  # fmt: skip
+        return self._evaluate(number, grown, tgc)
+
+    def _next(self, cycle: int) -> int:
         number = whole_number("cycle", cycle)
         if self.evaluations and number <= self._history["cycle"][-1]:
             raise InputError(
                 f"cycle {number} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."
             )
-        follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
-        grown = Grown(
-            self.labelled, self.options, number, embeddings, new_edges, all_edges,
-            previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
-            pools=pools, tgc=tgc, last_tgc=self._smoothed, last_edges=self._last_edges if follows else None,
-            removed_edges=removed_edges,
-        )  # fmt: skip
+        return number
+
+    @property
+    def labelled(self) -> Labelled:
+        """The original nodes and their classes."""
+        if self._labelled is None:
+            raise InputError("the original nodes are unknown before the first cycle", fix="Pass node_ids.")
+        return self._labelled
+
+    def _nodes(self, embeddings: Any, previous: Any) -> Labelled:
+        if self._labelled is not None:
+            return self._labelled
+        rows = as_numeric(embeddings if previous is None else previous, "embeddings")
+        require_shape(rows, (None, None), "embeddings", COORDINATES)
+        return Labelled.without_labels(np.flatnonzero(~np.isnan(rows.astype(float)).any(axis=1))
+                                       if rows.dtype.kind == "f" and self.options.score != "given"
+                                       else np.arange(len(rows)))  # fmt: skip
+
+    def _evaluate(self, number: int, grown: Grown, tgc: float | None) -> Evaluation:
         conventions = grown.conventions
         found = measured(self._chosen, grown.sample, confidence=self.confidence, conventions=conventions)
         evaluation = Evaluation(
@@ -166,11 +270,16 @@ class AdaptiveEvaluator:
             conventions=conventions,
             options=self.described | {"cycle": number},
             skipped=self._skipped,
-            materials={"ledgers": () if grown.births.ledger is None else (grown.births.ledger,)},
+            materials={
+                "balances": () if grown.births.balance is None else (grown.births.balance,),
+                # Both are properties of the graph at the start.
+                "sides": None if self.evaluations else grown.sides(),
+                "held": None if self.evaluations else grown.held_in_graph(),
+            },
             notes=grown.notes(),
         )
+        self._labelled = self._labelled or grown.labelled
         self._remember(number, evaluation, grown, tgc)
-        self._last_edges = as_edges(all_edges, "all_edges").copy()
         return evaluation
 
     @property
@@ -178,12 +287,78 @@ class AdaptiveEvaluator:
         return {
             "negatives": self.options.negatives, "negatives_per_positive": self.options.negatives_per_positive,
             "folds": self.options.folds, "seed": self.options.seed, "confidence": self.confidence,
+            "score": self.options.score if isinstance(self.options.score, str) else "a function",
+            "directed": self.options.directed,
         }  # fmt: skip
 
     def _remember(self, cycle: int, evaluation: Evaluation, grown: Grown, tgc: float | None) -> None:
         if tgc is None and "tgc" in evaluation:
             self._smoothed = grown.growth.tgc
+        births = grown.births
+        if any("kept" in metric.needs for metric, _ in self._chosen):
+            new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
+            self._born = _joined(self._born, births.nodes, new)
+        self._active = np.pad(self._active, (0, births.nodes - len(self._active)))
+        self._active[births.edges.ravel()] = len(self.evaluations) + 1
+        self._kept_births += len(births)
+        if self._kept_births <= _MOST_BIRTHS:
+            self.contributions.append(
+                {
+                    metric.key: own
+                    for metric, _ in self._chosen
+                    if (own := contribution(metric, grown, evaluation)) is not None
+                }
+            )
+        else:
+            self.contributions.clear()
         self._history["cycle"].append(cycle)
         for key, result in evaluation.items():
             self._history[key].append(result.value)
         self.evaluations.append(evaluation)
+
+
+def contribution(metric: Metric, grown: Grown, evaluation: Evaluation) -> tuple[Ints, Floats] | None:
+    """The nodes of the births of a cycle, and what each birth adds to the mean; None for metrics of other kinds."""
+    influence: dict[str, Callable[[LabelPairs], Floats]] = {
+        "homophily_new_edges": lambda pairs: pairs.same.astype(float),
+        "delta_homophily": lambda pairs: pairs.same.astype(float),
+        "delta_homophily_degree": lambda pairs: pairs.same.astype(float),
+        "delta_homophily_ends": LabelPairs.beyond_ends,
+        "adjusted_homophily": LabelPairs.adjusted_influence,
+    }
+    if metric.direction == "none":
+        return None
+    sample = grown.sample(metric)
+    if isinstance(sample, Area):
+        return (_NONE, np.empty(0)) if sample.ends is None else (sample.ends, sample.shares)
+    if isinstance(sample, LabelPairs) and metric.key in influence:
+        known = evaluation[metric.key].defined
+        return (sample.ends, influence[metric.key](sample)) if known else (_NONE, np.empty(0))
+    return None
+
+
+def _joined(remembered: tuple[int, Ints] | None, nodes: int, *codes: Ints) -> tuple[int, Ints]:
+    """Codes with those of earlier cycles, in terms of the present number of nodes."""
+    found = recoded(remembered, nodes)
+    for more in codes:
+        new = distinct(more)
+        found = new if found is None else inserted(found, new[~among(new, found)])
+    return nodes, np.empty(0, np.int64) if found is None else found
+
+
+def _skipped(labels: Any, test_edges: Any) -> dict[str, str]:
+    reasons = {} if test_edges is not None else {"static_auc": "no test edges given"}
+    if labels is None:
+        reasons |= {
+            entry.key: "no labels given" for entry in registered("evolution") if set(entry.needs) & set(_OF_LABELS)
+        }
+    return reasons
+
+
+def _with_reasons(names: Sequence[str] | None, labels: Any, test_edges: Any) -> Sequence[str] | None:
+    """The requested metrics; those that need what was not given are named with it."""
+    for name in names or ():
+        if reason := _skipped(labels, test_edges).get(name):
+            needs = " or ".join(find(name, "evolution")[0].needs)
+            raise OptionError(f"{name} needs {needs}: {reason}")
+    return names

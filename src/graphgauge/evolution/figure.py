@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from graphgauge.core.result import Interval
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.summary import by_cycle, means
 from graphgauge.stats.intervals import t_interval
-from graphgauge.stats.text import p_text
+from graphgauge.stats.text import fixed
 
 if TYPE_CHECKING:
     from graphgauge.evolution.suite import EvaluationSuite
@@ -27,13 +28,22 @@ TITLES = {
     "auc_synthetic": "AUC of births, after the cycle",
     "auc_birth": "AUC of births, before the cycle",
     "auc_matched": "AUC against matched targets, before",
+    "auc_newborn": "AUC of new nodes' edges, at insertion",
     "delta_homophily": "Homophily of births less chance",
     "homophily_new_edges": "Homophily of births",
     "nca_mean": "Accuracy of the probe",
 }
 # They share an axis, so that values before and after a cycle can be compared.
-AREAS = ("auc_synthetic", "auc_birth", "auc_matched")
-SUMMARY = ("auc_synthetic", "auc_birth", "auc_matched", "nca_mean", "homophily_new_edges", "delta_homophily")
+AREAS = ("auc_synthetic", "auc_birth", "auc_matched", "auc_newborn")
+SUMMARY = (
+    "auc_synthetic",
+    "auc_birth",
+    "auc_matched",
+    "auc_newborn",
+    "nca_mean",
+    "homophily_new_edges",
+    "delta_homophily",
+)
 
 
 @dataclass(frozen=True)
@@ -55,12 +65,25 @@ class Mean:
 
 @dataclass(frozen=True)
 class Relation:
-    """Pearson's correlation over all cycles of all runs; p assumes that cycles are independent."""
+    """Pearson's correlations of growth and area: within each condition, and between the means of conditions.
 
-    r: float
-    p: float
-    slope: float
-    intercept: float
+    The pooled correlation of all cycles mixes both, and may have the opposite sign (Simpson's paradox). `lines` has the
+    slope and the intercept within each condition. Cycles depend on each other, so there are no p-values.
+    """
+
+    within: dict[str, float]
+    between: float
+    lines: dict[str, tuple[float, float]]
+
+    @property
+    def words(self) -> str:
+        """What the figure says about it."""
+        known = {name: fixed(r, 2) for name, r in self.within.items() if r == r}
+        if len(self.within) > 1:
+            said = f"r within: {', '.join(f'{name} {r}' for name, r in known.items())}"
+        else:
+            said = f"r = {next(iter(known.values()))}"
+        return said if self.between != self.between else f"{said}; between means: {fixed(self.between, 2)}"
 
 
 @dataclass(frozen=True)
@@ -87,7 +110,10 @@ def picture(suite: EvaluationSuite) -> Picture:
     if not groups:
         raise InputError("no cycle was evaluated", fix="Call step() first.")
     first = next(iter(groups.values()))[0].evaluations[0]
-    keys = [key for key in TITLES if key in first]
+    # A metric without any value, such as that of new nodes where none is born, has no panel.
+    known = {key for group in groups.values() for own in group for key, values in own.history.items()
+             if not np.isnan(values).all()}  # fmt: skip
+    keys = [key for key in TITLES if key in first and key in known] or [key for key in TITLES if key in first][:1]
     if not keys:
         raise InputError("no metric of the dashboard was computed", fix=f"It draws {', '.join(TITLES)}.")
     results = {name: means(group) for name, group in groups.items()}
@@ -106,11 +132,11 @@ def picture(suite: EvaluationSuite) -> Picture:
         {
             key: {name: _mean(own[key].value, own[key].interval) for name, own in results.items()}
             for key in SUMMARY
-            if key in first
+            if key in first and key in known
         },
         chance,
         growth,
-        _relation(growth),
+        relation_of(growth),
         f"{level} {over if seeds[-1] > 1 else 'of each cycle'}",
     )
 
@@ -142,20 +168,27 @@ def _growth(group: list[AdaptiveEvaluator]) -> tuple[Floats, Floats]:
     return tgc[known], auc[known]
 
 
-def _relation(growth: dict[str, tuple[Floats, Floats]]) -> Relation | None:
-    from scipy.special import stdtr
+def relation_of(growth: dict[str, tuple[Floats, Floats]]) -> Relation | None:
+    within, lines = {}, {}
+    for name, (tgc, auc) in growth.items():
+        within[name] = _pearson(tgc, auc)
+        if within[name] == within[name]:
+            x = tgc - tgc.mean()
+            slope = float(x @ auc / (x @ x))
+            lines[name] = slope, float(auc.mean() - slope * tgc.mean())
+    if not lines:
+        return None
+    known = [(tgc.mean(), auc.mean()) for tgc, auc in growth.values() if len(tgc)]
+    between = _pearson(*(np.array(part) for part in zip(*known, strict=True))) if len(known) > 2 else math.nan
+    return Relation(within, between, lines)
 
-    if not growth:
-        return None
-    tgc, auc = (np.concatenate(part) for part in zip(*growth.values(), strict=True))
-    if len(tgc) < 3 or np.ptp(tgc) == 0 or np.ptp(auc) == 0:
-        return None
-    x, y = tgc - tgc.mean(), auc - auc.mean()
-    r = float(np.clip(x @ y / math.sqrt((x @ x) * (y @ y)), -1, 1))
-    df = len(tgc) - 2
-    p = 0.0 if abs(r) == 1 else 2 * float(stdtr(df, -abs(r) * math.sqrt(df / (1 - r * r))))
-    slope = float(x @ y / (x @ x))
-    return Relation(r, p, slope, float(auc.mean() - slope * tgc.mean()))
+
+def _pearson(x: Floats, y: Floats) -> float:
+    """NaN with fewer than three pairs, or without spread."""
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip(x @ y / math.sqrt((x @ x) * (y @ y)), -1, 1))
 
 
 # Lines differ in colour, dashes and marks: any one of the three is enough.
@@ -219,11 +252,13 @@ def _draw_growth(axis: Any, picture: Picture) -> None:
     if relation is None:
         axis.set_title("Growth against AUC: nothing to correlate", fontsize=10)
         return
-    ends = np.array(axis.get_xlim())
-    axis.plot(ends, relation.intercept + relation.slope * ends, color="#000000", lw=1)
-    axis.set_xlim(*ends)
-    said = f"r = {relation.r:.3f}, {p_text(relation.p)} (as if cycles were independent)"
-    axis.set_title(f"Growth against AUC, all cycles\n{said}", fontsize=10)
+    for index, name in enumerate(picture.growth):
+        if name in relation.lines:
+            slope, intercept = relation.lines[name]
+            own = picture.growth[name][0]
+            ends = np.array([own.min(), own.max()])
+            axis.plot(ends, intercept + slope * ends, color=_colour(index), ls=_of(_DASHES, index), lw=1.2)
+    axis.set_title("\n".join(["Growth against AUC, by condition", *wrap(relation.words, 46)]), fontsize=10)
 
 
 def _means(axis: Any, picture: Picture) -> None:

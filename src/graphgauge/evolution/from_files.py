@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
     Confidence,
+    Factory,
     File,
+    Flag,
     Metrics,
     NanPolicy,
     PathLike,
@@ -19,18 +22,26 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.evolution.cycle import NEGATIVES, NULLS, UNDECLARED
+from graphgauge.evolution.cycle import NEGATIVES, NULLS
 from graphgauge.evolution.evaluate import evaluate, stored_runs
 from graphgauge.evolution.family import FAMILY
+from graphgauge.evolution.growth import DRAWS
+from graphgauge.evolution.growth_outcomes import EMBEDDINGS, PAIR_SCORES
+from graphgauge.evolution.inputs import SCORES
+from graphgauge.evolution.ledger import UNDECLARED
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
+
+_INPUTS = ("labels", "node_ids", "test_edges", "future_edges", "node_types")
 
 
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],
-    labels: Annotated[PathLike, File("One label per original node.")],
+    labels: Annotated[
+        PathLike | None, File("One label per original node; default: labels.npy in the log's folder, or none.")
+    ] = None,
     node_ids: Annotated[PathLike | None, File("The numbers of the original nodes, if not 0, 1, 2 …")] = None,
     conditions: Annotated[
         Sequence[str] | str | None, Several("Evaluate these conditions only, separated by commas.")
@@ -50,8 +61,30 @@ def evaluate_files(
     ] = "pairs",
     undeclared: Annotated[
         str,
-        Choice("Edges that appear in a cycle and are not among its births: an error, or a finding.", UNDECLARED),
+        Choice("Births and removals that are not the difference of the graphs: an error, or a finding.", UNDECLARED),
     ] = "refuse",
+    score: Annotated[
+        str, Choice("How pairs are scored; with given, embeddings are (N, N) scores.", SCORES)
+    ] = "poincare",
+    directed: Annotated[bool, Flag("Edges have a direction.")] = False,
+    node_types: Annotated[
+        PathLike | None, File("One type per node: negatives and chance targets are of the same types.")
+    ] = None,
+    replay: Annotated[
+        str | None,
+        Factory(
+            "Replay the runs without their births and with chance births, on this embedding, or on what a factory "
+            "returns: a function of the graph.",
+            tuple(EMBEDDINGS),
+        ),
+    ] = None,
+    replay_score: Annotated[str, Choice("Replayed growth: how pairs of nodes are scored.", PAIR_SCORES)] = "cosine",
+    replay_probe: Annotated[
+        str | None,
+        Factory("Replayed growth: factory of a function of embeddings and graph, instead of the classifier of labels."),
+    ] = None,
+    replays: Annotated[int, Whole("Replayed growth: chance replays of each kind per run.", 1)] = DRAWS,
+    future_edges: Annotated[PathLike | None, File("Replayed growth: real edges (n, 2) that came later.")] = None,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
@@ -59,17 +92,24 @@ def evaluate_files(
     threads: Threads = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
-    """Evaluate the edges that a system added to its own graph, cycle by cycle.
+    """Evaluate the edges that a system added to its own graph, cycle by cycle, or replay what they changed.
 
-    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), or with births.parquet and
-    embeddings.npz.
+    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), with births.parquet and
+    embeddings.npz, or with events.jsonl or events.parquet and embeddings.npz or embeddings.npy.
     """
     given = FAMILY.read(locals())
     stored = EvolutionLog(given.pop("log"))
     runs = stored_runs(stored, given["conditions"], given["log_seeds"])
-    paths = {name: path for name in ("labels", "node_ids", "test_edges") if (path := given.pop(name)) is not None}
-    arrays: dict[str, Any] = {name: read_array(path) for name, path in paths.items() if name != "labels"}
-    evaluation = evaluate(stored, read_labels(paths["labels"]), **arrays, **given)
+    paths = {name: path for name in _INPUTS if (path := given.pop(name)) is not None}
+    arrays: dict[str, Any] = {
+        name: read_labels(path) if name in ("labels", "node_types") else read_array(path)
+        for name, path in paths.items()
+    }
+    if given["replay"] is not None and given["replay"] not in EMBEDDINGS:
+        given["replay"] = made(given["replay"])
+    if given["replay_probe"] is not None:
+        given["replay_probe"] = made(given["replay_probe"])
+    evaluation = evaluate(stored, **arrays, **given)
 
     def inputs() -> list[Mapping[str, Any]]:
         named = [receipt_input(name, path) for name, path in paths.items()]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Set, Sized
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import hypot
 from typing import Any
@@ -23,6 +23,8 @@ _ONE_LABEL = "Pass one label per node."
 _PAIRS = "Pass one edge per row, as (M, 2) node numbers."
 # Squared norms below this are below 1 in any order of summation; above it, exact squares are used.
 _SURELY_INSIDE = 1 - 1e-6
+# Pairs whose rows are multiplied at once.
+_AT_ONCE = 1 << 18
 _REPAIR = 'Fix the embeddings, or pass nan="omit" to leave these nodes out.'
 
 
@@ -46,11 +48,19 @@ def whole_numbers(value: Any, name: str) -> Ints:
     return array.astype(np.int64, copy=False)
 
 
-def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
-    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it."""
+def as_edges(value: Any, name: str, nodes: int | None = None, *, relations: bool = False) -> Ints:
+    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it.
+
+    With `relations`, edges may have a third column, the number of their relation.
+    """
     if value is None:
         return np.empty((0, 2), np.int64)
     edges = whole_numbers(value, name)
+    if relations and edges.ndim == 2 and edges.shape[1] == 3:
+        if (edges[:, 2] < 0).any():
+            raise InputError(f"relation {edges[:, 2].min()} is negative", where=name, fix="Number them from 0.")
+        as_edges(np.ascontiguousarray(edges[:, :2]), name, nodes)
+        return edges
     if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
         return np.empty((0, 2), np.int64)
     if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
@@ -107,6 +117,11 @@ def without(ordered: Ints, codes: Ints) -> tuple[Ints, int]:
     return ordered[rest], int(np.count_nonzero(found))
 
 
+def inserted(ordered: Ints, codes: Ints) -> Ints:
+    """A sorted list with further codes, which are sorted, distinct and not in it."""
+    return ordered if not len(codes) else np.insert(ordered, np.searchsorted(ordered, codes), codes)
+
+
 def numbered(ordered: Ints) -> Ints:
     """Numbers the distinct entries of a sorted list from 0."""
     new = np.zeros(len(ordered), np.int64)
@@ -134,19 +149,32 @@ def original_nodes(labels: Any, node_ids: Any = None) -> Any:
 
 @dataclass(frozen=True)
 class Labelled:
-    """The original nodes, in the order of their numbers, and their classes; −1 if a label is missing."""
+    """The original nodes, in the order of their numbers, and their classes; −1 if a label is missing.
+
+    `later` and `later_classes` are nodes that were born later and have a label.
+    """
 
     ids: Ints
     classes: Ints
     names: tuple[str, ...]
+    later: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    later_classes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
     def of(cls, node_ids: Any, labels: Any) -> Labelled:
         """A mapping of labels is looked up by node; an array is in the order of `node_ids`.
 
-        −1, None, NaN and pandas' NA mean no class.
+        −1, None, NaN and pandas' NA mean no class. Further nodes of a mapping are nodes that are born later.
         """
+        if labels is None:
+            return cls.without_labels(node_ids)
         ids = _node_ids(node_ids)
+        known = set(ids.tolist()) if isinstance(labels, Mapping) else set()
+        if isinstance(labels, Mapping) and (more := [node for node in labels if node not in known]):
+            later = _node_ids(more)
+            whole = cls.of(np.concatenate([ids, later]), labels)
+            own = np.isin(whole.ids, ids)
+            return cls(whole.ids[own], whole.classes[own], whole.names, whole.ids[~own], whole.classes[~own])
         if isinstance(labels, Mapping):
             missing = [node for node in ids.tolist() if node not in labels]
             if missing:
@@ -180,9 +208,22 @@ class Labelled:
         """The number of original nodes without a class."""
         return int(np.count_nonzero(self.classes < 0))
 
+    @property
+    def labelled(self) -> bool:
+        """Whether there are labels at all."""
+        return bool(self.names)
+
+    def among(self, nodes: int) -> Labelled:
+        """Those that exist if there are only so many nodes."""
+        if self.ids.max(initial=-1) < nodes and self.later.max(initial=-1) < nodes:
+            return self
+        known, later = self.ids < nodes, self.later < nodes
+        return Labelled(self.ids[known], self.classes[known], self.names, self.later[later], self.later_classes[later])
+
     @cached_property
     def sizes(self) -> Ints:
-        return np.bincount(self.classes[self.classes >= 0], minlength=len(self.names)).astype(np.int64)
+        every = np.concatenate([self.classes, self.later_classes])
+        return np.bincount(every[every >= 0], minlength=len(self.names)).astype(np.int64)
 
     @cached_property
     def same_class(self) -> dict[str, float]:
@@ -196,9 +237,10 @@ class Labelled:
         }
 
     def class_of(self, nodes: int) -> Ints:
-        """The class of every node below `nodes`; new nodes have none."""
+        """The class of every node below `nodes`; −1 if it has none."""
         found = np.full(nodes, -1, np.int64)
         found[self.ids] = self.classes
+        found[self.later] = self.later_classes
         return found
 
 
@@ -269,26 +311,58 @@ def _is_missing_text(label: str) -> bool:
     return number == -1 or number != number
 
 
+SCORES = ("poincare", "euclidean", "cosine", "dot", "given")
+
+
 @dataclass(frozen=True)
 class Points:
-    """Embeddings in the unit ball, one row per node; nodes that are not `present` have none."""
+    """Embeddings, one row per node; nodes that are not `present` have none.
+
+    `score` says how a pair is scored: by the distance in the Poincaré ball or in Euclidean space, by the cosine or the
+    dot product, by a function of two arrays of rows, or by a matrix of given scores, which the rows then are. Higher
+    scores are better, and so are smaller distances. Without direction, given scores of both directions are averaged.
+    """
 
     rows: Floats
     present: Flags
+    score: str | Callable[[Any, Any], Any] = "poincare"
+    directed: bool = False
 
     @classmethod
-    def of(cls, embeddings: Any, name: str, *, nan: str = "raise") -> Points:
+    def of(
+        cls, embeddings: Any, name: str, *, nan: str = "raise", score: str | Callable[[Any, Any], Any] = "poincare",
+        directed: bool = False,
+    ) -> Points:  # fmt: skip
         given = as_numeric(embeddings, name)
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
-        if not (np.einsum("ij,ij->i", rows, rows) < _SURELY_INSIDE).all():  # also true for NaN
+        if score == "given":
+            if len(rows) != rows.shape[1]:
+                raise InputError(
+                    f"expected a score for each pair of nodes, found shape {rows.shape}", where=name,
+                    fix='With score="given", pass (N, N) scores, higher for likelier edges.',
+                )  # fmt: skip
+            present = ~np.isnan(np.diagonal(rows)) if nan == "omit" else present
+            if np.isnan(rows[np.ix_(present, present)]).any():
+                raise InputError(
+                    "has NaN", where=name, fix='Fill it; with nan="omit", NaN on the diagonal omits a node.'
+                )
+            return cls(rows, present, score, directed)
+        sizes = np.einsum("ij,ij->i", rows, rows)
+        if not (sizes < (_SURELY_INSIDE if score == "poincare" else np.inf)).all():  # also true for NaN
             if nan == "raise":
                 refuse_nan(given, name, fix=_REPAIR)
             present &= ~np.isnan(rows).any(axis=1)
             rows = np.where(present[:, None], rows, 0.0)
-            _refuse_outside(rows, name)
-        return cls(rows, present)
+            if score == "poincare":
+                _refuse_outside(rows, name)
+            elif not np.isfinite(rows).all():
+                raise InputError("has infinite numbers", where=name, fix=_REPAIR)
+        if score == "cosine":
+            length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+            rows = rows / np.where(length > 0, length, 1.0)
+        return cls(rows, present, score, directed)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -303,8 +377,37 @@ class Points:
 
     def order(self, first: Ints, second: Ints) -> Floats:
         """A value q per pair that increases with its distance."""
-        room = self.margins(np.concatenate([first, second]))
-        return squared_gaps(self.rows, first, second) / (room[: len(first)] * room[len(first) :])
+        if self.score == "poincare":
+            room = self.margins(np.concatenate([first, second]))
+            return squared_gaps(self.rows, first, second) / (room[: len(first)] * room[len(first) :])
+        if self.score == "given":
+            scores = self.rows[first, second]
+            return -scores if self.directed else -(scores + self.rows[second, first]) / 2
+        if self.score == "euclidean":
+            return squared_gaps(self.rows, first, second)
+        if not isinstance(self.score, str):
+            return self._called(first, second)
+        return np.concatenate([
+            np.empty(0),
+            *(-np.einsum("ij,ij->i", self.rows[first[at : at + _AT_ONCE]], self.rows[second[at : at + _AT_ONCE]])
+              for at in range(0, len(first), _AT_ONCE)),
+        ])  # fmt: skip
+
+    def _called(self, first: Ints, second: Ints) -> Floats:
+        assert callable(self.score)
+
+        def scored(one: Ints, other: Ints) -> Floats:
+            found = as_numeric(self.score(self.rows[one], self.rows[other]), "score").astype(np.float64)
+            if found.shape != (len(one),) or np.isnan(found).any():
+                raise InputError(
+                    f"returned {found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "returned NaN",
+                    where="score", fix="Return one number per pair of rows, higher for likelier edges.",
+                )  # fmt: skip
+            return found
+
+        if self.directed:
+            return -scored(first, second)
+        return -(scored(first, second) + scored(second, first)) / 2
 
     def holds(self, edges: Ints) -> Flags:
         """Which edges have an embedding at both ends."""
@@ -315,6 +418,22 @@ class Points:
         found[inside] = self.present[edges[inside]].all(axis=1)
         return found
 
+    def extended(self, nodes: int, by: Points | None = None) -> Points:
+        """The same points for `nodes` rows. Nodes that are absent are taken from `by`, or remain absent."""
+        extra = nodes - len(self)
+        wide = (0, extra) if self.score == "given" else (0, 0)
+        rows = np.pad(self.rows, ((0, extra), wide)) if extra > 0 else self.rows
+        present = np.pad(self.present, (0, extra)) if extra > 0 else self.present
+        if by is None:
+            return self if extra <= 0 else replace(self, rows=rows, present=present)
+        fresh = ~present & by.present[:nodes]
+        if self.score == "given":
+            either = fresh[:, None] | fresh
+            rows = np.where(either, by.rows[:nodes, :nodes], rows)
+        else:
+            rows = np.where(fresh[:, None], by.rows[:nodes], rows)
+        return replace(self, rows=rows, present=present | fresh)
+
 
 def _refuse_outside(rows: Floats, name: str) -> None:
     outside = ~(margins(np.ascontiguousarray(rows.T)) > 0)
@@ -324,6 +443,6 @@ def _refuse_outside(rows: Floats, name: str) -> None:
             f"{np.count_nonzero(outside)} of {len(rows)} rows have norm 1 or more, the first is row {node} with "
             f"norm {hypot(*rows[node].tolist()):.17g}",
             where=name,
-            fix="Points must be inside the unit ball. If yours are Euclidean, multiply all by one small constant "
-            "(1e-4 / largest norm, the same in every cycle): distances then keep their order. Do not clip single rows.",
+            fix='Points must be inside the unit ball. If yours are not hyperbolic, pass score="euclidean", "cosine" or '
+            '"dot". Do not clip single rows.',
         )

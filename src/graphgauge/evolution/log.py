@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.evolution.births import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, as_edges, pair_codes
+from graphgauge.evolution.inputs import COORDINATES, as_edges
+from graphgauge.evolution.ledger import Change, Codes, Ledger
+from graphgauge.evolution.ledger_readers import read_ledger
 from graphgauge.io.npz import open_npz, read_npz, write_npz
 from graphgauge.io.parquet import read_parquet, sound
 
@@ -24,8 +26,13 @@ from graphgauge.io.parquet import read_parquet, sound
 _CONDITION = re.compile(r"\w[\w .+-]{0,63}")
 _SEED = re.compile(r"seed-(\d+)")
 _CYCLE = re.compile(r"cycle-(\d+)\.npz")
-LAYOUT = "A run is a folder with cycle-00000.npz, cycle-00001.npz …, or with births.parquet and embeddings.npz."
-_START, _BIRTHS, _EMBEDDINGS = "start.npz", "births.parquet", "embeddings.npz"
+LAYOUT = (
+    "A run is a folder with cycle-00000.npz, cycle-00001.npz …, with births.parquet and embeddings.npz, or with "
+    "events.jsonl or events.parquet and embeddings.npz or embeddings.npy."
+)
+_START, _BIRTHS, _EMBEDDINGS, _FIXED = "start.npz", "births.parquet", "embeddings.npz", "embeddings.npy"
+_EVENTS = ("events.jsonl", "events.parquet")
+_LABELS = "labels.npy"
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class Cycle:
     tgc: float | None = None
     pools: AnyArray | None = None
     removed_edges: AnyArray | None = None
+    inserted_embeddings: AnyArray | None = None
+    change: Change | None = None
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
@@ -64,10 +73,11 @@ def _cycle(number: int, item: Any) -> Cycle:
         raise InputError(f"item {number} is {type(item).__name__}, not a cycle", where="log")
     for name in item:
         one_of("part of a cycle", str(name), sorted(field.name for field in fields(Cycle)))
-    for name in ("embeddings", "new_edges", "all_edges"):
+    for name in ("embeddings", *(() if "change" in item else ("new_edges", "all_edges"))):
         if name not in item:
             raise InputError(f"cycle {number} has no {name}", where="log")
-    return Cycle(**{"condition": "run", "seed": 0, "cycle": number, **item})
+    own = getattr(item.get("change"), "cycle", number)
+    return Cycle(**{"condition": "run", "seed": 0, "cycle": own, "new_edges": None, "all_edges": None, **item})
 
 
 class EvolutionLog:
@@ -77,6 +87,8 @@ class EvolutionLog:
         if not isinstance(folder, str | os.PathLike):
             raise InputError(f"expected a folder, found {type(folder).__name__}", where="log", fix=LAYOUT)
         self.folder = Path(folder)
+        # The last ledger that was read, because its file may be large.
+        self._read: tuple[Any, Ledger] | None = None
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file", where=str(folder), fix=LAYOUT)
 
@@ -96,9 +108,33 @@ class EvolutionLog:
         stored = self._stored(self._place(condition, seed))
         return max(stored, default=-1) + 1
 
-    def cycles(self, condition: str, seed: int) -> Iterator[Cycle]:
-        """The cycles of a run in order, loaded one at a time."""
+    def labels(self) -> AnyArray | None:
+        """The labels that were stored with the runs: labels.npy in the folder of the log, or above a single run."""
+        for place in (self.folder, *self.folder.resolve().parents[:2]):
+            if (place / _LABELS).exists():
+                from graphgauge.io.arrays import read_labels
+
+                return read_labels(place / _LABELS)
+        return None
+
+    def ledger(self, condition: str, seed: int, *, directed: bool = False) -> Ledger | None:
+        """The ledger of a run that is stored as events; None for others."""
+        events = _events(self._known_place(condition, seed))
+        if events is None:
+            return None
+        key = events, directed, events.stat().st_mtime_ns
+        if self._read is None or self._read[0] != key:
+            self._read = key, read_ledger(events, directed=directed)
+        return self._read[1]
+
+    def cycles(
+        self, condition: str, seed: int, *, directed: bool = False, undeclared: str = "refuse"
+    ) -> Iterator[Cycle]:  # fmt: skip
+        """The cycles of a run in order, loaded one at a time; a run of events says itself whether it has directions."""
         place = self._known_place(condition, seed)
+        ledger = self.ledger(condition, seed, directed=directed)
+        if ledger is not None:
+            return from_ledger(ledger, _embeddings(place), condition, seed, undeclared=undeclared)
         if (place / _BIRTHS).exists():
             return _from_births(place, condition, seed)
         return self._from_files(place, condition, seed)
@@ -117,6 +153,9 @@ class EvolutionLog:
     def files(self, condition: str, seed: int) -> list[Path]:
         """The files of a run."""
         place = self._known_place(condition, seed)
+        events = _events(place)
+        if events is not None:
+            return [events, *(path for path in (place / _EMBEDDINGS, place / _FIXED) if path.exists())]
         if (place / _BIRTHS).exists():
             return [place / _BIRTHS, place / _EMBEDDINGS]
         start = [place / _START] if (place / _START).exists() else []
@@ -128,7 +167,9 @@ class EvolutionLog:
         """Store the state before the first cycle; if the run exists already, nothing is changed."""
         place = self._place(condition, seed)
         if not (place / _START).exists():
-            write_npz(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
+            write_npz(
+                place / _START, {"edges": as_edges(edges, "edges", relations=True), "embeddings": _rows(embeddings)}
+            )
 
     def append_cycle(
         self,
@@ -142,6 +183,7 @@ class EvolutionLog:
         removed_edges: Any = None,
         tgc: float | None = None,
         pools: Any = None,
+        inserted_embeddings: Any = None,
     ) -> None:
         """Store the next cycle of a run atomically.
 
@@ -161,12 +203,14 @@ class EvolutionLog:
                 where=str(self.folder),
                 fix="Call begin(…, edges=, embeddings=) first, or pass all_edges.",
             )
-        arrays = {"embeddings": _rows(embeddings), "new_edges": as_edges(new_edges, "new_edges")}
+        arrays = {"embeddings": _rows(embeddings), "new_edges": as_edges(new_edges, "new_edges", relations=True)}
         for name, edges in (("all_edges", all_edges), ("removed_edges", removed_edges)):
             if edges is not None:
-                arrays[name] = as_edges(edges, name)
+                arrays[name] = as_edges(edges, name, relations=True)
         if tgc is not None:
             arrays["tgc"] = np.array(checked_tgc(tgc))
+        if inserted_embeddings is not None:
+            arrays["inserted_embeddings"] = _rows(inserted_embeddings)
         if pools is not None:
             arrays["pools"] = as_numeric(pools, "pools")
         write_npz(place / f"cycle-{cycle:05d}.npz", arrays)
@@ -206,8 +250,9 @@ class EvolutionLog:
         return places[condition, seed]
 
     def _stored(self, place: Path) -> dict[int, Path]:
-        if (place / _BIRTHS).exists():
-            raise InputError("a run stored as births.parquet cannot be continued", where=str(place))
+        for name in (_BIRTHS, *_EVENTS):
+            if (place / name).exists():
+                raise InputError(f"a run stored as {name} cannot be continued", where=str(place))
         named = ((_CYCLE.fullmatch(path.name), path) for path in place.glob("cycle-*.npz"))
         return dict(sorted((int(match[1]), path) for match, path in named if match))
 
@@ -218,10 +263,10 @@ class EvolutionLog:
         last: int | None = None
         for cycle, path in self._stored(place).items():
             stored = read_npz(path, ("embeddings", "new_edges"))
-            births = as_edges(stored["new_edges"], "new_edges")
-            removed = as_edges(stored.get("removed_edges"), "removed_edges")
+            births = as_edges(stored["new_edges"], "new_edges", relations=True)
+            removed = as_edges(stored.get("removed_edges"), "removed_edges", relations=True)
             if "all_edges" in stored:
-                after = as_edges(stored["all_edges"], "all_edges")
+                after = as_edges(stored["all_edges"], "all_edges", relations=True)
             elif edges is None:
                 raise InputError(
                     "has no all_edges",
@@ -237,7 +282,7 @@ class EvolutionLog:
                 after = _rewired(edges, births, removed)
             tgc = None if "tgc" not in stored else _number(stored["tgc"], path)
             yield Cycle(condition, seed, cycle, stored["embeddings"], births, after, embeddings, edges, tgc,
-                        stored.get("pools"), removed)  # fmt: skip
+                        stored.get("pools"), removed, stored.get("inserted_embeddings"))  # fmt: skip
             embeddings, edges, last = stored["embeddings"], after, cycle
 
 
@@ -251,11 +296,77 @@ def _start(place: Path) -> tuple[Ints, AnyArray] | None:
     if not (place / _START).exists():
         return None
     stored = read_npz(_present(place / _START), ("edges", "embeddings"))
-    return as_edges(stored["edges"], "edges"), stored["embeddings"]
+    return as_edges(stored["edges"], "edges", relations=True), stored["embeddings"]
 
 
 def _holds_run(place: Path) -> bool:
-    return (place / _BIRTHS).exists() or (place / _START).exists() or any(place.glob("cycle-*.npz"))
+    stored = any((place / name).exists() for name in (_BIRTHS, _START, *_EVENTS))
+    return stored or any(place.glob("cycle-*.npz"))
+
+
+def _events(place: Path) -> Path | None:
+    return next((place / name for name in _EVENTS if (place / name).exists()), None)
+
+
+def _embeddings(place: Path) -> Callable[[int], AnyArray | None]:
+    """The embeddings after each cycle of a run of events: one array for all, or one array per cycle."""
+    if (place / _FIXED).exists():
+        fixed = np.load(place / _FIXED, mmap_mode="r", allow_pickle=False)
+        return lambda cycle: fixed
+    path = _present(place / _EMBEDDINGS)
+
+    def stored(cycle: int) -> AnyArray | None:
+        with open_npz(path) as arrays:
+            name = "start" if cycle < 0 else str(cycle)
+            if name in arrays.files:
+                return arrays[name]
+        if cycle < 0:
+            return None
+        raise InputError(
+            f"cycle {cycle} has no embeddings", where=str(path),
+            fix="Store one array per cycle, named by its number, and `start` for the state before.",
+        )  # fmt: skip
+
+    return stored
+
+
+def from_ledger(
+    ledger: Ledger, embeddings: Any, condition: str = "run", seed: int = 0, *, undeclared: str = "refuse"
+) -> Iterator[Cycle]:
+    """The cycles of a ledger, with the embeddings after each of them.
+
+    `embeddings` is one array for all cycles, a mapping from cycle to array, or a function of the cycle; −1 (or "start")
+    is the state before the first one. An array has a row for every id of the ledger, and a mapping from id to vector
+    may take its place.
+    """
+    last = _of_cycle(embeddings, -1, ledger, missing=None)
+    for change in ledger.changes(undeclared=undeclared):
+        current = _of_cycle(embeddings, change.cycle, ledger)
+        yield Cycle(condition, seed, change.cycle, current, None, None, last, change=change)
+        last = current
+
+
+def _of_cycle(embeddings: Any, cycle: int, ledger: Ledger, missing: Any = ...) -> Any:
+    if callable(embeddings):
+        found = embeddings(cycle)
+    elif isinstance(embeddings, Mapping) and (keys := _numbers(embeddings)):
+        name = next((own for own in ((cycle, str(cycle)) if cycle >= 0 else (-1, "start")) if own in keys), None)
+        if name is None and missing is ...:
+            raise InputError(f"cycle {cycle} has no embeddings", where="embeddings")
+        found = None if name is None else embeddings[name]
+    else:
+        found = embeddings
+    if isinstance(found, Mapping):
+        width = len(next(iter(found.values())))
+        rows = np.full((ledger.nodes, width), np.nan)
+        rows[ledger.rows(found)] = [np.asarray(own, float) for own in found.values()]
+        return rows
+    return found
+
+
+def _numbers(embeddings: Mapping[Any, Any]) -> set[Any]:
+    """Keys that are cycles: their values are arrays of all nodes, not single vectors."""
+    return {key for key, own in embeddings.items() if isinstance(own, Mapping) or np.ndim(own) == 2}
 
 
 def _number(given: AnyArray, path: Path) -> float:
@@ -266,9 +377,12 @@ def _number(given: AnyArray, path: Path) -> float:
 
 
 def _rewired(before: Ints, births: Ints, removed: Ints) -> Ints:
+    width = max(part.shape[1] for part in (before, births, removed))
+    before, births, removed = (np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in (before, births, removed))
     if len(removed):
-        size = max(int(part.max(initial=0)) for part in (before, removed)) + 1
-        before = before[~np.isin(pair_codes(before, size), pair_codes(removed, size))]
+        codes = Codes(max(int(part[:, :2].max(initial=0)) for part in (before, births, removed)) + 1)
+        gone = codes.of(removed)
+        before = before[~np.isin(codes.of(before), gone)]
     return np.concatenate([before, births])
 
 

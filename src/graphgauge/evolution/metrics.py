@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import (
     AS_CHOSEN,
+    Baseline,
     Bounds,
     ChanceFunction,
     Estimate,
@@ -20,11 +22,16 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
+from graphgauge.evolution import growth_metrics
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.samples import Folds, Growth, LabelPairs, Trajectory, single
-from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std
+from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, Trajectory, single
+from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
+from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std, t_interval
 
-_OVER_RUNS = "For several runs: Student's t over seeds. For one run: over blocks of cycles."
+_OVER_RUNS = (
+    "For several runs: Student's t over seeds. For one run: over cycles, with their long-run variance, or over births "
+    "that share nodes, if this is wider."
+)
 _NO_DEGREES = "the graph before the cycle has no edges"
 
 
@@ -52,14 +59,21 @@ def _area_bounds(area: Area, estimate: Estimate, confidence: float) -> Bounds:
 
 
 @_or_runs
-def _over_births(area: Area, estimate: Estimate) -> IntervalRule:
-    """t on the logit scale over births, clustered by node, with the error of sampled negatives."""
+def _over_births(area: Area, estimate: Estimate) -> IntervalRule | NoInterval:
+    """t on the logit scale over births; those that share a node err together; sampled negatives add their error."""
+    if len(area) and area.dyads.df < FEWEST_DYADIC_DF:
+        return NoInterval(TOO_FEW)
     return IntervalRule("logit t", "births", _area_bounds)
 
 
 def _coin(area: Area) -> Mapping[str, float]:
     """A constant scorer: half of the pairs are farther apart."""
     return {"constant scorer": 0.5}
+
+
+def _coin_and_baselines(area: Area) -> Mapping[str, float]:
+    """A constant scorer, and simple scores of the graph before: Adamic–Adar, preferential attachment and recency."""
+    return {**{name: Baseline(value) for name, value in area.baselines.items()}, **_coin(area)}
 
 
 def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
@@ -69,19 +83,47 @@ def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> B
 
 
 @_or_runs
-def _over_labelled(pairs: LabelPairs, estimate: Estimate) -> IntervalRule:
-    """Wilson's over births; if a node has several, t on the logit scale clustered by node."""
-    return IntervalRule("wilson" if pairs.independent else "logit t", "births", _share_bounds)
+def _over_labelled(pairs: LabelPairs, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Wilson's over births; if some share a node, t on the logit scale, in which these err together."""
+    if len(pairs) and not pairs.dyads.independent and pairs.dyads.df < FEWEST_DYADIC_DF:
+        return NoInterval(TOO_FEW)
+    return IntervalRule("wilson" if pairs.dyads.independent else "logit t", "births", _share_bounds)
+
+
+def _linear(influence: Callable[[LabelPairs], Floats]) -> Callable[[LabelPairs, Estimate, float], Bounds]:
+    def bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
+        return t_interval(estimate.value, *pairs.dyads.error(influence(pairs)), confidence, scale=1.0)
+
+    return bounds
+
+
+def _linearised(influence: Callable[[LabelPairs], Floats]) -> IntervalChoice:
+    @_or_runs
+    def choice(pairs: LabelPairs, estimate: Estimate) -> IntervalRule | NoInterval:
+        """t over births, to first order; those that share a node err together."""
+        if len(pairs) and pairs.dyads.df < FEWEST_DYADIC_DF:
+            return NoInterval(TOO_FEW)
+        return IntervalRule("t", "births", _linear(influence))
+
+    return choice
+
+
+def _no_agreement(pairs: LabelPairs) -> Mapping[str, float]:
+    """The ends of the births, paired at random."""
+    return {"ends paired at random": 0.0}
 
 
 def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
-    """Random pairs, and pairs drawn in proportion to their degrees before the cycle."""
-    return {"pairs by degree": pairs.by_degree, "random pairs": pairs.random}
+    """Random pairs, pairs drawn in proportion to degrees before the cycle, and the births' ends paired at random."""
+    return {"ends paired at random": pairs.by_ends, "pairs by degree": pairs.by_degree, "random pairs": pairs.random}
 
 
 def _no_difference(pairs: LabelPairs) -> Mapping[str, float]:
-    """Births between random nodes, and births drawn in proportion to degree."""
-    return {"pairs by degree": pairs.by_degree - pairs.random, "random pairs": 0.0}
+    """Births between random nodes, births drawn in proportion to degree, and the births' ends paired at random."""
+    return {
+        "ends paired at random": pairs.by_ends - pairs.random, "pairs by degree": pairs.by_degree - pairs.random,
+        "random pairs": 0.0,
+    }  # fmt: skip
 
 
 def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
@@ -111,6 +153,7 @@ def _only_runs(sample: Any, estimate: Estimate) -> NoInterval:
     return NoInterval("a count or rate of one cycle, not an estimate")
 
 
+_TOGETHER = Exempt("a changed birth also changes the ends that are paired at random")
 _WHOLE = Exempt("cycles are evaluated as a whole and averaged")
 _BOTH_SIDES = Exempt("a changed birth also changes the non-edges, so both sides of the comparison change")
 _PARTS = Exempt("births and non-edges have different roles")
@@ -146,11 +189,23 @@ def auc_synthetic(area: Area) -> Estimate:
     return area.estimate()
 
 
-@metric(key="auc_birth", needs=("before",), **_AREA)
+@metric(key="auc_birth", needs=("before",), **_AREA | {"chance": _levels(_coin_and_baselines)})
 def auc_birth(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
-    Births with a node that had no embedding before the cycle are left out.
+    Births with a node that had no embedding before the cycle are left out: see `auc_newborn`. So are births of edges
+    that existed before and were removed, because the embeddings have seen them.
+    """
+    return area.estimate()
+
+
+@metric(key="auc_newborn", needs=("newborn",), **_AREA | {
+    "reference": "libennowell2007", "conventions": _AREA["conventions"] | {"newborn": AS_CHOSEN}})  # fmt: skip
+def auc_newborn(area: Area) -> Estimate:
+    """Probability that a new node is closer to the node it is linked to than to another that it could be linked to.
+
+    The new node has its embedding at insertion, the others have those before the cycle; candidates are the nodes of the
+    same type and age without an edge to it.
     """
     return area.estimate()
 
@@ -163,7 +218,8 @@ def auc_birth(area: Area) -> Estimate:
 def auc_matched(area: Area) -> Estimate:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
-    By default, v's pool are the nodes of similar degree, in powers of two, and the same age, original or new.
+    By default, v's pool are the nodes of similar degree, in powers of two, the same type and the same age, original or
+    new. In an undirected graph either end is replaced in turn, and both results are averaged.
     """
     return area.estimate()
 
@@ -216,6 +272,45 @@ def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
     return pairs.difference(pairs.by_degree, _NO_DEGREES)
 
 
+@metric(key="delta_homophily_ends", chance=_levels(_no_agreement), **_LABELS | {
+    "reference": "newman2003", "interval": _linearised(LabelPairs.beyond_ends),
+    "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
+def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of the same class, minus the share if their ends were paired at random.
+
+    Every node keeps its number of births, so that births to one class alone do not count.
+    """
+    return pairs.difference(pairs.by_ends, "fewer than two births")
+
+
+@metric(key="adjusted_homophily", chance=_levels(_no_agreement), **_LABELS | {
+    "reference": "platonov2023", "bounds": (-np.inf, 1), "interval": _linearised(LabelPairs.adjusted_influence),
+    "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
+def adjusted_homophily(pairs: LabelPairs) -> Estimate:
+    """Homophily of births beyond that of randomly paired ends, as a share of the most that is possible."""
+    value = pairs.adjusted if pairs.kinds > 1 else np.nan
+    return single(value, len(pairs), pairs.reason if not len(pairs) else "all ends of births are in one class")
+
+
+@metric(key="label_informativeness", **_LABELS | {
+    "reference": "platonov2023", "bounds": (0, 1), "chance": NoChance("it is biased upwards in small samples"),
+    "interval": _only_runs, "direction": "none", "laws": _LAWS})  # fmt: skip
+def label_informativeness(pairs: LabelPairs) -> Estimate:
+    """How much the class of one end of a birth says about that of the other: mutual information over entropy."""
+    value = pairs.informativeness if len(pairs) and pairs.kinds > 1 else np.nan
+    return single(value, len(pairs), pairs.reason if not len(pairs) else "all ends of births are in one class")
+
+
+@metric(
+    key="retention", family="evolution", needs=("kept",), direction="none", bounds=(0, 1), unit="edge",
+    conventions={"empty": "nan"}, reference="libennowell2007", chance=NoChance("a rate of survival is not scored"),
+    interval=_only_runs, laws=_LAWS,
+)  # fmt: skip
+def retention(kept: Kept) -> Estimate:
+    """Share of the edges born in earlier cycles that are in the graph after this one."""
+    return single(kept.share, kept.born, "no births in earlier cycles")
+
+
 @metric(key="nca_std", direction="none", interval=_only_runs, chance=NoChance("a spread is not scored"), **_PROBE)
 def nca_std(folds: Folds) -> Estimate:
     """Standard deviation of the probe's accuracy over folds."""
@@ -239,3 +334,7 @@ def tgc(growth: Growth) -> Estimate:
     As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
     return single(growth.tgc, growth.nodes, "no nodes")
+
+
+# Registered with the metrics of cycles.
+REPLAYED = growth_metrics.CHANCES

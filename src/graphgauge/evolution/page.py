@@ -11,7 +11,7 @@ from graphgauge.core.pages import SHAPES, Chart, finished, rendered
 from graphgauge.core.schema import number_to_json
 from graphgauge.core.scrub import clean
 from graphgauge.evolution.figure import AREAS, TITLES, Picture
-from graphgauge.stats.text import bounds, fixed, p_text
+from graphgauge.stats.text import bounds, fixed
 
 _TEMPLATE = Path(__file__).parent / "templates" / "dashboard"
 _DASHES = ([1, 0], [7, 3], [2, 3], [7, 3, 2, 3], [12, 3], [4, 2, 1, 2], [1, 2])
@@ -112,11 +112,11 @@ def _growth(picture: Picture) -> list[Chart]:
     )
     relation, said, layers = picture.relation, "Nothing to correlate.", points
     if relation is not None:
-        line = data.transform_regression("tgc", "auc_synthetic").mark_line(color="var(--ink)", aria=False)
-        layers = alt.layer(points, line.encode(axis, value))
-        said = f"r = {relation.r:.3f}, {p_text(relation.p)}, as if cycles were independent of each other."
+        line = data.transform_regression("tgc", "auc_synthetic", groupby=["condition"]).mark_line(aria=False)
+        layers = alt.layer(points, line.encode(axis, value, scales["color"], scales["dash"]))
+        said = f"{relation.words}. Lines: within each condition."
     return [
-        Chart("growth", "Growth against AUC, all cycles", said, finished(alt, layers, _HEIGHT), list(rows[0]), rows)
+        Chart("growth", "Growth against AUC, by condition", said, finished(alt, layers, _HEIGHT), list(rows[0]), rows)
     ]
 
 

@@ -5,25 +5,32 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
-from math import isqrt
+from functools import cached_property, lru_cache
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags
+from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW, Dyads
+from graphgauge.stats.expected import shortfall
 from graphgauge.stats.intervals import (
     logit_t_interval,
     mean_interval,
-    standard_error,
+    t_or_agreement_interval,
+    t_quantile,
     wilson_interval,
 )
 
-# Number of blocks per run: enough for a variance, with blocks long enough to be nearly independent.
-_MOST_BLOCKS = 10
+CONDITIONS_APART = "conditions are not averaged: read it by condition"
+# Fewer cycles of a run are too few to estimate their correlation: no rule covers at memories that they cannot exclude.
+FEWEST_CYCLES = 30
+# Cosines of the long-run variance: few, because only the slowest are slower than a long memory.
+_COSINES = 4
+# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest.
+_DOUBT, _LONGEST, _SERIES = 2.5, 0.97, 4000
 
 
 def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) -> Estimate:
@@ -32,54 +39,146 @@ def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) ->
 
 @dataclass(frozen=True)
 class LabelPairs:
-    """Births with both labels known: whether they agree, and two chance levels of agreement.
+    """Births with both labels known: their nodes and classes, and two chance levels of agreement.
 
-    `source` numbers the source nodes of the births, in order.
+    `classes` has the class of either end; `kinds` is the number of classes that nodes have, `labelled` that of nodes.
     """
 
-    same: Flags
-    source: Ints
+    classes: Ints
+    ends: Ints
     births: int
-    classes: int
+    kinds: int
     labelled: int
     random: float
     by_degree: float
+    directed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.classes)
 
     @property
     def reason(self) -> str:
         return "no births" if not self.births else "no birth has two nodes with labels"
 
     @cached_property
+    def same(self) -> Flags:
+        return np.asarray(self.classes[:, 0] == self.classes[:, 1])
+
+    @cached_property
     def share(self) -> float:
         return float(np.count_nonzero(self.same) / len(self.same)) if len(self.same) else np.nan
 
     @cached_property
-    def independent(self) -> bool:
-        """Whether every birth has a different source node."""
-        return len(self.source) == int(self.source.max(initial=-1)) + 1
+    def dyads(self) -> Dyads:
+        return Dyads(self.ends)
 
     @cached_property
     def _intervals(self) -> dict[float, Bounds]:
         return {}
 
     def interval(self, confidence: float) -> Bounds:
-        """Standard error of the share, clustered by node; computed once for all metrics that differ by a constant."""
+        """The interval of the share; computed once for all metrics that differ by a constant."""
         if confidence not in self._intervals:
-            if self.independent:
+            if self.dyads.independent:
                 bounds = wilson_interval(np.count_nonzero(self.same), len(self.same), confidence)
             else:
-                error = standard_error(self.same - self.share, np.ones(len(self.same)), cluster=self.source)
-                bounds = logit_t_interval(self.share, *error, confidence)
+                bounds = logit_t_interval(self.share, *self.dyads.error(self.same), confidence)
             self._intervals[confidence] = bounds
         return self._intervals[confidence]
 
     def difference(self, baseline: float, missing: str) -> Estimate:
         reason = self.reason
-        if self.classes < 2:
+        if self.kinds < 2:
             baseline, reason = np.nan, "fewer than two classes: every pair agrees"
         elif np.isnan(baseline):
             reason = missing
         return single(self.share - baseline, len(self.same), reason)
+
+    # ---- the ends of the births, paired at random
+
+    @cached_property
+    def ends_by_class(self) -> tuple[Floats, Floats]:
+        """How many ends each class has: of sources and of targets; without direction, half of all for either."""
+        size = int(self.classes.max(initial=-1)) + 1
+        first, second = (np.bincount(column, minlength=size).astype(float) for column in self.classes.T)
+        return (first, second) if self.directed else ((first + second) / 2, (first + second) / 2)
+
+    @cached_property
+    def by_ends(self) -> float:
+        """The share in the same class if the ends of the births were paired at random, every node keeping its number.
+
+        With direction, sources are paired with targets. Without, any two of the 2n ends are, each end once.
+        """
+        n = len(self)
+        if n < 1 or (not self.directed and n < 2):
+            return np.nan
+        first, second = self.ends_by_class
+        if self.directed:
+            return float(first @ second / n**2)
+        total = 2 * first
+        return float(total @ (total - 1) / (2 * n * (2 * n - 1)))
+
+    def beyond_ends(self) -> Floats:
+        """Each birth's contribution to the share minus `by_ends`: that of the mean, to first order."""
+        first, second = self.ends_by_class
+        n = max(len(self), 1)
+        own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / n
+        return np.asarray(self.same - own)
+
+    @cached_property
+    def squares(self) -> float:
+        """Σ of the squared shares of ends by class: agreement if ends were drawn with replacement."""
+        if not len(self):
+            return np.nan
+        first, second = self.ends_by_class
+        return float(first @ second / len(self) ** 2)
+
+    @cached_property
+    def adjusted(self) -> float:
+        """Agreement beyond that of drawn ends, over its maximum (Platonov et al. 2023)."""
+        return np.nan if not self.squares < 1 else (self.share - self.squares) / (1 - self.squares)
+
+    def adjusted_influence(self) -> Floats:
+        """The contribution of each birth to `adjusted`, to first order."""
+        first, second = self.ends_by_class
+        own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / max(len(self), 1)
+        room = 1 - self.squares
+        return np.asarray((self.same - own) / room + (self.share - self.squares) * own / room**2)
+
+    @cached_property
+    def _joint(self) -> Floats:
+        size = int(self.classes.max(initial=-1)) + 1
+        joint = np.zeros((size, size))
+        np.add.at(joint, (self.classes[:, 0], self.classes[:, 1]), 1.0)
+        joint = joint if self.directed else (joint + joint.T) / 2
+        return joint / max(len(self), 1)
+
+    @cached_property
+    def informativeness(self) -> float:
+        """Mutual information of the classes of a birth's ends over their entropy (Platonov et al. 2023)."""
+        joint = self._joint
+        first, second = joint.sum(axis=1), joint.sum(axis=0)
+        entropy = -_xlogx(second).sum()
+        if not entropy > 0:
+            return np.nan
+        shared = _xlogx(joint).sum() - _xlogx(first).sum() - _xlogx(second).sum()
+        return float(max(shared, 0.0) / entropy)
+
+
+def _xlogx(shares: Floats) -> Floats:
+    return np.asarray(shares * np.log(np.where(shares > 0, shares, 1.0)))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The fate of the edges born in earlier cycles: how many were, and how many are in the graph after this one."""
+
+    born: int
+    alive: int
+
+    @property
+    def share(self) -> float:
+        return self.alive / self.born if self.born else np.nan
 
 
 @dataclass(frozen=True)
@@ -105,7 +204,8 @@ class Growth:
 class Trajectory:
     """One metric over the cycles of runs; each run counts once, as the mean of its cycles that have a value.
 
-    `possible` is the range of possible values, if it is bounded.
+    `possible` is the range of possible values, if it is bounded. `births` has, for a single run, the nodes of the
+    births of every cycle and what each contributed to the cycle's value: nodes may have births in many cycles.
     """
 
     runs: Sequence[Floats]
@@ -114,6 +214,7 @@ class Trajectory:
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     possible: tuple[float, float] | None = None
+    births: Sequence[tuple[Ints, Floats]] | None = None
 
     @cached_property
     def means(self) -> Floats:
@@ -124,6 +225,8 @@ class Trajectory:
         return int(sum(np.count_nonzero(~np.isnan(run)) for run in self.runs))
 
     def estimate(self) -> Estimate:
+        if self.conditions > 1:
+            return single(np.nan, self.cycles, CONDITIONS_APART, self.warnings)
         value = float(self.means.mean()) if len(self.means) else np.nan
         missing = sum(len(run) for run in self.runs) - self.cycles
         left_out = (f"{missing} cycles have no value ({'; '.join(self.reasons)}) and are left out of the mean",)
@@ -132,27 +235,98 @@ class Trajectory:
 
     def rule(self) -> IntervalRule | NoInterval:
         if self.conditions > 1:
-            return NoInterval("conditions are not a sample: read them one by one")
+            return NoInterval(CONDITIONS_APART)
         if len(self.means) > 1:
-            return IntervalRule("t", "seeds", lambda sample, estimate, level: self._t(estimate, self.means, level))
-        blocks = self._blocks()
-        if len(blocks) < 2:
-            return NoInterval("one run has too few cycles for an interval")
+            return IntervalRule("t", "seeds", lambda sample, estimate, level: self._over_seeds(estimate, level))
+        values = self._values
+        if len(values) < FEWEST_CYCLES:
+            return NoInterval(
+                f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
+            )
+        if self.births is not None and self._pooled[1] < FEWEST_DYADIC_DF:
+            return NoInterval(TOO_FEW)
         return IntervalRule(
-            "t", "time blocks", lambda sample, estimate, level: self._t(estimate, blocks, level), approximate=True,
-            note="neighbouring blocks of one run may be correlated",
+            "cosine-t", "cycles and births" if self.births is not None else "cycles",
+            lambda sample, estimate, level: self._over_cycles(float(estimate.value[0]), level),
+            coverage=lambda sample, estimate, level: self._expected(level),
         )  # fmt: skip
 
-    def _blocks(self) -> Floats:
-        """Means of consecutive cycles, because single cycles are correlated with their neighbours."""
-        values = np.concatenate([run[~np.isnan(run)] for run in self.runs]) if self.runs else np.empty(0)
-        count = min(_MOST_BLOCKS, isqrt(len(values)))
-        edges = [len(values) * i // count for i in range(count + 1)] if count else [0]
-        return np.array([values[a:b].mean() for a, b in pairwise(edges)])
+    @cached_property
+    def _values(self) -> Floats:
+        return np.concatenate([run[~np.isnan(run)] for run in self.runs]) if self.runs else np.empty(0)
 
-    def _t(self, estimate: Estimate, values: Floats, confidence: float) -> Bounds:
+    @cached_property
+    def _pooled(self) -> tuple[float, float, float]:
+        """Over the births of all cycles, each cycle counting once: standard error, degrees of freedom, and the error
+        that independent births would have."""
+        assert self.births is not None
+        known = [(ends, own) for ends, own in self.births if len(own)]
+        weights = np.concatenate([np.full(len(own), 1 / len(own)) for _, own in known])
+        values = np.concatenate([own for _, own in known])
+        error, df = Dyads(np.concatenate([ends for ends, _ in known]), weights).error(values)
+        deviations = np.concatenate([own - own.mean() for _, own in known]) * weights / weights.sum()
+        return error, df, float(np.sqrt(deviations @ deviations))
+
+    def _over_cycles(self, value: float, confidence: float) -> Bounds:
+        """With the long-run variance over cycles, and that of births that share nodes, in whatever cycle.
+
+        Two births err together if they share a node or a time: both variances are added, and what is in both, that of
+        single births, is subtracted (Cameron, Gelbach and Miller 2011).
+        """
+        error, df = _cosine_error(self._values - self._values.mean())
+        if self.births is not None:
+            pooled, pooled_df, single_births = self._pooled
+            both = error**2 + pooled**2
+            total = max(both - single_births**2, error**2, pooled**2)
+            if both > 0:
+                df = both**2 / (error**4 / df + pooled**4 / pooled_df)
+            error = float(np.sqrt(total))
+        return self._bounds(value, float(error), df, confidence)
+
+    def _bounds(self, value: float, error: float, df: float, confidence: float) -> Bounds:
+        # Only rounding is compared with the scale of the values.
+        scale = float(np.abs(self._values if self.possible is None else self.possible).max())
+        return t_or_agreement_interval(value, error, df, self.possible, confidence, scale=scale)
+
+    def _expected(self, confidence: float) -> float | None:
+        """What an interval over cycles covers with the longest memory that these cycles do not exclude."""
+        return shortfall(_serial_coverage(len(self._values), _longest_memory(self._values), confidence), confidence)
+
+    def _over_seeds(self, estimate: Estimate, confidence: float) -> Bounds:
+        values = self.means
         scale = float(np.abs(values if self.possible is None else self.possible).max())
         return mean_interval(estimate.value, values - values.mean(), self.possible, confidence, scale)
+
+
+def _cosine_error(deviations: Floats) -> tuple[Any, float]:
+    """Standard error of a mean over cycles and its degrees of freedom: the slowest cosines (Lazarus et al. 2018)."""
+    size = len(deviations)
+    wave = np.cos(np.pi * np.outer(np.arange(1, _COSINES + 1), np.arange(size) + 0.5) / size)
+    squares = np.square(wave @ deviations).sum(axis=0)
+    return np.sqrt(2 * squares / _COSINES) / size, float(_COSINES)
+
+
+def _longest_memory(values: Floats) -> float:
+    """The autocorrelation of neighbours, corrected for its bias (Kendall 1954), and some standard errors more."""
+    centred, size = values - values.mean(), len(values)
+    square = float(centred @ centred)
+    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
+    found = float(np.clip(raw + (1 + 3 * raw) / size, 0.0, _LONGEST))
+    return round(min(found + _DOUBT * float(np.sqrt((1 - found**2) / size)), _LONGEST), 2)
+
+
+@lru_cache(maxsize=256)
+def _serial_coverage(cycles: int, memory: float, confidence: float) -> float:
+    """How often the interval of a normal autoregression of order one contains its mean."""
+    from scipy.signal import lfilter
+
+    rng = np.random.default_rng(0)
+    news = rng.standard_normal((cycles, _SERIES))
+    news[0] /= np.sqrt(1 - memory**2)
+    series = np.asarray(lfilter([1.0], [1.0, -memory], news, axis=0))
+    mean = series.mean(axis=0)
+    error, df = _cosine_error(series - mean)
+    return float(np.mean(np.abs(mean) <= t_quantile(df, confidence)[0] * error))
 
 
 _STEPS = 1000

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
 from graphgauge.evolution.inputs import as_edges, listed
+from graphgauge.evolution.ledger import Change, Codes
 from graphgauge.evolution.log import Cycle, as_cycles
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
+from graphgauge.stats.page import Trend, page_test
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import bounds, fixed
 
@@ -34,18 +38,22 @@ class EvaluationSuite:
     """
 
     def __init__(
-        self, node_ids: Any, labels: Any, conditions: Sequence[str] = CONDITIONS, **options: Unpack[AllOptions]
-    ) -> None:
+        self, node_ids: Any = None, labels: Any = None, conditions: Sequence[str] = CONDITIONS,
+        **options: Unpack[AllOptions],
+    ) -> None:  # fmt: skip
         names = listed(conditions)
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise OptionError(
                 "conditions must be names, each once", fix=f"Found {', '.join(map(str, names)) or 'none'}."
             )
         self.conditions = tuple(names)
-        self._nodes = node_ids if isinstance(node_ids, Sequence | Set) else np.array(node_ids)
+        self._nodes = node_ids if node_ids is None or isinstance(node_ids, Sequence | Set) else np.array(node_ids)
         self._labels, self._options = labels, options
-        self.evaluators: dict[Run, AdaptiveEvaluator] = {}
+        self.evaluators = Evaluators()
         self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
+        # The graph before the first cycle of each run, and that after its last one.
+        self._starts: dict[Run, AnyArray] = {}
+        self._ends: dict[Run, AnyArray] = {}
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
@@ -58,7 +66,7 @@ class EvaluationSuite:
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")
-        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges").copy()
+        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
 
     def step(
         self,
@@ -72,17 +80,48 @@ class EvaluationSuite:
         *,
         pools: Any = None,
         removed_edges: Any = None,
+        previous_edges: Any = None,
+        previous_embeddings: Any = None,
+        inserted_embeddings: Any = None,
     ) -> Evaluation:
-        """Evaluate one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`."""
+        """Evaluate one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`.
+
+        The suite remembers the state after the last cycle; `previous_edges` and `previous_embeddings` replace it.
+        """
         run = self._run(condition, seed)
         evaluator = self.evaluators.get(run) or self._evaluator(run[1])
         before, edges = self._last.get(run, (None, None))
-        evaluation = evaluator.evaluate_cycle(
-            embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
-            removed_edges=removed_edges,
-        )  # fmt: skip
+        before = before if previous_embeddings is None else previous_embeddings
+        edges = edges if previous_edges is None else previous_edges
+        with _named_run(condition, seed, cycle):
+            evaluation = evaluator.evaluate_cycle(
+                embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
+                removed_edges=removed_edges, inserted_embeddings=inserted_embeddings,
+            )  # fmt: skip
+        if run not in self._starts:
+            self._starts[run] = _rest(all_edges, new_edges) if edges is None else np.array(edges)
         # Copies, because systems often update their embeddings in place.
-        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges").copy()
+        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
+        self.evaluators[run] = evaluator
+        self._ends[run] = as_edges(self._last[run][1], "all_edges", relations=True)
+        evaluation.run |= {"method": condition, "seed": seed}
+        return evaluation
+
+    def step_ledger(
+        self, condition: str, change: Change, embeddings: Any, tgc: float | None = None, seed: int = 0, *,
+        previous_embeddings: Any = None, pools: Any = None, inserted_embeddings: Any = None,
+    ) -> Evaluation:  # fmt: skip
+        """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`."""
+        run = self._run(condition, seed)
+        evaluator = self.evaluators.get(run) or self._evaluator(run[1])
+        before = self._last.get(run, (None, None))[0] if previous_embeddings is None else previous_embeddings
+        with _named_run(condition, seed, change.cycle):
+            evaluation = evaluator.evaluate_change(
+                change, embeddings, before, tgc, pools=pools, inserted_embeddings=inserted_embeddings
+            )
+        self._starts.setdefault(run, change.before)
+        self._ends[run] = change.after
+        self._last[run] = embeddings, None
         self.evaluators[run] = evaluator
         evaluation.run |= {"method": condition, "seed": seed}
         return evaluation
@@ -94,16 +133,34 @@ class EvaluationSuite:
             given = stored.previous_embeddings, stored.previous_edges
             known = self._last.get(run, (None, None))
             self._last[run] = known[0] if given[0] is None else given[0], known[1] if given[1] is None else given[1]
+            if stored.change is not None:
+                self.step_ledger(
+                    stored.condition, stored.change, stored.embeddings, stored.tgc, stored.seed, pools=stored.pools,
+                    inserted_embeddings=stored.inserted_embeddings,
+                )  # fmt: skip
+                continue
             self.step(
                 stored.condition, stored.embeddings, stored.new_edges, stored.all_edges, stored.cycle, stored.tgc,
                 stored.seed, pools=stored.pools, removed_edges=stored.removed_edges,
+                inserted_embeddings=stored.inserted_embeddings,
             )  # fmt: skip
 
     # ---- results
 
     def evaluation(self) -> Evaluation:
         """Means over the cycles of each run, and over runs, with intervals over seeds."""
-        return summary(self._runs(), lambda evaluation, path: self.plot(path))
+        return summary(self._runs(), lambda evaluation, path: self.plot(path), self.shared_state())
+
+    def shared_state(self) -> tuple[str, str] | None:
+        """Two conditions of one seed, the second of which started from the graph that the first ended with."""
+        if len({name for name, _ in self._ends}) < 2:
+            return None
+        starts, ends = ({run: _hash(graph) for run, graph in each.items()} for each in (self._starts, self._ends))
+        for (name, seed), end in ends.items():
+            for (other, own), start in starts.items():
+                if own == seed and other != name and start == end and starts[name, seed] != end:
+                    return name, other
+        return None
 
     def _runs(self) -> Mapping[Run, AdaptiveEvaluator]:
         if not self.evaluators:
@@ -148,6 +205,22 @@ class EvaluationSuite:
             runs, metric=metric, baseline=baseline, missing=missing, alpha=alpha, direction=direction, test=test
         )
 
+    def trend(self, metric: str = "auc_birth", order: Sequence[str] | None = None) -> Trend:
+        """Page's test of a predicted order of the conditions, lowest first, over seeds; see `stats.page_test`.
+
+        Every seed ranks the conditions by their mean over cycles. With one seed only, there is nothing to test.
+        """
+        names = list(self.conditions if order is None else order)
+        for name in names:
+            one_of("condition", name, self.conditions)
+        values: dict[str, dict[int, float]] = {name: {} for name in names}
+        for (condition, seed), own in self._runs().items():
+            if condition in values:
+                values[condition][seed] = means([own])[metric].value
+        seeds = sorted(set.intersection(*(set(own) for own in values.values())))
+        table = np.array([[values[name][seed] for name in names] for seed in seeds]).reshape(len(seeds), len(names))
+        return page_test(table, names)
+
     def plot(self, path: str | Path) -> None:
         """Draw the dashboard into a .png, .svg, .pdf or .html file."""
         from graphgauge.evolution.figure import draw_evolution, picture
@@ -156,6 +229,36 @@ class EvaluationSuite:
 
     def _run(self, condition: str, seed: int) -> Run:
         return one_of("condition", condition, self.conditions), whole_number("seed", seed)
+
+
+class Evaluators(dict[Any, AdaptiveEvaluator]):
+    """Evaluators by condition and seed; a condition alone is its first seed, as in the original protocol."""
+
+    def __missing__(self, key: Any) -> AdaptiveEvaluator:
+        for run, own in self.items():
+            if run[0] == key:
+                return own
+        raise KeyError(key)
+
+
+@contextmanager
+def _named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
+    """Errors within name the run and the cycle."""
+    try:
+        yield
+    except InputError as error:
+        place = f"{condition}, seed {seed}, cycle {cycle}"
+        where = place if error.where is None else f"{place}: {error.where}"
+        raise InputError(error.what, where=where, fix=error.fix) from None
+
+
+class _OriginalResult(Evaluation):
+    """The result of one cycle, with the condition among its keys, as in the original protocol."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key in ("condition", "cycle"):
+            return self.run["method"] if key == "condition" else self.options["cycle"]
+        return super().__getitem__(key)
 
 
 class NietzscheEvaluationSuite(EvaluationSuite):
@@ -169,6 +272,13 @@ class NietzscheEvaluationSuite(EvaluationSuite):
         super().__init__(
             cora_node_ids, cora_labels, conditions or CONDITIONS, device=device, temperature=temperature, **options
         )
+        self.cora_node_ids, self.cora_labels = cora_node_ids, cora_labels
+
+    def step(self, *given: Any, **more: Any) -> Evaluation:
+        """See `EvaluationSuite.step`; the result also has the keys `condition` and `cycle`."""
+        found = super().step(*given, **more)
+        found.__class__ = _OriginalResult
+        return found
 
 
 def build_evaluation_suite_from_cora(
@@ -193,6 +303,21 @@ def _shown(result: Result) -> str:
     if not result.defined:
         return "–"
     return f"{fixed(result.value, 4)} {bounds(result.interval, 4) if result.interval else ''}".rstrip()
+
+
+def _rest(all_edges: Any, new_edges: Any) -> Ints:
+    """The edges that were not born in the cycle."""
+    every, born = (as_edges(edges, "edges", relations=True)[:, :2] for edges in (all_edges, new_edges))
+    codes = Codes(max(int(every.max(initial=0)), int(born.max(initial=0))) + 1)
+    return every[~np.isin(codes.of(every), codes.of(born))]
+
+
+def _hash(edges: Any) -> str:
+    """A fingerprint of a graph that does not depend on the order of its edges."""
+    given = np.asarray(edges, np.int64)
+    if given.ndim == 2:
+        given = np.unique(np.concatenate([np.sort(given[:, :2], axis=1), given[:, 2:]], axis=1), axis=0)
+    return sha256(np.ascontiguousarray(given).tobytes()).hexdigest()
 
 
 def _copied(embeddings: Any) -> AnyArray:

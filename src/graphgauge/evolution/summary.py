@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.loop import measured
-from graphgauge.core.metric import Metric, find
+from graphgauge.core.metric import Baseline, Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.samples import Trajectory
@@ -23,19 +23,24 @@ Runs = Mapping[Run, AdaptiveEvaluator]
 
 def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[str, Result]:
     """Every metric as the mean over runs of the mean over their cycles."""
-    first, runs = evaluators[0], [own.evaluations for own in evaluators]
+    first = evaluators[0]
     chosen = [find(key, "evolution") for key in first.evaluations[0]]
     found = measured(
         [(replace(metric, function=Trajectory.estimate, unit="cycle"), params) for metric, params in chosen],
-        lambda metric: _trajectory(metric, runs, conditions),
+        lambda metric: _trajectory(metric, evaluators, conditions),
         confidence=first.confidence,
         conventions=first.evaluations[0].conventions,
     )
     return {result.key: result for result in found.results}
 
 
-def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Evaluation:
-    """All runs: by condition if there are several, otherwise by cycle. A single cycle is returned unchanged."""
+def summary(
+    runs: Runs, figure: Callable[[Evaluation, str | Path], None], shared: tuple[str, str] | None = None
+) -> Evaluation:
+    """All runs: by condition if there are several, otherwise by cycle. A single cycle is returned unchanged.
+
+    Conditions are not averaged: with several, values are only in the breakdown by condition.
+    """
     evaluators = list(runs.values())
     first = evaluators[0]
     if len(evaluators) == len(first.evaluations) == 1:
@@ -47,8 +52,6 @@ def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Eva
     names = list(dict.fromkeys(condition for condition, _ in runs))
     results = means(evaluators, len(names))
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
-    if len(names) > 1:
-        notes.insert(0, f"values are means over {len(names)} conditions: read them by condition")
     by_condition = _by_condition(runs, names) if len(names) > 1 else None
     return Evaluation(
         "evolution",
@@ -59,30 +62,43 @@ def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Eva
         skipped=first.evaluations[0].skipped,
         materials={
             "by_condition": by_condition,
-            "ledgers": tuple(
-                entry for own in evaluators for one in own.evaluations for entry in one.materials["ledgers"]
+            "balances": tuple(
+                entry for own in evaluators for one in own.evaluations for entry in one.materials["balances"]
             ),
+            "sides": next((one for own in evaluators if (one := own.evaluations[0].materials["sides"])), None),
+            "held": next((one for own in evaluators if (one := own.evaluations[0].materials["held"])), None),
+            "shared": shared,
         },
         notes=tuple(notes),
         figure=figure,
     )
 
 
-def _trajectory(metric: Metric, runs: Sequence[Sequence[Evaluation]], conditions: int) -> Trajectory:
-    results = [[evaluation[metric.key] for evaluation in run] for run in runs]
+def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditions: int) -> Trajectory:
+    results = [[evaluation[metric.key] for evaluation in own.evaluations] for own in evaluators]
     every = [result for run in results for result in run]
     levels: dict[str, list[float]] = {}
+    kinds = {chance.name: Baseline if chance.kind == "baseline" else float for one in every for chance in one.chance}
     for result in every:
         for chance in result.chance:
             levels.setdefault(chance.name, []).append(chance.value)
     return Trajectory(
         [np.array([result.value for result in run]) for run in results],
-        {name: float(np.mean(values)) for name, values in levels.items()},
+        {name: kinds[name](float(np.mean(values))) for name, values in levels.items()},
         conditions,
         tuple(dict.fromkeys(result.reason for result in every if result.reason)),
         tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
-        metric.bounds if metric.direction == "higher" else None,
+        metric.bounds if metric.direction == "higher" and np.isfinite(metric.bounds).all() else None,
+        _births(metric, evaluators[0]) if len(evaluators) == 1 else None,
     )
+
+
+def _births(metric: Metric, own: AdaptiveEvaluator) -> list[tuple[Ints, Floats]] | None:
+    """The births of every cycle and their contributions, if the metric is a mean over births."""
+    if len(own.contributions) < len(own.evaluations) or not all(metric.key in one for one in own.contributions):
+        return None
+    found = [one[metric.key] for one in own.contributions]
+    return found if any(len(values) for _, values in found) else None
 
 
 def _by_condition(runs: Runs, names: list[str]) -> Table:

@@ -51,6 +51,13 @@ def said_output(model: Any, stated: str | None) -> str:
     return one_of("model_output", str(stated or own), MODEL_OUTPUT)
 
 
+def said_masking(model: Any) -> str | None:
+    """What a model does with masked edges, if it says so: `remove`, `weight`, `resample`, or words of its own."""
+    with own_code(f"{type(model).__name__}.masking"):
+        own = getattr(model, "masking", None)
+    return own if isinstance(own, str) else None
+
+
 class MaskedCalls:
     """A model that takes one mask per call: `predict_proba_with_mask(subgraph, target, edge_mask)`.
 

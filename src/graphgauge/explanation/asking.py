@@ -15,7 +15,16 @@ from graphgauge.explanation.adapters import MaskedCalls, method_asked
 from graphgauge.explanation.ceiling import searched
 from graphgauge.explanation.fields import answer_rows, checked_outputs, probabilities
 from graphgauge.explanation.inputs import ManyModel, Masks, Model
-from graphgauge.explanation.masks import Settings, event_masks, packed, random_rankings, rankings, unit_importance
+from graphgauge.explanation.masks import (
+    GRAPHXAI,
+    Settings,
+    event_masks,
+    hard_mask,
+    packed,
+    random_rankings,
+    rankings,
+    unit_importance,
+)
 from graphgauge.explanation.records import Event, EventId
 from graphgauge.explanation.table import Answered
 
@@ -220,8 +229,10 @@ def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Ma
     ranked = [
         ranking
         for explanation in event.explanations
+        if explanation.perturbed is None
         for ranking in rankings(explanation, unit_importance(explanation, settings), settings)
     ]
     ranked += random_rankings(event.subgraph, event.id, settings)
     known = () if held is None else packed(held.masks)
-    return event_masks(event.subgraph, ranked, settings, event.id, known)
+    hard = [hard_mask(each) for each in event.explanations] if settings.convention == GRAPHXAI else []
+    return event_masks(event.subgraph, ranked, settings, event.id, known, hard)

@@ -10,11 +10,13 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
-from graphgauge.explanation.adapters import as_model, said_output
+from graphgauge.explanation.adapters import as_model, said_masking, said_output
 from graphgauge.explanation.asking import Asking, missing_masks
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
 from graphgauge.explanation.masks import (
+    DIG,
+    OWN_MASKS,
     SWEEP,
     TIME_TO_EXPLAIN,
     AccAuc,
@@ -88,8 +90,8 @@ def collect(
         Keys of the metrics that the answers are for; only their masks are sent. By default those of all metrics except
         robust fidelity.
     convention
-        `time_to_explain` also sends the masks of that library, which rounds and breaks ties differently. With `pyg`,
-        nothing is sent: explanations bring the answers to their own masks with them.
+        `time_to_explain`, `dig` and `graphxai` also send the masks of that library, which rounds and breaks ties
+        differently. With `pyg`, nothing is sent: explanations bring the answers to their own masks with them.
     options
         `{"acc_auc": {...}}`, if its sweep differs from the default.
     table, path
@@ -102,12 +104,15 @@ def collect(
     nan_policy(nan)
     if levels is None:
         levels, topk = needed_levels(metrics, convention, topk)
+        if table is not None:  # levels are only added
+            levels = sorted({*levels, *table.settings.levels})
+            topk = sorted({*([] if topk is None else np.atleast_1d(topk).tolist()), *table.settings.topk})
     given = checked_options(options, {"acc_auc": SWEEP})
     kinds = needed_masks(metrics, convention)
-    if convention == TIME_TO_EXPLAIN:
+    if convention in (TIME_TO_EXPLAIN, DIG):
         if ties not in (None, "position") or by != "value" or normalize != "none":
             raise OptionError(
-                f'convention="{TIME_TO_EXPLAIN}" ranks by value, and ties by position',
+                f'convention="{convention}" ranks by value, and ties by position',
                 fix="Leave out ties, by, normalize.",
             )
         ties = "position"
@@ -118,7 +123,7 @@ def collect(
     settings = Settings(
         output, levels, topk, by, normalize, ties or "fixed", random, seed, AccAuc(**given.get("acc_auc", {})), kinds,
         Robust(robust_drop, robust_keep, robust_samples), ceiling,
-        TIME_TO_EXPLAIN if convention == TIME_TO_EXPLAIN else None,
+        convention if convention in OWN_MASKS else None, said_masking(model) if kinds else None,
     )  # fmt: skip
     asking = Asking(asked, settings, whole_number("batch_edges", batch_edges, 1), nan)
     events, notes = _checked(grouped(explanations), nan)

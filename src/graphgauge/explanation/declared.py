@@ -77,7 +77,7 @@ EXPLAINED: dict[str, Any] = {
 
 def follows_ranking(metric: Metric) -> bool:
     """Whether the metric has a value for any ranking of the edges, such as a random one."""
-    return metric.name not in ("stability_jaccard", "stability_spearman", "elapsed")
+    return not metric.name.startswith(("stability_", "perturbation_")) and metric.name != "elapsed"
 
 
 def directed(metric: Metric, rules: Rules) -> Metric:

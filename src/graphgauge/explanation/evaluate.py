@@ -11,14 +11,14 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Chosen, measured
-from graphgauge.core.metric import Estimate, Metric, NoInterval, asked, find, select
+from graphgauge.core.metric import Estimate, Metric, NoInterval, are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.explanation.collect import Stages, collect, refuse_original
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
 from graphgauge.explanation.family import ASKING, ORDERING
-from graphgauge.explanation.inputs import Explanation
+from graphgauge.explanation.inputs import EDGES, Context, Explanation
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc, follow_messages
 from graphgauge.explanation.records import grouped
@@ -83,7 +83,7 @@ def evaluate(
     metrics
         Keys to compute instead of all; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one.
     convention
-        `pyg`, `dig` or `time_to_explain`: that library's names and numbers instead.
+        `pyg`, `dig`, `graphxai` or `time_to_explain`: that library's names and numbers instead.
     score
         What fidelity compares: the probability of the class predicted on the whole graph (`class`), of the event's
         label (`label`), or the largest probability of any class (`max`).
@@ -147,7 +147,7 @@ batch_edges, seed, path, progress
         return samples[metric.needs[0]]
 
     chosen = _chosen(metrics, library, samples, answers, rules)
-    found = measured(chosen, sample_with, confidence=confidence, conventions=shown, skip=metrics is None)
+    found = measured(chosen, sample_with, confidence=confidence, conventions=shown, skip=are_default(metrics))
     results = [_against_random(result, *choice, sample_with, found.estimates[result.key], confidence)
                for result, choice in _paired(found.results, chosen)]  # fmt: skip
     by_event = {key: own.facts["events"] for key, own in found.estimates.items() if "events" in own.facts}
@@ -343,7 +343,7 @@ def _chosen(
     named = {metric.key_of(**params) for metric, params in listed}
     for metric, params in listed:
         chosen[metric.key_of(**params)] = metric, params
-        if metrics is not None and metric.name in _BESIDE:
+        if not are_default(metrics) and metric.name in _BESIDE:
             other = _BESIDE[metric.name].format(**params)
             if other not in named:
                 chosen[other] = find(other, "explanation")
@@ -355,6 +355,13 @@ _TIES = {
 }  # fmt: skip
 
 
+# What happens to masked edges or features.
+_MASKING = {
+    "remove": "removed", "weight": "weighted: messages or features times 0",
+    "resample": "resampled: another source or value",
+}  # fmt: skip
+
+
 def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     settings, sweep = table.settings, rules.acc_auc
     scores = {
@@ -363,6 +370,7 @@ def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     }  # fmt: skip
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
+        **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
         "ties": _TIES[settings.ties],
         "ranking": f"by {'|importance|' if settings.by == 'abs' else 'importance'}, normalize {settings.normalize}",
         "score": scores[rules.score] + ("" if rules.absolute else ", signed"),
@@ -390,17 +398,25 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
         notes += _reach(sample)
         tied = float(np.mean([event.tied for event in sample.events]))
         if tied:
-            notes.append(f"{tied:.0%} of the edges have the same importance as another")
+            masked = dict.fromkeys(event.row.subgraph.masked for event in sample.events)
+            notes.append(f"{tied:.0%} of the {' and '.join(masked)} have the same importance as another")
     return tuple(notes)
 
 
 def _reach(sample: EventSample) -> list[str]:
-    """How many edges of the whole graphs are candidates, and how many more are in every mask."""
+    """How many edges of the whole graphs are candidates, and how many more are in every mask; likewise for nodes."""
     cut = [event.row.context for event in sample.events if event.row.subgraph.graph_edges is not None]
-    if not cut:
-        return []
+    notes = []
+    for masked in dict.fromkeys(context.subgraph.masked for context in cut):
+        notes.append(_reach_of(masked, [context for context in cut if context.subgraph.masked == masked]))
+    return notes
+
+
+def _reach_of(masked: str, cut: Sequence[Context]) -> str:
     parts = [context.subgraph for context in cut]
     counted, whole = _span([len(part) for part in parts]), _span([part.graph_edges or 0 for part in parts])
+    if masked != EDGES:
+        return f"{counted} of {whole} {masked} can affect the answer and are candidates"
     fixed = [part.edges - len(part) for part in parts]
     one = max(fixed) == 1
     if all(follow_messages(context.subgraph, context.target) for context in cut):
@@ -409,7 +425,7 @@ def _reach(sample: EventSample) -> list[str]:
     else:  # chosen by the user
         why, because = "are", "in every mask"
     more = f"; {_span(fixed)} more {'is' if one else 'are'} kept {because}" if any(fixed) else ""
-    return [f"{counted} of {whole} edges {why} candidates{more}"]
+    return f"{counted} of {whole} edges {why} candidates{more}"
 
 
 def _span(counts: Sequence[int]) -> str:

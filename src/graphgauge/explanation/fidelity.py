@@ -8,7 +8,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, metric
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED, below_best, below_best_signed
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
@@ -315,13 +315,37 @@ def _reached(sample: EventSample, mode: str, level: Level) -> Estimate:
     if abs(span) <= _NOTHING:
         return Estimate(np.array([np.nan]), n, reason="the best set is no better than the random explainer")
     ratio = ordered_mean(gain) / span
-    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={})
+    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={"gain": gain, "most": most})
+
+
+def _fieller(sample: EventSample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Fieller's interval of a ratio of means over events: all ratios that a t-test does not reject."""
+    if "most" not in estimate.facts or len(estimate.facts["most"]) < 2:
+        return IntervalRule("Fieller", "events", lambda *_: (np.array([np.nan]), np.array([np.nan])))
+    return IntervalRule("Fieller", "events", _fieller_bounds, note=_UNBOUNDED)
+
+
+_UNBOUNDED = "unbounded if the best sets are not significantly better than the random explainer"
+
+
+def _fieller_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
+    from scipy.special import stdtrit
+
+    gain, most = estimate.facts["gain"], estimate.facts["most"]
+    n = len(gain)
+    (vgg, vgm), (_, vmm) = np.cov(gain, most) * stdtrit(n - 1, (1 + confidence) / 2) ** 2 / n
+    # (mean gain − r · mean most)² = vgg − 2 r vgm + r² vmm
+    a, b, c = most.mean() ** 2 - vmm, gain.mean() * most.mean() - vgm, gain.mean() ** 2 - vgg
+    if a <= 0:
+        return np.array([-np.inf]), np.array([np.inf])
+    root = np.sqrt(max(b * b - a * c, 0.0))
+    return np.array([(b - root) / a]), np.array([(b + root) / a])
 
 
 # Smaller differences are rounding.
 _NOTHING = 1e-9
 _WAY = EXPLAINED | {
-    "needs": ("ceiling",), "bounds": (-np.inf, 1), "conventions": SCORED,
+    "needs": ("ceiling",), "bounds": (-np.inf, 1), "conventions": SCORED, "interval": _fieller,
     "chance": NoChance("the random explainer is 0 and the best set 1"),
 }  # fmt: skip
 

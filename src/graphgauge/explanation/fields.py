@@ -52,6 +52,39 @@ def lined_up(value: Any, count: int, name: str, what: str) -> AnyArray:
     return array
 
 
+def lines_up(value: Any, count: int, name: str, what: str) -> AnyArray:
+    """One number per item of the kind named by `what`, or several rows of them."""
+    array = _host(value, name)
+    if array.ndim < 2:
+        return lined_up(array, count, name, what)
+    if array.ndim > 2 or array.shape[1] != count or not len(array):
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name,
+                         fix=f"Give one number per {what}, or several rows of them.")  # fmt: skip
+    return as_numeric(array, name)
+
+
+def type_names(value: Any, count: int, name: str, what: str) -> AnyArray:
+    """The type of each node or edge, as text."""
+    array = _host(value, name)
+    array = array.astype(np.str_) if array.size == 0 else array
+    if array.shape != (count,) or array.dtype.kind != "U":
+        raise InputError(f"expected {count} names, found shape {array.shape} of {array.dtype}", where=name,
+                         fix=f"Give one name per {what}.")  # fmt: skip
+    return array
+
+
+def typed_rows(value: Any, types: AnyArray, name: str, what: str) -> Mapping[str, AnyArray]:
+    """Arrays by type and argument name, with one row per node or edge of the type."""
+    found: dict[str, AnyArray] = {}
+    for key, each in ({} if value is None else value).items():
+        of, slash, _ = str(key).rpartition("/")
+        if not slash:
+            raise InputError(f"{key!r:.60} names no type", where=name, fix='Name inputs as "paper/x".')
+        rows = int(np.count_nonzero(types == of))
+        found |= named_rows({key: each}, rows, name, f"{of} {what}")
+    return found
+
+
 def feature_rows(value: Any, count: int, name: str, what: str) -> AnyArray:
     array = numbers(value, name)
     if array.ndim != 2 or len(array) != count:

@@ -14,7 +14,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.figures import CHANCE, COLOURS, figure
 from graphgauge.core.metric import Estimate, find
 from graphgauge.explanation.declared import directed
-from graphgauge.explanation.inputs import Masks
+from graphgauge.explanation.inputs import EDGES, Masks
 from graphgauge.explanation.masks import MODES, SWEPT, Level
 from graphgauge.explanation.samples import EventSample, Rules, Scored, sample_of
 from graphgauge.explanation.table import AnswerTable
@@ -105,10 +105,11 @@ def _with_bounds(metric: Any, sample: EventSample, estimate: Estimate, confidenc
 
 
 def _drawn(sample: EventSample, explainer: str) -> Drawn | None:
-    """The first readable event with a known truth, or else the first readable one."""
-    readable = [event for event in sample.events if event.units > 1 and len(event.row.subgraph) <= _READABLE]
+    """The first readable event with a known truth, or else the first readable one; only edges are drawn."""
+    events = [event for event in sample.events if event.row.subgraph.masked == EDGES]
+    readable = [event for event in events if event.units > 1 and len(event.row.subgraph) <= _READABLE]
     known = [event for event in readable if event.truth is not None and event.truth.any()]
-    large = sorted((event for event in sample.events if event.units), key=lambda event: len(event.row.subgraph))
+    large = sorted((event for event in events if event.units), key=lambda event: len(event.row.subgraph))
     event = next(iter([*known, *readable, *large]), None)
     return None if event is None else _of_event(event, explainer, sample.grid)
 

@@ -1,6 +1,7 @@
 """Metrics exactly as other libraries compute them, from the same answers; `conventions` gives them their names.
 
-time_to_explain: its public source at commit 239f3f2. torch_geometric: `torch_geometric.explain.metric`, 2.8.
+time_to_explain: its public source at commit 239f3f2. torch_geometric: `torch_geometric.explain.metric`, 2.8. DIG:
+`dig.xgraph.evaluation` at commit 21476b0. GraphXAI: `graphxai/metrics/metrics_graph.py` at commit a11e65f.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from graphgauge.core.metric import Estimate
 from graphgauge.explanation.declared import DEFAULT
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
-from graphgauge.explanation.inputs import OwnAnswers
-from graphgauge.explanation.masks import Level
+from graphgauge.explanation.inputs import EDGES, FEATURES, NODES, Explanation, Masks, OwnAnswers
+from graphgauge.explanation.masks import Level, hard_mask, packed
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
 
 # ----------------------------------------------------------------------------------------- time_to_explain
@@ -92,6 +93,96 @@ def original_acc_auc(sample: EventSample) -> Estimate:
     return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
 
 
+# ------------------------------------------------------------------------------------------------------ DIG
+
+
+def _dig(sample: EventSample, mode: str, level: Level) -> Estimate:
+    def value(event: Scored, path: Path) -> float:
+        scores = event.score("label")
+        return scores[event.whole] - scores[path.row(mode, level.floored(event.units))]
+
+    return sample.each(value, NO_CANDIDATES, (-1.0, 1.0))
+
+
+def dig_fidelity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """Decrease of the label's probability without the top edges; their number is rounded down."""
+    return _dig(sample, "drop", level)
+
+
+def dig_fidelity_inv(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """Decrease of the label's probability with the top edges alone."""
+    return _dig(sample, "keep", level)
+
+
+def dig_sparsity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """The sparsity that was asked for: one minus the share."""
+
+    def value(event: Scored, path: Path) -> float:
+        return 1 - (int(level[2:]) / event.units if level.startswith("k=") else float(level))
+
+    return sample.each(value, NO_CANDIDATES)
+
+
+# ------------------------------------------------------------------------------------------------- GraphXAI
+
+_EPS = 1e-9
+
+
+def _positive(explanation: Explanation) -> Masks:
+    """What is in a hard explanation: edges that are not 0, nodes above a tenth of the largest, features above the mean.
+
+    GraphXAI does not evaluate single entries.
+    """
+    importance, masked = explanation.importance, explanation.context.subgraph.masked
+    if masked == EDGES:
+        return np.asarray(importance != 0)
+    if masked == NODES:
+        return np.asarray(importance > 0.1 * importance.max())
+    if masked == FEATURES:
+        return np.asarray(importance > importance.mean())
+    raise InputError("GraphXAI does not evaluate entries of features", where="masked",
+                     fix="Rank nodes or features.")  # fmt: skip
+
+
+def graphxai_accuracy(sample: EventSample) -> Estimate:
+    """The Jaccard index with the accepted explanation that gives the largest, TP / (TP + FP + FN + 1e-9)."""
+
+    def value(event: Scored) -> float:
+        truths = event.row.context.truths
+        if not len(truths) or not event.units:
+            return np.nan
+        found = [
+            max(np.count_nonzero(held & truth) / (np.count_nonzero(held | truth) + _EPS) for truth in truths)
+            for held in map(_positive, event.explanations)
+        ]
+        return float(np.mean(found))
+
+    values = np.array([value(event) for event in sample.events], float)
+    return sample.mean(values, "no known truth", (0.0, 1.0))
+
+
+def graphxai_faithfulness(sample: EventSample) -> Estimate:
+    """1 − exp(−KL(masked ‖ whole)), with the edges of importance 1 alone, or without the top quarter of the nodes."""
+
+    def value(event: Scored) -> float:
+        if not event.units:
+            return np.nan
+        found = []
+        for explanation in event.explanations:
+            if explanation.context.subgraph.masked not in (EDGES, NODES):
+                raise InputError("GraphXAI's faithfulness is of edges or nodes", where="masked",
+                                 fix="Rank edges or nodes.")  # fmt: skip
+            masked = event.probabilities[event.rows[packed(hard_mask(explanation)[np.newaxis])[0]]]
+            whole = event.probabilities[event.whole]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                terms = np.where(masked > 0, masked * (np.log(masked) - np.log(whole)), 0.0)
+            found.append(float(-np.expm1(-terms.sum())))
+        return float(np.mean(found))
+
+    values = np.array([value(event) for event in sample.events], float)
+    return sample.mean(values, NO_CANDIDATES, (0.0, 1.0))
+
+
 # ----------------------------------------------------------------------------------------- torch_geometric
 
 Value = Callable[[OwnAnswers], float]
@@ -110,6 +201,11 @@ def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
         found = [value(own) for each in event.explanations for own in each.own if own.name == name]
         return float(np.mean(found)) if found else np.nan
 
+    return _of_own(sample, name, of_event)
+
+
+def _of_own(sample: EventSample, name: str, of_event: Callable[[Scored], float]) -> Estimate:
+    """The mean over events; an error if no explanation brings answers to its own masks."""
     values = np.array([of_event(event) for event in sample.events], float)
     if np.isnan(values).all():
         size = f" at {name}" if name else ""
@@ -156,20 +252,41 @@ def own_characterization(sample: EventSample, *, level: Level | None = None) -> 
 
 
 def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Estimate:
-    """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes."""
+    """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes.
 
-    def value(own: OwnAnswers) -> float:
-        both = own.outputs[:2]
-        if both.shape[1] > 1:
-            both = probabilities(both, own.model_output)
-        elif own.model_output == "logit":
-            both = np.ones((2, 1))  # its softmax
-        whole, masked = both
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(masked > 0, masked * (np.log(masked) - np.log(whole)), 0.0)
-        return float(-np.expm1(-terms.sum()))
+    If one explanation is about several targets, the divergence is their mean.
+    """
+    name = level or ""
+    together: dict[tuple[str, int | None], list[float]] = {}
+    for event in sample.events:
+        for each in event.explanations:
+            for own in each.own:
+                if own.name == name and own.together is not None:
+                    together.setdefault((own.together, each.seed), []).append(_divergence(own))
+    means = {key: float(np.mean(found)) for key, found in together.items()}
 
-    return _by_explanation(sample, level or "", value)
+    def of_event(event: Scored) -> float:
+        found = [
+            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed]))
+            for each in event.explanations
+            for own in each.own
+            if own.name == name
+        ]
+        return float(np.mean(found)) if found else np.nan
+
+    return _of_own(sample, name, of_event)
+
+
+def _divergence(own: OwnAnswers) -> float:
+    both = own.outputs[:2]
+    if both.shape[1] > 1:
+        both = probabilities(both, own.model_output)
+    elif own.model_output == "logit":
+        both = np.ones((2, 1))  # its softmax
+    whole, masked = both
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(masked > 0, masked * (np.log(masked) - np.log(whole)), 0.0)
+    return float(terms.sum())
 
 
 def own_curve_auc(sample: EventSample) -> Estimate:

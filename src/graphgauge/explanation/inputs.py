@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints, refuse_nan
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.explanation.fields import (
     answer_rows,
     checked_outputs,
@@ -23,13 +23,19 @@ from graphgauge.explanation.fields import (
     ids,
     integer,
     lined_up,
+    lines_up,
     named_rows,
     numbers,
+    type_names,
+    typed_rows,
     whole_numbers,
     within,
 )
 
 Masks = NDArray[np.bool_]
+# What candidates are: edges; nodes, whose features are masked; columns of the node features; single entries of them.
+EDGES, NODES, FEATURES, ENTRIES = MASKED = ("edges", "nodes", "features", "entries")
+SINGULAR = {EDGES: "edge", NODES: "node", FEATURES: "feature", ENTRIES: "entry"}
 
 
 @runtime_checkable
@@ -70,14 +76,22 @@ class Subgraph:
         (N, F) and (M, D), used only by the model.
     candidates
         (E,) the edges that can be masked, as columns of `edge_index`; all by default.
+    masked
+        What `candidates` are instead of `edges`: `nodes`, as rows of `nodes`, whose features are masked; `features`, as
+        columns of the node features; or `entries` of the node features, numbered row by row.
     units
         (E,) one id per candidate: candidates with the same id are masked together. By default, the two directions of a
         pair of nodes at one time are one unit if there is one edge in each. Every other edge is a separate unit,
         including parallel edges.
     node_inputs, edge_inputs
         Other inputs of the model, by argument name: arrays with one row per node or per edge.
+    node_types, edge_types
+        For heterogeneous graphs: (N,) and (M,) names of types, those of edges as `author__writes__paper`. The inputs
+        are then named by type and argument, `paper/x`, with one row per node or edge of that type. Features and entries
+        are numbered through the types in the order of their names. `relations` lists the edge types, if the subgraph
+        does not have edges of all.
     graph_edges
-        The number of edges in the whole graph.
+        The number of edges in the whole graph, or of what is masked instead.
     native
         The model's native object for this subgraph, for models that require one; not stored.
     """
@@ -93,6 +107,10 @@ class Subgraph:
     node_inputs: Any = None
     edge_inputs: Any = None
     graph_edges: int | None = None
+    masked: str = EDGES
+    node_types: Any = None
+    edge_types: Any = None
+    relations: Any = None
 
     def __post_init__(self) -> None:
         edges = whole_numbers(self.edge_index, "edge_index")
@@ -103,7 +121,8 @@ class Subgraph:
             raise InputError("an id is listed twice", where="nodes", fix="List each node once.")
         within(edges, len(nodes), "edge_index", "node")
         count = edges.shape[1]
-        fields = {"edge_index": edges, "nodes": nodes, "candidates": self._checked_candidates(count)}
+        one_of("masked", self.masked, MASKED)
+        fields = {"edge_index": edges, "nodes": nodes}
         if self.times is not None:
             fields["times"] = lined_up(self.times, count, "times", "edge")
             if fields["times"].dtype.kind == "f" and not np.isfinite(fields["times"]).all():
@@ -112,30 +131,80 @@ class Subgraph:
             fields["node_features"] = feature_rows(self.node_features, len(nodes), "node_features", "node")
         if self.edge_features is not None:
             fields["edge_features"] = feature_rows(self.edge_features, count, "edge_features", "edge")
-        if self.units is not None:
-            fields["units"] = ids(self.units, "units")
-            found, wanted = len(fields["units"]), len(fields["candidates"])
-            if found != wanted:
-                raise InputError(
-                    f"{found} ids for {wanted} candidate edges", where="units", fix="Give one id for each candidate."
-                )
+        if (self.node_types is None) != (self.edge_types is None):
+            raise InputError("node_types and edge_types belong together", where="subgraph")
+        if self.node_types is not None:
+            fields["node_types"] = type_names(self.node_types, len(nodes), "node_types", "node")
+            fields["edge_types"] = type_names(self.edge_types, count, "edge_types", "edge")
+            if self.node_features is not None or self.edge_features is not None:
+                raise InputError("a heterogeneous graph has features by type", where="node_features",
+                                 fix='Pass node_inputs={"paper/x": …}.')  # fmt: skip
+            listed = np.unique(fields["edge_types"]) if self.relations is None else ids(self.relations, "relations")
+            fields["relations"] = listed.astype(np.str_)
         for name, value in fields.items():
             object.__setattr__(self, name, frozen(value))
-        for name, rows, what in (("node_inputs", len(nodes), "node"), ("edge_inputs", count, "edge")):
-            object.__setattr__(self, name, named_rows(getattr(self, name), rows, name, what))
+        for name, types, rows, what in (
+            ("node_inputs", self.node_types, len(nodes), "node"), ("edge_inputs", self.edge_types, count, "edge")
+        ):  # fmt: skip
+            given = getattr(self, name)
+            checked = named_rows(given, rows, name, what) if types is None else typed_rows(given, types, name, what)
+            object.__setattr__(self, name, checked)
+        object.__setattr__(self, "candidates", frozen(self._checked_candidates()))
+        if self.units is not None:
+            named = ids(self.units, "units")
+            if len(named) != len(self.candidates):
+                raise InputError(f"{len(named)} ids for {len(self.candidates)} candidate edges", where="units",
+                                 fix="Give one id for each candidate.")  # fmt: skip
+            object.__setattr__(self, "units", frozen(named))
         if self.graph_edges is not None:
             object.__setattr__(self, "graph_edges", integer(self.graph_edges, "graph_edges"))
 
-    def _checked_candidates(self, count: int) -> Ints:
+    def _checked_candidates(self) -> Ints:
+        count, what = self._maskable, SINGULAR[self.masked]
         if self.candidates is None:
             return np.arange(count)
         candidates = whole_numbers(self.candidates, "candidates")
         if candidates.ndim != 1:
-            raise InputError(f"expected one number per edge, found shape {candidates.shape}", where="candidates")
-        within(candidates, count, "candidates", "edge")
+            raise InputError(f"expected one number per {what}, found shape {candidates.shape}", where="candidates")
+        within(candidates, count, "candidates", what)
         if len(np.unique(candidates)) < len(candidates):
-            raise InputError("an edge is listed twice", where="candidates", fix="List each edge once.")
+            raise InputError(f"{_AN[self.masked]} is listed twice", where="candidates", fix=f"List each {what} once.")
         return candidates
+
+    @property
+    def _maskable(self) -> int:
+        """How many edges, nodes, features or entries there are."""
+        if self.masked in (EDGES, NODES):
+            return self.edges if self.masked == EDGES else len(self.nodes)
+        return sum(x.shape[1] if self.masked == FEATURES else x.size for _, x in self.features)
+
+    @cached_property
+    def features(self) -> list[tuple[Ints, AnyArray]]:
+        """The node features, with the nodes whose rows they are: one array, or one for each type that has some."""
+        if self.node_types is not None:
+            found = [(np.flatnonzero(self.node_types == name.rpartition("/")[0]), x)
+                     for name, x in sorted(self.node_inputs.items()) if name.rpartition("/")[2] == "x"]  # fmt: skip
+        else:
+            x = self.node_inputs.get("x", self.node_features)
+            found = [] if x is None else [(np.arange(len(self.nodes)), x)]
+        if self.masked in (FEATURES, ENTRIES):
+            found = [(rows, x.reshape(len(x), math.prod(x.shape[1:]))) for rows, x in found]
+            if not found:
+                raise InputError("there are no node features to mask", where="node_features")
+        return found
+
+    def feature_masks(self, masks: Masks) -> list[Masks]:
+        """For each array of node features, masks that can be multiplied with it: (B, nodes or 1, columns or 1)."""
+        kept = np.ones((len(masks), self._maskable), bool)
+        kept[:, self.candidates] = masks
+        if self.masked == NODES:
+            return [kept[:, rows, np.newaxis] for rows, _ in self.features]
+        found, start = [], 0
+        for _, x in self.features:
+            shape = (1, x.shape[1]) if self.masked == FEATURES else x.shape
+            found.append(kept[:, start : start + math.prod(shape)].reshape(len(masks), *shape))
+            start += math.prod(shape)
+        return found
 
     @property
     def edges(self) -> int:
@@ -148,7 +217,8 @@ class Subgraph:
     def edge_masks(self, masks: Masks) -> Masks:
         """Masks over all edges, from masks over the candidates; other edges always stay."""
         kept = np.ones((len(masks), self.edges), bool)
-        kept[:, self.candidates] = masks
+        if self.masked == EDGES:
+            kept[:, self.candidates] = masks
         return kept
 
     @cached_property
@@ -159,16 +229,20 @@ class Subgraph:
 
     @cached_property
     def candidate_times(self) -> AnyArray | None:
-        return None if self.times is None else self.times[self.candidates]
+        return None if self.times is None or self.masked != EDGES else self.times[self.candidates]
 
     @cached_property
     def unit_of(self) -> Ints:
         """The number of each candidate's unit."""
         if self.units is not None:
             return np.unique(self.units, return_inverse=True)[1].astype(np.int64)
+        if self.masked != EDGES:
+            return np.arange(len(self))
         source, target = self.ends
         times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
         moment = np.unique(times, return_inverse=True)[1]
+        if self.edge_types is not None:  # the two directions of a relation have different types
+            return np.arange(len(self))
         low, high = np.minimum(source, target), np.maximum(source, target)
         _, pair = np.unique(np.stack([moment, low, high]), axis=1, return_inverse=True)
         pair = pair.reshape(-1)
@@ -188,13 +262,18 @@ class Subgraph:
     @cached_property
     def edge_order(self) -> Ints:
         """The candidates ordered by (time, source, target), with nodes by id, and then by features."""
-        source, target = self.ends
         rank = np.unique(self.nodes, return_inverse=True)[1]
+        if self.masked != EDGES:
+            return np.argsort(rank[self.candidates] if self.masked == NODES else self.candidates, kind="stable")
+        source, target = self.ends
         times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
         given = [] if self.edge_features is None else [self.edge_features]
-        given += [
-            array.reshape(len(array), math.prod(array.shape[1:])) for _, array in sorted(self.edge_inputs.items())
-        ]
+        if self.edge_types is not None:
+            given.append(np.unique(self.edge_types, return_inverse=True)[1].reshape(-1, 1))
+        else:
+            given += [
+                array.reshape(len(array), math.prod(array.shape[1:])) for _, array in sorted(self.edge_inputs.items())
+            ]
         extra = [column for array in given for column in array[self.candidates].T][::-1]
         return np.lexsort((*extra, rank[target], rank[source], times)).astype(np.int64)
 
@@ -229,7 +308,7 @@ class Context:
     label
         0 or 1, the true class for a binary model; without it, `fidelity_tempme` uses the predicted class.
     truth
-        (E,) true for the candidates in the right explanation, if it is known.
+        (E,) true for the candidates in the right explanation, if it is known; (T, E) if any of T is right.
     """
 
     subgraph: Subgraph
@@ -245,10 +324,17 @@ class Context:
         if self.label is not None:
             object.__setattr__(self, "label", integer(self.label, "label"))
         if self.truth is not None:
-            truth = lined_up(self.truth, len(self.subgraph), "truth", "candidate edge")
+            one = f"candidate {SINGULAR[self.subgraph.masked]}"
+            truth = lines_up(self.truth, len(self.subgraph), "truth", one)
             if not np.isin(truth, (0, 1)).all():
-                raise InputError("expected true or false for each candidate edge", where="truth")
+                raise InputError(f"expected true or false for each {one}", where="truth")
             object.__setattr__(self, "truth", frozen(truth.astype(bool)))
+
+    @property
+    def truths(self) -> Masks:
+        """The accepted explanations, one per row; none if none is known."""
+        known = np.zeros((0, len(self.subgraph)), bool) if self.truth is None else self.truth
+        return np.atleast_2d(known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +351,15 @@ class OwnAnswers:
         Empty for the masks as they are, `k=5` for their five largest entries.
     label
         The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
+    together
+        The name of the explanation, if it is about several targets; each of them is a separate event.
     """
 
     outputs: Any
     model_output: str
     name: str = ""
     label: int | None = None
+    together: str | None = None
 
     def __post_init__(self) -> None:
         outputs = answer_rows(self.outputs, 3, "own answers")
@@ -284,7 +373,8 @@ class Explanation:
     """One explainer's output for one event: the importance of each candidate edge, higher is more important.
 
     `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `own` are
-    the model's answers under the explanation's own masks.
+    the model's answers under the explanation's own masks. `perturbed` numbers explanations of the event with a slightly
+    changed input, which are only compared with those of the unchanged one (`perturbation_spearman`).
     """
 
     context: Context
@@ -293,6 +383,7 @@ class Explanation:
     elapsed: float | None = None
     seed: int | None = None
     own: tuple[OwnAnswers, ...] = ()
+    perturbed: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
@@ -302,20 +393,23 @@ class Explanation:
         importance = numbers(self.importance, "importance")
         expected = len(self.context.subgraph)
         if importance.shape != (expected,):
+            masked = self.context.subgraph.masked
             raise InputError(
-                f"shape {importance.shape} for {expected} candidate edges", where="importance",
-                fix=f"{self.who}. Give one number per candidate edge of the subgraph, in order.",
+                f"shape {importance.shape} for {expected} candidate {masked}", where="importance",
+                fix=f"{self.who}. Give one number per candidate {SINGULAR[masked]} of the subgraph, in order.",
             )  # fmt: skip
         if self.seed is not None:
             object.__setattr__(self, "seed", integer(self.seed, "seed"))
+        if self.perturbed is not None:
+            object.__setattr__(self, "perturbed", integer(self.perturbed, "perturbed"))
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
 
     @property
-    def key(self) -> tuple[str, int | None]:
-        """Explainer and seed, which identify an explanation of an event."""
-        return self.explainer, self.seed
+    def key(self) -> tuple[str, int | None, int | None]:
+        """Explainer, seed and perturbation, which identify an explanation of an event."""
+        return self.explainer, self.seed, self.perturbed
 
     @property
     def who(self) -> str:
@@ -328,4 +422,5 @@ class Explanation:
         refuse_nan(self.importance, "importance", fix=fix)
 
 
+_AN = {EDGES: "an edge", NODES: "a node", FEATURES: "a feature", ENTRIES: "an entry"}
 _EDGE_INDEX = "Pass sources and targets as two rows."

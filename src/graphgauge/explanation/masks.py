@@ -15,7 +15,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.explanation.inputs import Explanation, Masks, Subgraph
+from graphgauge.explanation.inputs import EDGES, Explanation, Masks, Subgraph
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY = ("value", "abs")
@@ -28,8 +28,11 @@ MODEL_OUTPUT = ("logit", "probability")
 # of what is dropped or left out.
 DROP, KEPT, SWEPT, ROBUST_DROP, ROBUST_KEEP = ASKABLE = ("drop", "keep", "sweep", "robust_drop", "robust_keep")
 ALWAYS = (DROP, KEPT, SWEPT)
-# The convention whose counts are rounded differently, so that its masks must be collected.
-TIME_TO_EXPLAIN = "time_to_explain"
+# The conventions with masks of their own, which must be collected: counts are rounded differently, or hard explanations
+# are kept as they are.
+TIME_TO_EXPLAIN, DIG, GRAPHXAI = OWN_MASKS = ("time_to_explain", "dig", "graphxai")
+# The share of the nodes that GraphXAI's faithfulness masks.
+GRAPHXAI_NODES = 0.25
 # Number of random orders in an average over ties.
 _TIE_ORDERS = 10
 # More points or random orders than this are a mistake or a malicious file.
@@ -64,6 +67,12 @@ class Level(str):
         if self.startswith("k="):
             return _count(self, units)
         return min(max(round(float(self) * units), float(self) > 0), units)
+
+    def floored(self, units: int) -> int:
+        """The number of units as DIG counts it from its sparsity, one minus the share: rounded down, also to none."""
+        if self.startswith("k="):
+            return _count(self, units)
+        return int((1 - round(1 - float(self), 12)) * units)
 
 
 @cache
@@ -159,6 +168,7 @@ class Settings:
     robust: Robust = field(default_factory=Robust)
     ceiling: int = 0
     convention: str | None = None
+    masking: str | None = None
 
     def __post_init__(self) -> None:
         chosen = [one_of("masks", kind, ASKABLE) for kind in self.asked]
@@ -175,7 +185,9 @@ class Settings:
         object.__setattr__(self, "random", whole_number("random", self.random, 0, _MOST))
         object.__setattr__(self, "ceiling", whole_number("ceiling", self.ceiling, 0, _MOST_SEARCHED))
         if self.convention is not None:
-            one_of("convention", self.convention, (TIME_TO_EXPLAIN,))
+            one_of("convention", self.convention, OWN_MASKS)
+        if self.masking is not None and not isinstance(self.masking, str):
+            raise OptionError(f"masking must be a name, not {self.masking!r:.40}")
         object.__setattr__(self, "seed", whole_number("seed", self.seed))
 
     @property
@@ -197,6 +209,8 @@ class Settings:
         counts = {level.of(units) for level in self.grid}
         if self.convention == TIME_TO_EXPLAIN:
             counts |= {level.rounded(units) for level in self.grid}
+        if self.convention == DIG:
+            counts |= {level.floored(units) for level in self.grid}
         return counts
 
     def extends(self, other: Settings) -> bool:
@@ -285,20 +299,21 @@ def rankings(explanation: Explanation, values: Floats, settings: Settings) -> li
     """The rank of every unit, 0 is most important: one ranking, or several that order ties differently."""
     subgraph = explanation.context.subgraph
     if settings.ties == "position":
-        return [_ranked(values, subgraph.unit_positions)]
+        return [ranked(values, subgraph.unit_positions)]
     if settings.ties == "fixed" or tied_share(values) == 0:
-        return [_ranked(values, subgraph.unit_places)]
-    generator = _generator(explanation.context.event, settings.seed, "ties")
-    return [_ranked(values, _shuffled(subgraph, generator)) for _ in range(_TIE_ORDERS)]
+        return [ranked(values, subgraph.unit_places)]
+    generator = seeded(explanation.context.event, settings.seed, "ties")
+    return [ranked(values, _shuffled(subgraph, generator)) for _ in range(_TIE_ORDERS)]
 
 
 def random_rankings(subgraph: Subgraph, event: Any, settings: Settings) -> list[Ints]:
     """Random orders, the same for every explainer of an event."""
-    generator = _generator(event, settings.seed, "random")
+    generator = seeded(event, settings.seed, "random")
     return [_shuffled(subgraph, generator) for _ in range(settings.random)]
 
 
-def _ranked(values: Floats, places: Ints) -> Ints:
+def ranked(values: Floats, places: Ints) -> Ints:
+    """The rank of every unit, 0 is most important, with ties by place."""
     ranking = np.empty(len(values), np.int64)
     ranking[np.lexsort((places, -values))] = np.arange(len(values))
     return ranking
@@ -309,7 +324,8 @@ def _shuffled(subgraph: Subgraph, generator: np.random.Generator) -> Ints:
     return generator.permutation(subgraph.unit_count)[subgraph.unit_places]
 
 
-def _generator(event: Any, seed: int, purpose: str) -> np.random.Generator:
+def seeded(event: Any, seed: int, purpose: str) -> np.random.Generator:
+    """The generator of an event's random numbers for a purpose."""
     digest = hashlib.sha256(json.dumps([seed, event, purpose]).encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, np.uint32))
 
@@ -332,9 +348,20 @@ def whole_and_empty(subgraph: Subgraph) -> Masks:
     return np.repeat([[True], [False]], len(subgraph), axis=1)
 
 
+def hard_mask(explanation: Explanation) -> Masks:
+    """What GraphXAI's faithfulness keeps: edges of importance 1, or all but the most important quarter of the nodes."""
+    importance = explanation.importance
+    if explanation.context.subgraph.masked == EDGES:
+        return np.asarray(importance == 1)
+    kept = np.ones(len(importance), bool)
+    kept[np.argsort(-importance, kind="stable")[: int(len(importance) * GRAPHXAI_NODES)]] = False
+    return kept
+
+
 def event_masks(
-    subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, event: Any = None, known: Iterable[bytes] = ()
-) -> Masks:
+    subgraph: Subgraph, orders: Iterable[Ints], settings: Settings, event: Any = None, known: Iterable[bytes] = (),
+    further: Sequence[Masks] = (),
+) -> Masks:  # fmt: skip
     """Every distinct mask that an event's rankings need, without those that are known.
 
     The whole graph comes first, the empty one second.
@@ -342,7 +369,8 @@ def event_masks(
     distinct: dict[bytes, Masks] = {}
     seen = set(known)
     if settings.asked:
-        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, ranked, settings, event)):
+        more = np.array(further, bool).reshape(len(further), len(subgraph))
+        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, orders, settings, event), more):
             for key, mask in zip(packed(masks), masks, strict=True):
                 if key not in seen:
                     seen.add(key)
@@ -350,10 +378,10 @@ def event_masks(
     return np.array(list(distinct.values()), bool).reshape(len(distinct), len(subgraph))
 
 
-def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, event: Any) -> Iterator[Masks]:
+def _all_masks(subgraph: Subgraph, orders: Iterable[Ints], settings: Settings, event: Any) -> Iterator[Masks]:
     counts = settings.counts(subgraph.unit_count)
     draws = robust_draws(subgraph, event, settings) if {ROBUST_DROP, ROBUST_KEEP} & {*settings.asked} else None
-    for ranking in ranked:
+    for ranking in orders:
         for mode, wanted in counts.items():
             yield cut_masks(subgraph, ranking, mode, wanted)
         if draws is not None:
@@ -365,7 +393,7 @@ def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, e
 
 def robust_draws(subgraph: Subgraph, event: Any, settings: Settings) -> Floats:
     """One number in [0, 1) for every sample and unit, the same for every explainer and level of an event."""
-    drawn = _generator(event, settings.seed, "robust").random((settings.robust.samples, subgraph.unit_count))
+    drawn = seeded(event, settings.seed, "robust").random((settings.robust.samples, subgraph.unit_count))
     return drawn[:, subgraph.unit_places]
 
 

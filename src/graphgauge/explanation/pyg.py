@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -10,25 +11,33 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Ints, as_numeric
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.explanation.fields import lined_up, whole_numbers, within
-from graphgauge.explanation.inputs import Context, Explanation, OwnAnswers
+from graphgauge.explanation.inputs import EDGES, MASKED, SINGULAR, Context, Explanation, OwnAnswers
 from graphgauge.explanation.masks import BOTH_WAYS, FLOWS
+from graphgauge.explanation.pyg_masks import Importances, complement, mask_of, module_arguments
 from graphgauge.explanation.pyg_model import PyGModel
-from graphgauge.explanation.pyg_question import Part, Question, attribute, carried
+from graphgauge.explanation.pyg_question import (
+    Part,
+    Question,
+    attribute,
+    explanation_value,
+    is_heterogeneous,
+    plain_index,
+)
 
 
 def from_pyg(
     explanation: Any, model: PyGModel | None = None, *, explainer: str = "explainer", event: str | int | None = None,
-    target: Any = None, truth: Any = None, elapsed: float | None = None, seed: int | None = None,
-    num_hops: int | None = None, candidates: Any = None, units: Any = None, topk: Sequence[int] | int = (),
+    target: Any = None, target_type: str | Sequence[str] | None = None, truth: Any = None, elapsed: float | None = None,
+    seed: int | None = None, masked: str | None = None, num_hops: int | None = None, candidates: Any = None,
+    units: Any = None, topk: Sequence[int] | int = (),
 ) -> Explanation:  # fmt: skip
-    """An `Explanation` from a `torch_geometric.explain.Explanation` with an edge mask, a node mask, or both.
+    """An `Explanation` from a `torch_geometric.explain.Explanation` or `HeteroExplanation`.
 
-    Edges are ranked by the edge mask. With `model`, the module is also asked under the masks themselves, soft or hard,
-    as torch_geometric applies them, for `convention="pyg"`. Without an edge mask there are no candidates, and only that
-    convention has values.
+    Edges are ranked by the edge mask, nodes and features by the node mask (`masked`). With `model`, the module is also
+    asked under the masks themselves, soft or hard, as torch_geometric applies them, for `convention="pyg"`.
 
     It contains the part of the graph that the answer depends on, and every input that the explanation carries and the
     module takes: `edge_weight`, `edge_attr`, and arrays with one row per node or edge. An input that cannot be cut to a
@@ -44,45 +53,103 @@ def from_pyg(
         the explanations come from different graphs.
     target
         The node, the pair or the graph that was explained; by default the explanation's `index`. If several were
-        explained at once, one of them.
+        explained at once, one of them; `split_pyg` takes all.
+    target_type
+        In a heterogeneous graph, the type of the explained node; by default the only one with as many nodes as the
+        module has answers. For a pair, the types of both nodes.
+    masked
+        What is ranked and masked: `edges` by the edge mask; `nodes`, `features` (columns) or single `entries` of the
+        node features by the node mask. By default edges, or what the shape of the node mask says if there is no edge
+        mask. Masks of entries are added up for nodes and features. Only nodes that can send a message to the target,
+        and features that are not 0 there, are candidates.
     truth, units
-        One value per edge of the explanation; those of the candidates are kept.
+        One value per edge of the explanation, or per node, feature or entry that is masked; those of the candidates are
+        kept. In a heterogeneous graph, dictionaries by type. Several rows are several accepted truths.
     num_hops
         Candidates are the edges on paths of at most this many edges to the target. By default they are the edges that
         can carry a message to it: as many hops as `model` has message-passing layers, and more only if messages arrive
         from further. Edges beyond that change the answer only through degrees; they are kept in every mask. For a
         whole graph, all edges are candidates.
     candidates
-        The edges that can be masked, as booleans or as edge numbers, to override this choice.
+        The edges (nodes, features) that can be masked, as booleans or as numbers, to override this choice.
     topk
         Sizes to which the masks are also cut, as torch_geometric's `threshold("topk_hard", k)` cuts them: the k largest
         entries of the whole graph. `convention="pyg"` then has `pos_fidelity@k=5` and the area of the curve.
     """
+    return _converted(
+        explanation, model, target, own_rows(explanation, model, topk), explainer=explainer, event=event,
+        target_type=target_type, truth=truth, elapsed=elapsed, seed=seed, masked=masked, num_hops=num_hops,
+        candidates=candidates, units=units,
+    )[0]  # fmt: skip
+
+
+def split_pyg(
+    explanation: Any, model: PyGModel | None = None, *, topk: Sequence[int] | int = (), together: str | None = None,
+    **options: Any,
+) -> list[Explanation]:  # fmt: skip
+    """Explanations from one of torch_geometric that is about several nodes, pairs or graphs: one for each of them.
+
+    All have the same masks, and each is a separate event. `convention="pyg"` gives torch_geometric's numbers, which are
+    means over the targets.
+
+    Parameters
+    ----------
+    together
+        A name of the explanation, if several of them are evaluated together.
+    options
+        Those of `from_pyg`, except `event` and `target`.
+    """
+    index = plain_index(explanation_value(explanation, "index"))
+    targets = index if isinstance(index, list) else [index]
+    if index is None:
+        prediction = explanation_value(explanation, "prediction")
+        answers = explanation_value(explanation, "target") if prediction is None else prediction
+        if answers is None:
+            raise InputError("says neither which targets nor how many answers it explains", where="explanation",
+                             fix="Explain some of them (index=).")  # fmt: skip
+        targets = list(range(len(answers)))
+    name = together if together is not None else "several"
+    rows = own_rows(explanation, model, topk)
+    return [_converted(explanation, model, each, rows, together=name, **options)[0] for each in targets]
+
+
+def _converted(
+    explanation: Any, model: PyGModel | None, target: Any, own: OwnRows, *, explainer: str = "explainer",
+    event: str | int | None = None, target_type: Any = None, truth: Any = None, elapsed: float | None = None,
+    seed: int | None = None, masked: str | None = None, num_hops: int | None = None, candidates: Any = None,
+    units: Any = None, together: str | None = None,
+) -> tuple[Explanation, Ints]:  # fmt: skip
+    """The explanation of one target, and the numbers of its candidates in the whole graph."""
     if model is not None and not isinstance(model, PyGModel):
         raise InputError(f"expected a PyGModel, found {type(model).__name__}", where="model",
                          fix='Wrap the module: PyGModel(module, task="node").')  # fmt: skip
-    question = Question.of(explanation, model, target)
-    mask, by_node = explanation.get("edge_mask"), explanation.get("node_mask")
-    if mask is None and by_node is None:
-        raise InputError("has neither edge_mask nor node_mask", where="explanation",
-                         fix="Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=).")  # fmt: skip
-    if mask is None and candidates is None:
-        candidates = []
-    importance = np.zeros(question.edges) if mask is None else lined_up(mask, question.edges, "importance", "edge")
+    question = Question.of(explanation, model, target, target_type)
+    said = Importances.of(explanation, question)
+    masked = said.usual if masked is None else one_of("masked", masked, MASKED)
+    importance = said.of_kind(masked)
     if model is not None:
-        question.refuse_other_prediction(explanation.get("prediction"), model)
-    part = _part(question, model, num_hops, _chosen(candidates, question.edges))
-    flags = None if truth is None else lined_up(truth, question.edges, "truth", "edge")[part.candidates]
+        question.refuse_other_prediction(explanation_value(explanation, "prediction"), model)
+    chosen = _chosen(candidates, len(importance), masked)
+    part = _part(question, model, num_hops, chosen if masked == EDGES else None)
+    numbers, local = (part.candidates, None) if masked == EDGES else question.maskable(part, masked, chosen)
+    flags = None if truth is None else question.lined(truth, "truth", masked)[..., numbers]
     named = question.event if event is None else event
     label = _phenomenon(explanation, question)
-    context = Context(question.cut(part, units), question.relabelled(part), named, label, flags)
-    own = _own_answers(explanation, question, model, topk, label)
-    return Explanation(context, importance[part.candidates], explainer, elapsed, seed, own)
+    if masked == EDGES:
+        grouped = None if units is None else question.lined(units, "units", masked)
+        subgraph = question.cut(part, grouped)
+    else:
+        grouped = None if units is None else question.lined(units, "units", masked)[numbers]
+        subgraph = question.cut(part, grouped, masked, local, len(importance))
+    context = Context(subgraph, question.relabelled(part), named, label, flags)
+    answers = own.of(question.place, label, together) if own.fits(question) else ()
+    return Explanation(context, importance[numbers], explainer, elapsed, seed, answers), numbers
 
 
 def explain_pyg(
     explainers: Any, data: Any, index: Any = None, *, model: PyGModel | None = None, truth: Any = None,
-    topk: Sequence[int] | int = (), **inputs: Any,
+    topk: Sequence[int] | int = (), masked: str | None = None, target_type: str | Sequence[str] | None = None,
+    perturb: int = 0, perturb_share: float = 0.05, seed: int = 0, **inputs: Any,
 ) -> list[Explanation]:  # fmt: skip
     """Run explainers of torch_geometric on nodes, pairs or graphs, and collect their explanations with their times.
 
@@ -91,14 +158,20 @@ def explain_pyg(
     explainers
         A `torch_geometric.explain.Explainer`, or a dictionary of them by name.
     data
-        A `Data` object with `x` and `edge_index`, for targets in one graph; for graph-level tasks a list of them, or
-        one. Its `edge_weight`, `edge_attr`, `batch` and `edge_label_index` are passed to the module if it names them.
+        A `Data` or `HeteroData` object, for targets in one graph; for graph-level tasks a list of them, or one. Its
+        `edge_weight`, `edge_attr`, `batch` and `edge_label_index` are passed to the module if it names them.
     index
         The nodes or pairs to explain; by default all graphs of a list, or all nodes.
     model
         The explained module; by default `PyGModel.of` the first explainer.
     truth
-        One value per edge, or a function of the target that gives them.
+        One value per edge, or a function of the target that gives them. See `from_pyg`.
+    masked, target_type
+        See `from_pyg`.
+    perturb, perturb_share, seed
+        Each target is explained this many times more, with this share of the entries of the node features taken from
+        another node, for `perturbation_spearman` and `perturbation_jaccard`. Perturbations that change the predicted
+        class are drawn again, at most ten times.
     inputs
         Further arguments of the module, passed to the explainer.
     """
@@ -108,29 +181,93 @@ def explain_pyg(
         raise InputError("no explainer", where="explainers")
     model = PyGModel.of(first) if model is None else model
     graphs = list(data) if isinstance(data, Sequence) else [data]
+    moves, rng = whole_number("perturb", perturb, 0), np.random.default_rng(whole_number("seed", seed))
+    if not 0 < perturb_share <= 1:
+        raise OptionError(f"perturb_share must be above 0 and at most 1, not {perturb_share!r:.40}")
     found = []
     for number, graph in enumerate(graphs):
-        given = {name: graph[name] for name in _PASSED if name in graph and model.names(name)} | inputs
-        for target in _targets(model, graph, index, len(graphs) > 1, given):
+        x, edge_index, given = _arguments(graph, model)
+        given |= inputs
+        for target in _targets(model, graph, index, len(graphs) > 1, given, target_type):
+            place = {} if target is None else {"index": target}
+            right = truth(number if target is None else target) if callable(truth) else truth
+            event = number if len(graphs) > 1 or target is None else None
+            moved = [_perturbed(first, x, edge_index, {**given}, place, perturb_share, rng) for _ in range(moves)]
             for name, explainer in named.items():
-                place = {} if target is None else {"index": target}
+                wanted = {}
                 if "phenomenon" in str(explainer.explanation_type):
-                    place["target"] = graph.y
+                    wanted["target"] = _labels(graph, target_type)
                 start = perf_counter()
-                said = explainer(graph.x, graph.edge_index, **given, **place)
+                said = explainer(x, edge_index, **given, **place, **wanted)
                 seconds = perf_counter() - start
-                right = truth(number if target is None else target) if callable(truth) else truth
-                event = number if len(graphs) > 1 or target is None else None
-                found.append(
-                    from_pyg(said, model, explainer=name, event=event, truth=right, elapsed=seconds, topk=topk)
-                )
+                one, numbers = _converted(
+                    said, model, None, own_rows(said, model, topk), explainer=name, event=event, truth=right,
+                    elapsed=seconds, masked=masked, target_type=target_type,
+                )  # fmt: skip
+                found.append(one)
+                for move, other in enumerate(moved):
+                    if other is not None:
+                        again = explainer(other, edge_index, **given, **place, **wanted)
+                        question = Question.of(again, model, None, target_type)
+                        values = Importances.of(again, question).of_kind(one.context.subgraph.masked)[numbers]
+                        found.append(Explanation(one.context, values, name, perturbed=move))
     return found
 
 
 _PASSED = ("edge_weight", "edge_attr", "batch", "edge_label_index")
 
 
-def _targets(model: PyGModel, graph: Any, index: Any, several: bool, given: Mapping[str, Any]) -> list[Any]:
+def _arguments(graph: Any, model: PyGModel) -> tuple[Any, Any, dict[str, Any]]:
+    """Features, edges and further arguments of the module, as a data object has them."""
+    if not is_heterogeneous(graph):
+        return graph.x, graph.edge_index, {name: graph[name] for name in _PASSED if name in graph and model.names(name)}
+    given = {}
+    for name in _PASSED:
+        argument = f"{name}_dict" if model.names(f"{name}_dict") else name
+        if not model.names(argument):
+            continue
+        value = graph.collect(name, allow_empty=True) if argument != "edge_label_index" else attribute(graph, name)
+        if value is not None and len(value):
+            given[argument] = value
+    return graph.collect("x"), graph.collect("edge_index"), given
+
+
+def _labels(graph: Any, target_type: Any) -> Any:
+    """The true classes, which an explanation of a phenomenon is about."""
+    own = attribute(graph, "y")
+    if own is None and isinstance(target_type, str) and is_heterogeneous(graph):
+        own = graph[target_type].get("y")
+    if own is None:
+        raise InputError("has no y, which explains a phenomenon", where="data",
+                         fix="Store the classes, or the module's predictions, as y.")  # fmt: skip
+    return own
+
+
+def _perturbed(
+    explainer: Any, x: Any, edge_index: Any, given: dict[str, Any], place: dict[str, Any], share: float, rng: Any
+) -> Any:
+    """Node features of which some entries come from another node, with the same predicted class; None if not found."""
+
+    def moved(array: Any) -> Any:
+        rows = as_numeric(array, "x")
+        changed = np.where(rng.random(rows.shape) < share, rng.permuted(rows, axis=0), rows)
+        return array.new_tensor(changed)
+
+    def label(features: Any) -> Any:
+        answer = explainer.get_target(explainer.get_prediction(features, edge_index, **given))
+        return answer if not place else answer[place["index"]]
+
+    before = label(x)
+    for _ in range(10):
+        other = {kind: moved(array) for kind, array in x.items()} if isinstance(x, Mapping) else moved(x)
+        if bool((label(other) == before).all()):
+            return other
+    return None
+
+
+def _targets(
+    model: PyGModel, graph: Any, index: Any, several: bool, given: Mapping[str, Any], target_type: Any
+) -> list[Any]:
     if index is not None:
         if several:
             raise OptionError("index names targets in one graph, but data are several", fix="Leave out index.")
@@ -139,13 +276,17 @@ def _targets(model: PyGModel, graph: Any, index: Any, several: bool, given: Mapp
         return [None]
     if model.task == "edge" and "edge_label_index" in given:
         return list(range(given["edge_label_index"].shape[1]))
-    return list(range(int(graph.num_nodes)))
+    if not is_heterogeneous(graph):
+        return list(range(int(graph.num_nodes)))
+    if target_type is None:
+        raise OptionError("cannot determine which nodes to explain", fix="Pass index= and target_type=.")
+    return list(range(int(graph[target_type].num_nodes)))
 
 
 def _phenomenon(explanation: Any, question: Question) -> int | None:
     """The true class, if that was explained; torch_geometric then records no prediction."""
-    target = explanation.get("target")
-    if explanation.get("prediction") is not None or target is None:
+    target = explanation_value(explanation, "target")
+    if explanation_value(explanation, "prediction") is not None or target is None:
         return None
     labels = whole_numbers(target, "target").reshape(-1)
     place = 0 if len(labels) == 1 else question.place
@@ -154,36 +295,53 @@ def _phenomenon(explanation: Any, question: Question) -> int | None:
     return int(labels[place])
 
 
-def _own_answers(
-    explanation: Any, question: Question, model: PyGModel | None, topk: Sequence[int] | int, label: int | None
-) -> tuple[OwnAnswers, ...]:
+@dataclass(frozen=True)
+class OwnRows:
+    """The module's answers under an explanation's masks: for each size, (3, rows of the output, C)."""
+
+    model_output: str
+    rows: Mapping[str, Any]
+
+    def fits(self, question: Question) -> bool:
+        """Whether the target is a row of the output; a pair that was given directly is not."""
+        return all(question.place < array.shape[1] for array in self.rows.values())
+
+    def of(self, place: int, label: int | None, together: str | None) -> tuple[OwnAnswers, ...]:
+        return tuple(
+            OwnAnswers(array[:, place], self.model_output, name, label, together) for name, array in self.rows.items()
+        )
+
+
+def own_rows(explanation: Any, model: PyGModel | None, topk: Sequence[int] | int) -> OwnRows:
     """The module's answers on the whole graph, under the explanation's masks, and under their complements.
 
     They are taken on the whole graph, one by one, as torch_geometric does: where a graph has loops, its masks of a part
     of the graph, or of several copies, need not mean the same.
     """
     sizes = [whole_number("topk", size, 1) for size in ([topk] if isinstance(topk, int) else topk)]
-    pair_given = question.task == "edge" and explanation.get("edge_label_index") is None
-    if model is None or not model.multiplies_messages or pair_given:
+    usable = isinstance(model, PyGModel) and model.multiplies_messages and callable(attribute(explanation, "keys"))
+    if usable and model is not None and model.task == "edge":
+        usable = explanation_value(explanation, "edge_label_index") is not None
+    if not usable or model is None:
         if sizes:
             raise OptionError("topk needs the explained module, with torch_geometric layers", fix="Pass model=.")
-        return ()
+        return OwnRows("logit", {})
     cut = attribute(explanation, "threshold") if sizes else None
     if sizes and not callable(cut):
         raise InputError(f"{type(explanation).__name__} has no threshold()", where="explanation", fix="Leave out topk.")
-    inputs = dict(carried(explanation, model))
+    x, edge_index, inputs = module_arguments(explanation, model)
 
     def answer(edge_mask: Any = None, node_mask: Any = None) -> Any:
-        said = model.under_masks(explanation.get("x"), explanation.get("edge_index"), edge_mask, node_mask, inputs)
-        rows = as_numeric(said, "answers of the module")
-        return rows.reshape(len(rows), -1)[question.place]
+        rows = as_numeric(model.under_masks(x, edge_index, edge_mask, node_mask, inputs), "answers of the module")
+        return rows.reshape(len(rows), -1)
 
-    whole, found = answer(), []
+    whole, found = answer(), {}
     for name, each in [("", explanation), *((f"k={size}", cut("topk_hard", size)) for size in sizes if cut)]:
-        masks = each.get("edge_mask"), each.get("node_mask")
-        others = (None if mask is None else 1.0 - mask for mask in masks)
-        found.append(OwnAnswers(np.stack([whole, answer(*masks), answer(*others)]), model.model_output, name, label))
-    return tuple(found)
+        masks = tuple(mask_of(each, kind) for kind in ("edge_mask", "node_mask"))
+        if masks == (None, None):
+            continue
+        found[name] = np.stack([whole, answer(*masks), answer(*map(complement, masks))])
+    return OwnRows(model.model_output, found)
 
 
 def _part(question: Question, model: PyGModel | None, num_hops: int | None, chosen: Ints | None) -> Part:
@@ -251,12 +409,12 @@ def _sufficient(question: Question, model: PyGModel, hops: int) -> Part:
     return question.whole()  # unconnected parts matter too, such as in a norm over all nodes
 
 
-def _chosen(candidates: Any, edges: int) -> Ints | None:
+def _chosen(candidates: Any, count: int, masked: str) -> Ints | None:
     if candidates is None:
         return None
     given = as_numeric(candidates, "candidates")
     if given.dtype.kind == "b":
-        return np.flatnonzero(lined_up(given, edges, "candidates", "edge"))
+        return np.flatnonzero(lined_up(given, count, "candidates", SINGULAR[masked]))
     numbers = whole_numbers(given, "candidates").reshape(-1)
-    within(numbers, edges, "candidates", "edge")
+    within(numbers, count, "candidates", SINGULAR[masked])
     return np.unique(numbers)

@@ -14,11 +14,12 @@ from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
-from graphgauge.explanation.inputs import Masks, Subgraph
+from graphgauge.core.options import whole_number
+from graphgauge.explanation.inputs import EDGES, Masks, Subgraph
 from graphgauge.explanation.masks import BOTH_WAYS, FLOWS, MODEL_OUTPUT
 
 TASKS = ("node", "edge", "graph")
-MASKING = ("remove", "weight")
+MASKING = ("remove", "weight", "resample")
 _TASK_FIX = (
     'A module returns one answer per graph with task="graph", per pair with task="edge", per node with task="node".'
 )
@@ -33,17 +34,25 @@ class PyGModel:
         `node`: the target is a row of the output. `edge`: it is a pair of nodes; the module gets `edge_label_index=`
         and returns one answer per pair. `graph`: the module gets `batch=` and returns one answer per graph.
     masking
-        `remove` removes edges from the graph. `weight` multiplies their messages by 0, as torch_geometric's explainers
-        do; the edges then still count in the degrees that a layer divides by.
+        What happens to masked edges and features. `remove` removes edges from the graph and sets features to 0.
+        `weight` multiplies messages of edges by 0, as torch_geometric's explainers do; the edges then still count in
+        the degrees that a layer divides by. `resample` gives an edge another source of the same type, and a feature the
+        value of another node, drawn once for each subgraph, so that masked graphs have as many edges as the whole one.
+    seed
+        For `resample`.
+
+    A heterogeneous module is called as `module(x_dict, edge_index_dict, …)`. Its output is about the nodes of the
+    target's type.
     """
 
     def __init__(
-        self, module: Any, *, model_output: str = "logit", task: str = "node", masking: str = "remove"
+        self, module: Any, *, model_output: str = "logit", task: str = "node", masking: str = "remove", seed: int = 0
     ) -> None:
         if not callable(getattr(module, "parameters", None)):
             raise InputError(f"expected a torch module, found {type(module).__name__}", where="module")
         self.model_output = one_of("model_output", model_output, MODEL_OUTPUT)
-        self.task, self._masking = one_of("task", task, TASKS), one_of("masking", masking, MASKING)
+        self.task, self.masking = one_of("task", task, TASKS), one_of("masking", masking, MASKING)
+        self._seed = whole_number("seed", seed)
         self._module = module
         caching = [type(layer).__name__ for layer in self._layers() if getattr(layer, "cached", False)]
         if caching:
@@ -53,7 +62,7 @@ class PyGModel:
             )  # fmt: skip
 
     @classmethod
-    def of(cls, explainer: Any, *, masking: str = "remove") -> PyGModel:
+    def of(cls, explainer: Any, *, masking: str = "remove", seed: int = 0) -> PyGModel:
         """The module of a `torch_geometric.explain.Explainer`, with the task and output of its configuration."""
         config = getattr(explainer, "model_config", None)
         if config is None:
@@ -62,7 +71,7 @@ class PyGModel:
         if config.mode.value == "regression":
             raise InputError("explains a regression, which has no classes", where="explainer")
         output = "probability" if returns == "probs" else "logit"  # the softmax of log-probabilities is exact
-        return cls(explainer.model, model_output=output, task=task, masking=masking)
+        return cls(explainer.model, model_output=output, task=task, masking=masking, seed=seed)
 
     @property
     def name(self) -> str:
@@ -70,8 +79,11 @@ class PyGModel:
 
     @property
     def hops(self) -> int | None:
-        """How many edges a message can travel, by the number of message-passing layers; None if there are none."""
-        return sum(1 for _ in self._layers()) or None
+        """How many edges a message can travel, by the number of message-passing layers; None if there are none.
+
+        Layers of different edge types are next to each other, not one after the other.
+        """
+        return _depth(self._module) or None
 
     @property
     def multiplies_messages(self) -> bool:
@@ -108,18 +120,43 @@ class PyGModel:
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
     ) -> Sequence[Any]:
-        remove = self._masking == "remove"
-        union = _Union(subgraphs, masks, remove=remove)
-        return self._answers(union, targets, None if remove else union.kept)
+        union = _Union(subgraphs, masks, self.masking, self._seed, self._precision)
+        if union.typed and self.task == "node":
+            # The output is about one type; targets of other types are asked about separately.
+            types = [str(each.node_types[node_row(target, len(each.nodes))])
+                     for each, target in zip(subgraphs, targets, strict=True)]  # fmt: skip
+            if len(set(types)) > 1:
+                return [self.predict(*each) for each in zip(subgraphs, targets, masks, strict=True)]
+        return self._answers(union, targets, union.kept if self.masking == "weight" else None)
 
     def under_masks(self, x: Any, edge_index: Any, edge_mask: Any, node_mask: Any, inputs: Mapping[str, Any]) -> Any:
         """The module's answers on a whole graph as torch_geometric's metrics mask it, whatever `masking` is.
 
         Messages are multiplied by the edge mask, node features by the node mask.
         """
-        x = x if node_mask is None else node_mask * x
+        if isinstance(node_mask, Mapping):
+            x = {name: node_mask[name] * each if name in node_mask else each for name, each in x.items()}
+        elif node_mask is not None:
+            x = node_mask * x
         with self._evaluating():
             return self._answer(x, edge_index, edge_mask, inputs)
+
+    def on_edges(self, x: Any, edge_index: Any, kept: Masks, inputs: Mapping[str, Any], by_edge: Sequence[str]) -> Any:
+        """The module's answers on a whole graph of one type with some edges masked, without copies of the graph."""
+        torch = need("torch", "asking a PyTorch Geometric module")
+        stays = torch.as_tensor(kept, device=edge_index.device)
+        if self.masking == "weight":
+            return self.under_masks(x, edge_index, stays.to(x.dtype), None, inputs)
+        given = {name: value[stays] if name in by_edge else value for name, value in inputs.items()}
+        with self._evaluating():
+            return self._module(x, edge_index[:, stays], **given)
+
+    @property
+    def _precision(self) -> Any:
+        """The type of numbers that the module computes with, so that no copies are made in another."""
+        torch = need("torch", "asking a PyTorch Geometric module")
+        like = next(iter(self._module.parameters()), torch.zeros(1))
+        return np.float32 if like.dtype == torch.float32 else np.float64
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -136,22 +173,54 @@ class PyGModel:
         """The module's answers for all copies of the subgraphs, with messages multiplied by weights."""
         torch = need("torch", "asking a PyTorch Geometric module")
         like = next(iter(self._module.parameters()), torch.zeros(1))
-        given = {name: _tensor(torch, array, like) for name, array in union.arrays.items()}
-        if self.task == "graph" or union.batched:
-            given["batch"] = torch.as_tensor(union.owner, device=like.device)
+
+        def tensor(array: AnyArray) -> Any:
+            return _tensor(torch, array, like)
+
+        given: dict[str, Any]
+        if union.typed:
+            x, edge_index, given, kept = self._typed(union, weights, tensor)
+            rows = union.rows(targets) if self.task == "node" else np.empty(0, np.int64)
+            of = union.nodes_of(str(union.types[rows[0]])) if len(rows) else np.arange(len(union.owner))
+            rows = np.searchsorted(of, rows)
+        else:
+            given = {name: tensor(array) for name, array in union.arrays.items()}
+            if self.task == "graph" or union.batched:
+                given["batch"] = tensor(union.owner)
+            x, edge_index = given.pop("x"), tensor(union.edge_index)
+            kept = None if weights is None else torch.as_tensor(weights).to(like)
+            of, rows = union.owner, union.rows(targets) if self.task == "node" else np.empty(0, np.int64)
         if self.task == "edge":
-            given["edge_label_index"] = torch.as_tensor(union.pairs(targets), device=like.device)
-        x = given.pop("x")
-        edge_index = torch.as_tensor(union.edge_index, device=like.device)
-        kept = None if weights is None else torch.as_tensor(weights).to(like)
+            given["edge_label_index"] = tensor(union.pairs(targets))
         with self._evaluating():
             answer = self._answer(x, edge_index, kept, given)
-        expected, what = (len(union.owner), "nodes") if self.task == "node" else (len(union), f"{self.task}s")
+        expected, what = (len(of), "nodes") if self.task == "node" else (len(union), f"{self.task}s")
         if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
             found = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
             raise InputError(f"{found} for {expected} {what}", where="answers of the module", fix=_TASK_FIX)
-        rows = answer[torch.as_tensor(union.rows(targets), device=like.device)] if self.task == "node" else answer
-        return list(torch.split(rows, union.copies))
+        found = answer[tensor(rows)] if self.task == "node" else answer
+        return list(torch.split(found, union.copies))
+
+    def _typed(self, union: _Union, weights: AnyArray | None, tensor: Any) -> tuple[Any, Any, dict[str, Any], Any]:
+        """Features, edges, other inputs and weights of edges as dictionaries by type."""
+        by_name: dict[str, dict[Any, Any]] = {}
+        for key, array in union.arrays.items():
+            of, _, name = key.rpartition("/")
+            by_name.setdefault(name, {})[_type_key(of)] = tensor(array)
+        if self.task == "graph":
+            by_name["batch"] = {name: tensor(union.owner[union.nodes_of(name)]) for name in union.node_type_names}
+        place = np.empty(len(union.owner), np.int64)
+        for name in union.node_type_names:
+            place[union.nodes_of(name)] = np.arange(len(union.nodes_of(name)))
+        edges, kept = {}, {}
+        for name in union.edge_type_names:
+            chosen = np.flatnonzero(union.edge_types == name)
+            edges[_type_key(name)] = tensor(place[union.edge_index[:, chosen]])
+            if weights is not None:
+                kept[_type_key(name)] = tensor(weights[chosen].astype(np.float64))
+        given = {f"{name}_dict" if self.names(f"{name}_dict") else name: each
+                 for name, each in by_name.items() if name != "x"}  # fmt: skip
+        return by_name.get("x", {}), edges, given, None if weights is None else kept
 
     def _answer(self, x: Any, edge_index: Any, weights: Any, given: Mapping[str, Any]) -> Any:
         if weights is None:
@@ -160,7 +229,10 @@ class PyGModel:
         if not self.multiplies_messages:
             raise InputError(f"{self.name} has no torch_geometric layers, whose messages can be multiplied",
                              where="module", fix='Use masking="remove".')  # fmt: skip
-        tools.set_masks(self._module, weights, edge_index, apply_sigmoid=False)
+        if isinstance(weights, Mapping):
+            tools.set_hetero_masks(self._module, weights, edge_index, apply_sigmoid=False)
+        else:
+            tools.set_masks(self._module, weights, edge_index, apply_sigmoid=False)
         try:
             return self._module(x, edge_index, **given)
         finally:
@@ -173,30 +245,84 @@ def _tensor(torch: Any, array: AnyArray, like: Any) -> Any:
     return tensor.to(like) if tensor.is_floating_point() else tensor
 
 
+def _depth(module: Any) -> int:
+    """The number of message-passing layers one after the other."""
+    if callable(getattr(module, "propagate", None)) and callable(getattr(module, "message", None)):
+        return 1
+    children = getattr(module, "named_children", None)
+    named = list(children()) if callable(children) else []
+    depths = [_depth(child) for _, child in named]
+    by_type = bool(named) and all(len(name.strip("<>").split("__")) >= 3 for name, _ in named)
+    return max(depths) if by_type else sum(depths)
+
+
+def type_name(key: Any) -> str:
+    """An edge type as text, `author__writes__paper`; node types are text already."""
+    return key if isinstance(key, str) else "__".join(map(str, key))
+
+
+def _type_key(name: str) -> Any:
+    parts = tuple(name.split("__"))
+    return parts if len(parts) == 3 else name
+
+
 class _Union:
     """Masked copies of subgraphs side by side, as one graph without edges between them.
 
-    `arrays` are the module's inputs other than the edges, by argument name.
+    `arrays` are the module's inputs other than the edges, by argument name; in a heterogeneous graph, by type and name.
     """
 
-    def __init__(self, subgraphs: Sequence[Subgraph], masks: Sequence[Masks], *, remove: bool) -> None:
+    def __init__(
+        self, subgraphs: Sequence[Subgraph], masks: Sequence[Masks], masking: str, seed: int, precision: Any
+    ) -> None:
+        self.copies = [len(part) for part in masks]
         copies = [subgraph for subgraph, part in zip(subgraphs, masks, strict=True) for _ in part]
         sizes = np.array([len(subgraph.nodes) for subgraph in copies], np.int64)
         self._starts = np.cumsum(sizes) - sizes
-        self.copies = [len(part) for part in masks]
         self._nodes = [len(subgraph.nodes) for subgraph in subgraphs]
         self.owner = np.repeat(np.arange(len(copies)), sizes)
+        self.typed = any(subgraph.node_types is not None for subgraph in subgraphs)
+        if self.typed and any(subgraph.node_types is None for subgraph in subgraphs):
+            raise InputError("has types in some events but not in others", where="subgraph")
         whole = [subgraph.edge_masks(part) for subgraph, part in zip(subgraphs, masks, strict=True)]
         self.kept = np.concatenate([part.reshape(-1) for part in whole])
-        edges = [subgraph.edge_index + start for subgraph, start in zip(copies, self._starts, strict=True)]
-        self.edge_index = np.concatenate(edges, axis=1)
-        by_node = _joined([_node_arrays(subgraph) for subgraph in copies])
+        others = [_other_sources(subgraph, seed) if masking == "resample" else None for subgraph in subgraphs]
+        edges = [
+            each if other is None else np.stack([np.where(kept, each[0], other), each[1]])
+            for subgraph, part, other in zip(subgraphs, whole, others, strict=True)
+            for each, kept in ((subgraph.edge_index, row) for row in part)
+        ]
+        self.edge_index = np.concatenate(
+            [each + start for each, start in zip(edges, self._starts, strict=True)], axis=1
+        )
+        by_node = _joined([
+            arrays for subgraph, part in zip(subgraphs, masks, strict=True)
+            for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None, precision)
+        ])  # fmt: skip
         by_edge = _joined([_edge_arrays(subgraph) for subgraph in copies])
-        if remove:
+        if self.typed:
+            self.types = np.concatenate([subgraph.node_types for subgraph in copies])
+            self.edge_types = np.concatenate([subgraph.edge_types for subgraph in copies])
+            self.node_type_names = list(
+                dict.fromkeys([*(key.rpartition("/")[0] for key in by_node), *np.unique(self.types).tolist()])
+            )
+            listed = [str(name) for each in subgraphs for name in each.relations]
+            self.edge_type_names = list(dict.fromkeys([*listed, *np.unique(self.edge_types).tolist()]))
+        if masking == "remove":
+            by_edge = {name: array[self.kept[self._edges_of(name)]] for name, array in by_edge.items()}
             self.edge_index = self.edge_index[:, self.kept]
-            by_edge = {name: array[self.kept] for name, array in by_edge.items()}
-        self.batched = by_node.pop("batch", None) is not None  # every copy is a separate graph
+            if self.typed:
+                self.edge_types = self.edge_types[self.kept]
+        # Every copy is a separate graph.
+        self.batched = not self.typed and by_node.pop("batch", None) is not None
         self.arrays = {**by_node, **by_edge}
+
+    def _edges_of(self, name: str) -> Any:
+        """The edges whose rows an input has."""
+        return self.edge_types == name.rpartition("/")[0] if self.typed else slice(None)
+
+    def nodes_of(self, name: str) -> Ints:
+        return np.flatnonzero(self.types == name)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -213,7 +339,11 @@ class _Union:
                 raise InputError(f"expected the rows of two nodes, found {target!r:.60}", where="target")
             for end, node in zip(ends, target, strict=True):
                 end.append(node_row(node, nodes))
-        return np.stack([self._placed(end) for end in ends])
+        pairs = np.stack([self._placed(end) for end in ends])
+        if not self.typed:
+            return pairs
+        # Ends are counted within their type.
+        return np.stack([np.searchsorted(self.nodes_of(str(self.types[end[0]])), end) for end in pairs])
 
     def _placed(self, rows: Sequence[int]) -> Ints:
         return np.repeat(np.array(rows, np.int64), self.copies) + self._starts
@@ -227,17 +357,52 @@ def node_row(target: Any, nodes: int) -> int:
     return int(target)
 
 
-def _node_arrays(subgraph: Subgraph) -> dict[str, AnyArray]:
-    arrays = dict(subgraph.node_inputs)
-    if "x" not in arrays:
+def _node_arrays(subgraph: Subgraph, masks: Masks, seed: int | None, precision: Any) -> Iterator[dict[str, AnyArray]]:
+    """The inputs by node of each masked copy; `seed` says that masked features are those of another node, not 0."""
+    arrays = {
+        name: array.astype(precision, copy=False) if array.dtype.kind == "f" else array
+        for name, array in subgraph.node_inputs.items()
+    }
+    if subgraph.node_types is None and "x" not in arrays:
         if subgraph.node_features is None:
             raise InputError("has no node_features, which the module takes as x", where="subgraph")
-        arrays["x"] = subgraph.node_features.astype(np.float64)
-    return arrays
+        arrays["x"] = subgraph.node_features.astype(precision, copy=False)
+    if subgraph.masked == EDGES:
+        yield from [arrays] * len(masks)
+        return
+    names = [name for name in sorted(arrays) if name.rpartition("/")[2] == "x"]
+    kept = subgraph.feature_masks(masks)
+    rng = np.random.default_rng(0 if seed is None else seed)
+    other = {
+        name: np.zeros_like(arrays[name]) if seed is None else rng.permuted(arrays[name], axis=0) for name in names
+    }
+    for row in range(len(masks)):
+        masked = {}
+        for name, part in zip(names, kept, strict=True):
+            x = arrays[name]
+            stays = part[row].reshape(*part[row].shape, *[1] * (x.ndim - 2)) if x.ndim > 1 else part[row][:, 0]
+            masked[name] = np.where(stays, x, other[name])
+        yield {**arrays, **masked}
+
+
+def _other_sources(subgraph: Subgraph, seed: int) -> Ints:
+    """Another source for every edge, of the same type: what a masked edge is replaced by."""
+    rng = np.random.default_rng(seed)
+    source = subgraph.edge_index[0]
+    types = np.zeros(len(subgraph.nodes), np.int64)
+    if subgraph.node_types is not None:
+        types = np.unique(subgraph.node_types, return_inverse=True)[1]
+    found = source.copy()
+    for kind in np.unique(types[source]):
+        pool, chosen = np.flatnonzero(types == kind), np.flatnonzero(types[source] == kind)
+        # A step of 1 to n − 1 from its place in the pool never ends where it began.
+        step = rng.integers(1, len(pool), len(chosen)) if len(pool) > 1 else np.zeros(len(chosen), np.int64)
+        found[chosen] = pool[(np.searchsorted(pool, source[chosen]) + step) % len(pool)]
+    return np.asarray(found)
 
 
 def _edge_arrays(subgraph: Subgraph) -> dict[str, AnyArray]:
-    features = subgraph.edge_features
+    features = None if subgraph.edge_types is not None else subgraph.edge_features
     return ({} if features is None else {"edge_attr": features.astype(np.float64)}) | dict(subgraph.edge_inputs)
 
 

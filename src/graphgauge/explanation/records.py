@@ -14,7 +14,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.core.schema import number_from_json, number_to_json
-from graphgauge.explanation.inputs import Context, Explanation, Masks, OwnAnswers, Subgraph
+from graphgauge.explanation.inputs import EDGES, Context, Explanation, Masks, OwnAnswers, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 
 EventId = str | int
@@ -34,7 +34,7 @@ class Event:
     def __post_init__(self) -> None:
         said = [explanation.key for explanation in self.explanations]
         if len(set(said)) < len(said):
-            name, seed = next(one for index, one in enumerate(said) if one in said[:index])
+            name, seed, _ = next(one for index, one in enumerate(said) if one in said[:index])
             raise InputError(
                 f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}", where="explanations",
                 fix="Name every explainer (explainer=); give runs of one explainer different seeds (seed=).",
@@ -56,7 +56,8 @@ class Event:
         if context.label is not None:
             record["label"] = int(context.label)
         if context.truth is not None:
-            record["truth"] = np.flatnonzero(context.truth).tolist()
+            several = [np.flatnonzero(truth).tolist() for truth in context.truths]
+            record["truth"] = several if context.truth.ndim == 2 else several[0]
         return record | {
             "subgraph": _subgraph_to_dict(context.subgraph, compact),
             "explanations": [_explanation_to_dict(explanation) for explanation in self.explanations],
@@ -69,8 +70,7 @@ class Event:
         subgraph = _subgraph_from_dict(record["subgraph"])
         truth = None
         if record.get("truth") is not None:
-            truth = np.zeros(len(subgraph), bool)
-            truth[_places(record["truth"], len(subgraph))] = True
+            truth = _truth(record["truth"], len(subgraph))
         if record.get("event") is None:
             raise InputError("is missing", where="event", fix="Give every event an id.")
         context = Context(subgraph, record.get("target"), record["event"], record.get("label"), truth)
@@ -78,6 +78,16 @@ class Event:
         if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
             raise InputError("expected a list of tables", where="explanations")
         return cls(context, tuple(_explanation_from_dict(context, entry) for entry in listed))
+
+
+def _truth(value: Any, count: int) -> Masks:
+    """The accepted explanation, or one row for each of several."""
+    several = isinstance(value, list) and bool(value) and all(isinstance(each, list) for each in value)
+    listed = value if several else [value]
+    truths = np.zeros((len(listed), count), bool)
+    for row, places in zip(truths, listed, strict=True):
+        row[_places(places, count)] = True
+    return truths if several else np.asarray(truths[0])
 
 
 def _places(value: Any, count: int) -> list[int]:
@@ -124,7 +134,7 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
 def _refuse_repeated(explanation: Explanation, earlier: dict[Any, list[Explanation]]) -> None:
     """Raise an error if the explainer already explained this question; without ids it would count as two events."""
     context = explanation.context
-    key = explanation.explainer, explanation.seed, context.subgraph.edge_index.tobytes()
+    key = *explanation.key, context.subgraph.edge_index.tobytes()
     for other in earlier.setdefault(key, []):
         if same_question(context, other.context):
             raise InputError(
@@ -201,22 +211,30 @@ def _subgraph_to_dict(subgraph: Subgraph, compact: bool = True) -> dict[str, Any
     content: dict[str, Any] = {"edge_index": subgraph.edge_index.tolist()}
     if not np.array_equal(subgraph.nodes, np.arange(int(subgraph.edge_index.max(initial=-1)) + 1)):
         content["nodes"] = subgraph.nodes.tolist()
-    if len(subgraph) != subgraph.edges or (np.diff(subgraph.candidates) != 1).any():
+    if subgraph.masked != EDGES:
+        content["masked"] = subgraph.masked
+    if subgraph.masked != EDGES or len(subgraph) != subgraph.edges or (np.diff(subgraph.candidates) != 1).any():
         content["candidates"] = subgraph.candidates.tolist()
+    for name in ("node_types", "edge_types", "relations"):
+        if getattr(subgraph, name) is not None:
+            content[name] = getattr(subgraph, name).tolist()
     for name in ("times", "node_features", "edge_features", "units"):
         value = getattr(subgraph, name)
         if value is not None:
             content[name] = _listed(value, compact)
     for name in ("node_inputs", "edge_inputs"):
         if getattr(subgraph, name):
-            content[name] = {key: _listed(value, compact) for key, value in sorted(getattr(subgraph, name).items())}
+            # The order of types can matter to a module.
+            items = getattr(subgraph, name).items()
+            items = sorted(items) if subgraph.node_types is None else items
+            content[name] = {key: _listed(value, compact) for key, value in items}
     return content if subgraph.graph_edges is None else content | {"graph_edges": subgraph.graph_edges}
 
 
 def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
     names = (
         "nodes", "candidates", "times", "node_features", "edge_features", "units", "node_inputs", "edge_inputs",
-        "graph_edges",
+        "graph_edges", "masked", "node_types", "edge_types", "relations",
     )  # fmt: skip
     given = {name: _unpacked(content[name], name) for name in names if content.get(name) is not None}
     for name in ("node_features", "edge_features"):
@@ -239,12 +257,16 @@ def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         content["elapsed"] = float(explanation.elapsed)
     if explanation.seed is not None:
         content["seed"] = int(explanation.seed)
+    if explanation.perturbed is not None:
+        content["perturbed"] = int(explanation.perturbed)
     return content | ({"own": [_own_to_dict(each) for each in explanation.own]} if explanation.own else {})
 
 
 def _own_to_dict(own: OwnAnswers) -> dict[str, Any]:
     outputs = [[number_to_json(value) for value in row] for row in own.outputs]
-    content = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
+    content: dict[str, Any] = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
+    if own.together is not None:
+        content["together"] = own.together
     return content if own.label is None else content | {"label": own.label}
 
 
@@ -254,7 +276,10 @@ def _own_from_dict(content: Any) -> OwnAnswers:
     if content.get("model_output") not in MODEL_OUTPUT:
         raise InputError("is missing or unknown", where="own, model_output")
     outputs = _matrix(content.get("outputs"), "own, outputs")
-    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"))
+    together = content.get("together")
+    if together is not None and not isinstance(together, str):
+        raise InputError("expected a name", where="own, together")
+    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"), together)
 
 
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
@@ -269,7 +294,7 @@ def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Expl
         if not isinstance(listed, list):
             raise InputError("expected a list", where="own")
         own = tuple(map(_own_from_dict, listed))
-        return Explanation(context, values, explainer, seconds, content.get("seed"), own)
+        return Explanation(context, values, explainer, seconds, content.get("seed"), own, content.get("perturbed"))
     except (TypeError, OverflowError) as error:
         raise InputError(str(error), where="importance or elapsed") from None
 

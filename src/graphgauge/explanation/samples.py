@@ -196,7 +196,9 @@ class Scored:
             raise InputError(f"event {row.id!r:.80} has no mask for the whole or the empty graph", where="table")
         self.whole, self.empty = (self.rows.get(key, -1) for key in ends)
         self.predicted = int(np.argmax(self.probabilities[self.whole])) if settings.asked else -1
-        self.explanations = row.of(explainer)
+        said = row.of(explainer)
+        self.explanations = [each for each in said if each.perturbed is None]
+        self.perturbed = [each for each in said if each.perturbed is not None]
         self.settings = settings
 
     @cached_property
@@ -241,14 +243,26 @@ class Scored:
         return [Path(self, None)]
 
     @cached_property
-    def truth(self) -> Masks | None:
-        """The units of the right explanation."""
-        edges = self.row.context.truth
-        if edges is None:
-            return None
-        held = np.zeros(self.units, bool)
-        held[self.row.subgraph.unit_of[edges]] = True
+    def truths(self) -> Masks:
+        """The units of each accepted explanation, one per row."""
+        accepted = self.row.context.truths
+        held = np.zeros((len(accepted), self.units), bool)
+        for row, edges in zip(held, accepted, strict=True):
+            row[self.row.subgraph.unit_of[edges]] = True
         return held
+
+    @property
+    def truth(self) -> Masks | None:
+        """The units of the right explanation; of several, the first."""
+        return self.truths[0] if len(self.truths) else None
+
+    @cached_property
+    def perturbed_importances(self) -> list[tuple[Floats, Floats]]:
+        """The importance of the units with a perturbed input, and with the unchanged one and the same seed."""
+        plain = {each.seed: values for each, values in zip(self.explanations, self.importances, strict=True)}
+        return [
+            (unit_importance(each, self.settings), plain[each.seed]) for each in self.perturbed if each.seed in plain
+        ]
 
     @property
     def tied(self) -> float:
@@ -380,7 +394,7 @@ def ordered_mean(values: Sequence[float] | Floats) -> float:
 
 def sample_of(table: AnswerTable, explainer: str, rules: Rules) -> EventSample:
     """The events that an explainer explains."""
-    rows = [row for row in table if row.of(explainer)]
+    rows = [row for row in table if any(each.perturbed is None for each in row.of(explainer))]
     scored = tuple(Scored(row, table.settings, explainer) for row in rows)
     return EventSample(scored, rules, table.settings.grid)
 
@@ -392,8 +406,9 @@ def available(sample: EventSample) -> dict[str, EventSample]:
         "answers": (bool(event.settings.asked) for event in sample.events) if sample.events else (True,),
         "ceiling": (bool(event.settings.ceiling) for event in sample.events),
         "truth": (event.truth is not None for event in sample.events),
-        "times": (event.row.subgraph.times is not None for event in sample.events),
+        "times": (event.row.subgraph.candidate_times is not None for event in sample.events),
         "seeds": (len(event.explanations) > 1 for event in sample.events),
+        "perturbed": (bool(event.perturbed_importances) for event in sample.events if event.perturbed),
         "elapsed": (one.elapsed is not None for event in sample.events for one in event.explanations),
     }
     return found | {name: sample for name, condition in conditions.items() if any(condition)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, LAWS
-from graphgauge.explanation.masks import Level
+from graphgauge.explanation.masks import Level, ranked, seeded
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 from graphgauge.kernels.tails import roc_auc, tail_counts
 
@@ -23,7 +23,7 @@ _EDGES = EXPLAINED | {"needs": ("edges",), "conventions": EMPTY}
 
 def _cohesiveness(sample: EventSample, level: Level, pairs: str) -> Estimate:
     def value(event: Scored, path: Path) -> float:
-        if event.row.subgraph.times is None or path.ranking is None:
+        if event.row.subgraph.candidate_times is None or path.ranking is None:
             return np.nan
         edges = int(np.count_nonzero(path.selected(level.of(event.units))[event.row.subgraph.unit_of]))
         if not edges:
@@ -109,23 +109,42 @@ Overlap = Callable[[Any, int, int], Any]  # numbers of true units selected, unit
 
 def _overlap(sample: EventSample, level: Level, share: Overlap) -> Estimate:
     def value(event: Scored, path: Path) -> float:
-        truth = event.truth
-        if truth is None:
-            return np.nan
-        held = path.selected(level.of(event.units))
-        return float(share(int((held & truth).sum()), int(held.sum()), int(truth.sum())))
+        return _nearest(event, path.selected(level.of(event.units)), share)
 
     return sample.each(value, _NO_TRUTH, (0.0, 1.0))
 
 
+def _nearest(event: Scored, held: Any, share: Overlap) -> float:
+    """The overlap with the accepted explanation that gives the largest; NaN if none is known."""
+    found = [float(share(int((held & truth).sum()), int(held.sum()), int(truth.sum()))) for truth in event.truths]
+    known = [value for value in found if value == value]
+    return max(known) if known else np.nan
+
+
+# Random sets per event behind the chance level if several explanations are accepted.
+_DRAWS = 200
+
+
+def _random_sets(event: Scored, count: int) -> Iterator[Any]:
+    """Seeded random sets of units, the same for every explainer."""
+    generator = seeded(event.row.id, event.settings.seed, "truths")
+    for _ in range(_DRAWS):
+        yield generator.permutation(event.units)[event.row.subgraph.unit_places] < count
+
+
 def _drawn(share: Overlap) -> Any:
-    """The empty explanation, and the exact mean over random explanations of the same size."""
+    """The empty explanation, and the mean over random explanations of the same size.
+
+    It is exact for one right explanation, and a mean over 200 draws per event if several are accepted.
+    """
 
     def chance(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
         def value(event: Scored, path: Path) -> float:
             if event.truth is None:
                 return np.nan
             true, count = int(event.truth.sum()), params["level"].of(event.units)
+            if len(event.truths) > 1:
+                return float(np.mean([_nearest(event, held, share) for held in _random_sets(event, count)]))
             found, weights = _hypergeometric(event.units, true, count)
             return float(np.sum(weights * share(found, count, true)))
 
@@ -182,8 +201,33 @@ def truth_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
 
 
 def _even(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
-    """A random order scores a half on average; the empty explanation ties all edges and scores a half."""
-    return {"empty explanation": 0.5, "random explainer": 0.5}
+    """The empty explanation ties all edges and scores a half, as a random order does on average.
+
+    If several explanations are accepted, a random order scores more, by a mean over 200 draws per event.
+    """
+    blind = 0.5
+    if any(len(event.truths) > 1 for event in sample.events):
+        blind = float(function(sample.at_random).value[0])
+    return {"empty explanation": 0.5, "random explainer": blind}
+
+
+def _best_auc(event: Scored, values: Any) -> float:
+    """The area for the accepted explanation that gives the largest."""
+    found = [
+        float(roc_auc(tail_counts(values[truth], values[~truth], threads=1)))
+        for truth in event.truths
+        if 0 < np.count_nonzero(truth) < event.units
+    ]
+    return max(found) if found else np.nan
+
+
+def _random_auc(event: Scored) -> float:
+    possible = [truth for truth in event.truths if 0 < np.count_nonzero(truth) < event.units]
+    if len(possible) < 2:
+        return 0.5 if possible else np.nan
+    generator = seeded(event.row.id, event.settings.seed, "truths")
+    places = event.row.subgraph.unit_places
+    return float(np.mean([_best_auc(event, generator.random(event.units)[places]) for _ in range(_DRAWS)]))
 
 
 @metric(
@@ -194,17 +238,19 @@ def _even(function: MetricFunction, sample: EventSample, params: Mapping[str, An
     },
 )  # fmt: skip
 def truth_auc(sample: EventSample) -> Estimate:
-    """Chance that an edge of the right explanation has a higher importance than another, ties counted half."""
+    """Chance that an edge of the right explanation has a higher importance than another, ties counted half.
+
+    If several explanations are accepted, that of the one that it fits best.
+    """
 
     def value(event: Scored) -> float:
         if event.truth is None or not event.units:
             return np.nan
-        if sample.paths != "own":  # a random order, and one that ties all edges
-            return 0.5 if 0 < np.count_nonzero(event.truth) < event.units else np.nan
-        found = [
-            roc_auc(tail_counts(values[event.truth], values[~event.truth], threads=1)) for values in event.importances
-        ]
-        return ordered_mean(np.array(found))
+        if sample.paths == "random":
+            return _random_auc(event)
+        if sample.paths != "own":  # all edges are tied
+            return 0.5 if _random_auc(event) == _random_auc(event) else np.nan
+        return ordered_mean(np.array([_best_auc(event, values) for values in event.importances]))
 
     values = np.array([value(event) for event in sample.events], float)
     return sample.mean(values, "no known truth, or it contains all edges or none", (0.0, 1.0))
@@ -231,7 +277,7 @@ def _two_draws(function: MetricFunction, sample: EventSample, params: Mapping[st
     """The exact mean over two random explanations of the same size."""
 
     def value(event: Scored, path: Path) -> float:
-        if len(event.explanations) < 2:
+        if len(event.explanations) < 2 and not event.perturbed:
             return np.nan
         count = params["level"].of(event.units)
         found, weights = _hypergeometric(event.units, count, count)
@@ -272,11 +318,56 @@ def stability_spearman(sample: EventSample) -> Estimate:
     """Agreement of an event's rankings under different seeds: the mean rank correlation."""
 
     def agreement(event: Scored, one: int, other: int) -> float:
-        first, second = (_centred_ranks(event.importances[place]) for place in (one, other))
-        spread = float(np.sqrt((first @ first) * (second @ second)))
-        return float(np.clip(first @ second / spread, -1, 1)) if spread else np.nan
+        return _rank_correlation(event.importances[one], event.importances[other])
 
     return _pairwise(sample, agreement, (-1.0, 1.0), f"{_ONE_RUN}, or all importances equal")
+
+
+# -------------------------------------------------------------------------------------- a perturbed input
+
+_NOT_PERTURBED = "not explained with a perturbed input"
+_PERTURBED = _EDGES | {"needs": ("perturbed",), "reference": "agarwal2023", "default": False}
+
+
+def _moved(sample: EventSample, agreement: Callable[[Floats, Floats, Scored], float], possible: tuple[float, float],
+           reason: str = _NOT_PERTURBED) -> Estimate:  # fmt: skip
+    """The mean over events of the mean agreement between the explanation and those of perturbed inputs."""
+
+    def value(event: Scored) -> float:
+        found = [agreement(*pair, event) for pair in event.perturbed_importances] if event.units else []
+        known = [each for each in found if each == each]
+        return ordered_mean(known) if known else np.nan
+
+    return sample.mean(np.array([value(event) for event in sample.events], float), reason, possible)
+
+
+@metric(key="perturbation_jaccard@{level}", **_PERTURBED | {"chance": _two_draws})
+def perturbation_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """Overlap of the top edges with those under a slightly perturbed input: the mean Jaccard index."""
+
+    def agreement(moved: Floats, plain: Floats, event: Scored) -> float:
+        count, places = level.of(event.units), event.row.subgraph.unit_places
+        first, second = (ranked(values, places) < count for values in (moved, plain))
+        return float(_jaccard(np.count_nonzero(first & second), count, count))
+
+    return _moved(sample, agreement, (0.0, 1.0))
+
+
+@metric(
+    key="perturbation_spearman",
+    **_PERTURBED | {"chance": _unrelated, "bounds": (-1, 1), "default": True,
+                    "conventions": {"empty": "nan", "ties": "share their rank"}},
+)  # fmt: skip
+def perturbation_spearman(sample: EventSample) -> Estimate:
+    """Agreement of the ranking with that under a slightly perturbed input: the mean rank correlation."""
+    return _moved(sample, lambda moved, plain, event: _rank_correlation(moved, plain), (-1.0, 1.0),
+                  f"{_NOT_PERTURBED}, or all importances equal")  # fmt: skip
+
+
+def _rank_correlation(one: Floats, other: Floats) -> float:
+    first, second = _centred_ranks(one), _centred_ranks(other)
+    spread = float(np.sqrt((first @ first) * (second @ second)))
+    return float(np.clip(first @ second / spread, -1, 1)) if spread else np.nan
 
 
 def _centred_ranks(values: Floats) -> Floats:

@@ -22,6 +22,8 @@ from graphgauge.forecasting.functions import (
     smape,
     wape,
 )
+from graphgauge.forecasting.grids import cos_latitude
+from graphgauge.forecasting.long import evaluate_table
 from graphgauge.forecasting.state import ForecastState
 
 __all__ = [
@@ -31,12 +33,14 @@ __all__ = [
     "calibration_error",
     "compare",
     "compare_by_horizon",
+    "cos_latitude",
     "coverage",
     "crps",
     "ece",
     "ence",
     "evaluate",
     "evaluate_files",
+    "evaluate_table",
     "interval_score",
     "mae",
     "mape",

@@ -15,7 +15,7 @@ from graphgauge.forecasting.copies import almost, copied, hit, zeros
 from graphgauge.forecasting.inputs import Slab
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.samples import Cells
-from graphgauge.forecasting.serial import FEWEST, cosine_error
+from graphgauge.forecasting.serial import FEWEST, interval_error
 
 # The fewest cells to test, and the significance level.
 _CELLS, _ALPHA = 100, 0.01
@@ -32,7 +32,7 @@ def _unlikely(value: float, influence: Any) -> bool:
     """Whether a number that should be 0 differs significantly from 0, by its sums over blocks of time."""
     from scipy.special import stdtr
 
-    (error,), (freedom,) = cosine_error(influence)
+    (error,), (freedom,) = interval_error(influence, np.ones(influence.shape))
     return bool(error > 0 and 2 * stdtr(freedom, -abs(value) / error) < _ALPHA)
 
 
@@ -63,8 +63,8 @@ def mis_scaled_spread(cells: Cells) -> Evidence | None:
 )
 def biased(cells: Cells) -> Evidence | None:
     """Most of the squared error is bias."""
-    n, square = int(cells.n[0]), float(cells.total("square")[0])
-    if n < _CELLS or square <= 0 or "bias" not in cells.layout.counted:
+    n, square = float(cells.size()[0]), float(cells.total("square")[0])
+    if cells.n[0] < _CELLS or square <= 0 or "bias" not in cells.layout.counted:
         return None
     bias = float(cells.total("error")[0]) / n
     share = bias**2 * n / square

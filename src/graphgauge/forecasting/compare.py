@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats
+from graphgauge.core.arrays import Floats, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.forecasting.declared import equal, nearest
-from graphgauge.forecasting.inputs import Batch
+from graphgauge.forecasting.grids import node_weights
+from graphgauge.forecasting.inputs import Batch, checked_weights
 from graphgauge.forecasting.joint import joint_sums
-from graphgauge.forecasting.measures import Layout, measured
+from graphgauge.forecasting.labels import history_of, named
+from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
 from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
 from graphgauge.kernels.threads import map_blocks
@@ -77,6 +79,7 @@ def compare(
     null_value: float | None = None,
     null_tolerance: float = 0.0,
     axes: Iterable[str] = AXES,
+    weights: Any = None,
     nan: str = "raise",
     confidence: float = 0.95,
 ) -> DieboldMariano:
@@ -86,13 +89,13 @@ def compare(
     `quantiles` and `levels`. `loss` is `absolute` or `squared`, or a score that both have: `crps` (of any kind; that of
     a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes jointly).
 
-    The difference is that of the pooled means: every cell has the same weight. Losses may be correlated in time.
-    Forecasts h steps ahead overlap, so cosines faster than the overlap are left out. `horizon` is h; the default is the
-    number of horizons. At most 8 cosines are used, and 4 if there are few steps: more would make the test reject too
-    often if errors are strongly autocorrelated.
+    The difference is that of the pooled means: every cell has the same weight, or that of its node (`weights`). Losses
+    may be correlated in time. Forecasts h steps ahead overlap, so cosines faster than the overlap are left out.
+    `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few steps:
+    more would make the test reject too often if errors are strongly autocorrelated.
     """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
-    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence)
+    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
     ahead = cells.shape[1] if horizon is None else whole_number("horizon", horizon, 1)
     return _compared(losses_a.sum(axis=1), losses_b.sum(axis=1), cells.sum(axis=1), ahead, loss, confidence)
 
@@ -107,12 +110,13 @@ def compare_by_horizon(
     null_value: float | None = None,
     null_tolerance: float = 0.0,
     axes: Iterable[str] = AXES,
+    weights: Any = None,
     nan: str = "raise",
     confidence: float = 0.95,
 ) -> dict[int, DieboldMariano]:
     """The test of `compare` for each horizon, 1 the first. p-values are not adjusted for their number."""
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
-    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence)
+    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
     return {
         place + 1: _compared(losses_a[:, place], losses_b[:, place], cells[:, place], place + 1, loss, confidence)
         for place in range(cells.shape[1])
@@ -120,12 +124,14 @@ def compare_by_horizon(
 
 
 def _losses_of_both(
-    y_true: Any, a: Any, b: Any, loss: str, common: dict[str, Any], confidence: float
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    y_true: Any, a: Any, b: Any, loss: str, common: dict[str, Any], confidence: float, weights: Any
+) -> tuple[Floats, Floats, Floats]:
     one_of("loss", loss, LOSSES)
+    if loss == "energy" and weights is not None:
+        raise OptionError("loss 'energy' has no node weights", fix="Leave weights= out, or choose another loss.")
     tail(confidence)  # checked here, also if there will be no interval
     (losses_a, cells), (losses_b, other) = (
-        _step_losses(name, y_true, given, loss, common) for name, given in (("a", a), ("b", b))
+        _step_losses(name, y_true, given, loss, common, weights) for name, given in (("a", a), ("b", b))
     )
     if not np.array_equal(cells, other):
         raise InputError(
@@ -135,7 +141,7 @@ def _losses_of_both(
 
 
 def _compared(
-    loss_a: Floats, loss_b: Floats, cells: NDArray[np.int64], ahead: int, loss: str, confidence: float
+    loss_a: Floats, loss_b: Floats, cells: Floats, ahead: int, loss: str, confidence: float
 ) -> DieboldMariano:
     seen = cells > 0
     loss_a, loss_b, cells = loss_a[seen], loss_b[seen], cells[seen]
@@ -146,19 +152,15 @@ def _compared(
         return found
     ratio = float(loss_a.sum()) / base
     influence = (ratio * loss_b - loss_a) / base
-    (error,), (df,) = cosine_error(
-        influence[:, np.newaxis], cells[:, np.newaxis].astype(float), slowest(len(cells), ahead)
-    )
+    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis], slowest(len(cells), ahead))
     margin = float(t_quantile(df, confidence)[0]) * float(error)
     interval = Interval(1 - ratio - margin, 1 - ratio + margin, confidence, "diebold-mariano-t", "time steps")
     return replace(found, skill=1 - ratio, skill_interval=interval)
 
 
-def _tested(
-    gaps: Floats, cells: NDArray[np.int64], largest: float, ahead: int, loss: str, confidence: float
-) -> DieboldMariano:
+def _tested(gaps: Floats, cells: Floats, largest: float, ahead: int, loss: str, confidence: float) -> DieboldMariano:
     """Test the summed loss differences of the steps, given their numbers of cells; no loss is above `largest`."""
-    steps, total = len(gaps), int(cells.sum())
+    steps, total = len(gaps), float(cells.sum())
     mean = float(gaps.sum()) / total if total else nan
 
     def untested(statistic: float, reason: str) -> DieboldMariano:
@@ -173,7 +175,7 @@ def _tested(
         if is_rounding(abs(mean), largest):
             return untested(nan, "the losses never differ")
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), slowest(steps, ahead))
+    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis], slowest(steps, ahead))
     if not error > 0:
         return untested(nan, "nearly all cells are in a few time steps")
     statistic = mean / float(error)
@@ -189,9 +191,9 @@ def _two_sided(statistic: float, df: int) -> float:
 
 
 def _step_losses(
-    name: str, y_true: Any, given: Any, loss: str, common: dict[str, Any]
-) -> tuple[Floats, NDArray[np.int64]]:
-    """The summed loss and the number of cells of each time step and horizon."""
+    name: str, y_true: Any, given: Any, loss: str, common: dict[str, Any], weights: Any
+) -> tuple[Floats, Floats]:
+    """The summed loss and the number, or weight, of the cells of each time step and horizon."""
     arguments = dict(given) if isinstance(given, Mapping) else {"y_pred": given}
     unknown = next((key for key in arguments if key not in _ARGUMENTS), None)
     if unknown is not None:
@@ -208,8 +210,15 @@ def _step_losses(
         raise OptionError("loss 'energy' needs at least two nodes", fix="Choose loss='crps'.")
     members = 0 if batch.members is None else batch.members.shape[-1]
     counted = ("scores",) if batch.form == "gaussian" and loss in ("crps", "nll") else ()
-    layout = Layout(batch.form, *batch.shape[1:], (), batch.levels, members, counted=counted)
-    parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss), list(batch.slabs(0, 0)))
+    scale = None
+    if weights is not None:
+        known, weights = history_of(node_weights(weights, y_true))
+        _, weights = named(batch.nodes, known, weights, "weights")
+        scale = checked_weights(weights)
+        require_shape(scale, (batch.shape[2],), "weights", "Pass one weight per node.")
+    layout = Layout(batch.form, *batch.shape[1:], (), batch.levels, members, counted=counted,
+                    weights=None if scale is None else "given")  # fmt: skip
+    parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
     if not all(np.isfinite(losses).all() for losses, _ in parts):
         try:
             batch.refuse_bad_values()
@@ -219,30 +228,31 @@ def _step_losses(
     losses, cells = (
         (np.concatenate([nothing, *column]) for column in zip(*parts, strict=True)) if parts else [nothing] * 2
     )
-    return losses, cells.astype(np.int64)
+    return losses, cells.astype(np.float64)
 
 
 _ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples")
 
 
-def _slab_losses(batch: Batch, layout: Layout, rows: slice, loss: str) -> tuple[Floats, NDArray[np.int64]]:
+def _slab_losses(
+    batch: Batch, layout: Layout, rows: slice, loss: str, weights: Floats | None
+) -> tuple[Floats, NDArray[Any]]:
     """The same for some steps, from the sums that metrics are computed on."""
     slab = batch.slab(rows)
     steps = len(slab.y)
     if loss == "energy":
         sums = joint_sums(slab, steps, rows.start, None, paths=False)
         return sums.high[..., 0] + sums.low[..., 0], sums.counts[..., 0]
-    sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64))
+    sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64), weights)
     total = sums.high + sums.low
+    cells = sums.counts[..., 0] if weights is None else total[..., layout.column(weight_of("n"))]
     if layout.form == "quantiles" and loss in ("crps", "pinball"):
         levels = np.array(layout.levels)
-        weights = 2 * nearest(levels) if loss == "crps" else equal(levels)
+        factors = 2 * nearest(levels) if loss == "crps" else equal(levels)
         columns = [layout.column(f"pinball_{level:g}") for level in layout.levels]
-        return total[..., columns] @ weights, sums.counts[..., 0]
+        return total[..., columns] @ factors, cells
     column = {"absolute": "abs", "squared": "square"}.get(loss, loss)
-    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], sums.counts[
-        ..., 0
-    ]
+    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], cells
 
 
 def _renamed(error: InputError, name: str) -> InputError:

@@ -11,9 +11,9 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
-from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
+from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.expected_series import expected_serial_coverage
-from graphgauge.stats.intervals import logit_t_interval, t_interval
+from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
 
@@ -30,7 +30,12 @@ def _size(estimate: Estimate) -> Floats:
 
 def _error(cells: Cells, estimate: Estimate) -> tuple[Floats, Floats]:
     assert estimate.influence is not None
-    return cosine_error(estimate.influence, cells.weights(estimate))
+    return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells))
+
+
+def _absolute(cells: Cells) -> Floats | None:
+    """The influences of the absolute errors, if they were counted."""
+    return np.asarray(cells.mean("abs").influence, np.float64) if "abs" in cells.layout.floats else None
 
 
 def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
@@ -39,8 +44,9 @@ def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
 
 
 def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
-    low, high = _t_bounds(cells, estimate.facts["square"], confidence)
-    return np.sqrt(np.maximum(low, 0)), np.sqrt(high)
+    square = estimate.facts["square"]
+    low, high = log_t_interval(square.value, *_error(cells, square), confidence, scale=_size(square))
+    return np.sqrt(low), np.sqrt(high)
 
 
 def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
@@ -55,28 +61,39 @@ def _t_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | 
 
 
 def _root_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate.facts["square"], confidence, t_interval)
+    return _coverage(cells, estimate.facts["square"], confidence, log_t_interval, (0.0, inf))
 
 
 def _logit_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate, confidence, logit_t_interval)
+    return _coverage(cells, estimate, confidence, logit_t_interval, (0.0, 1.0))
 
 
-def _coverage(cells: Cells, estimate: Estimate, confidence: float, interval: Callable[..., Bounds]) -> float | None:
+def _coverage(
+    cells: Cells,
+    estimate: Estimate,
+    confidence: float,
+    interval: Callable[..., Bounds],
+    bounds: tuple[float, float] = (-inf, inf),
+) -> float | None:
     """How much an interval of this many time blocks, with their memory and tails, is expected to cover."""
     assert estimate.influence is not None
     there = cells.weights(estimate)[:, 0] > 0
 
+    errors = _absolute(cells)
+
     def of_series(values: Floats, influence: Floats) -> Bounds:
-        error, freedom = cosine_error(influence.T)
+        error, freedom = interval_error(influence.T, np.ones(influence.T.shape))
         return interval(values, error, freedom, confidence, scale=np.abs(influence).sum(axis=1))
 
-    # A score that few errors enter shows less memory than the errors have.
-    errors = cells.mean("abs").influence if "abs" in cells.layout.floats else None
     return expected_serial_coverage(
-        float(estimate.value[0]), estimate.influence[there, 0], of_series, confidence,
-        memory_of=None if errors is None else errors[there, 0],
-    )  # fmt: skip
+        float(estimate.value[0]),
+        estimate.influence[there, 0],
+        of_series,
+        confidence,
+        errors=None if errors is None else errors[there, 0],
+        bounds=bounds,
+        rule=interval.__name__,
+    )
 
 
 def _over_time(
@@ -100,7 +117,8 @@ def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
 
 
 def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
-    """The root of the interval of the mean square: Student's t with the long-run variance of the slowest cosines."""
+    """The root of the interval of the mean square: Student's t on the log scale, with the long-run variance of the
+    slowest cosines of the time blocks."""
     return _over_time(_root_bounds, _root_coverage, cells, estimate)
 
 
@@ -123,7 +141,7 @@ def _known(cells: Cells, levels: Callable[[], dict[str, float]]) -> dict[str, fl
 
 def zero(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The forecast that is always 0."""
-    return _known(cells, lambda: {"zero forecast": float(cells.total("abs_y")[0]) / int(cells.n[0])})
+    return _known(cells, lambda: {"zero forecast": float(cells.total("abs_y")[0]) / float(cells.size()[0])})
 
 
 def of_zero(level: float) -> Any:
@@ -138,7 +156,9 @@ def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str,
     """The forecast that is always 0, and the forecast that is always the mean of the truth (known only afterwards)."""
 
     def levels() -> dict[str, float]:
-        zero, mean = (sqrt(float(square[0]) / int(cells.n[0])) for square in (cells.total("y2"), cells.variation[1]))
+        zero, mean = (
+            sqrt(float(square[0]) / float(cells.size()[0])) for square in (cells.total("y2"), cells.variation[1])
+        )
         return {"zero forecast": zero, "mean of the truth": Baseline(mean)}
 
     return _known(cells, levels)
@@ -146,7 +166,7 @@ def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str,
 
 def minus_mean(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The forecast that is always 0: minus the mean of the truth."""
-    return _known(cells, lambda: {"zero forecast": -float(cells.total("y")[0]) / int(cells.n[0])})
+    return _known(cells, lambda: {"zero forecast": -float(cells.total("y")[0]) / float(cells.size()[0])})
 
 
 def mean_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
@@ -163,7 +183,7 @@ def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -
     """One Gaussian for all cells, with the mean and variance of the truth (known only afterwards)."""
 
     def level() -> dict[str, float]:
-        variance = float(cells.variation[1][0]) / int(cells.n[0])
+        variance = float(cells.variation[1][0]) / float(cells.size()[0])
         score = 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf
         return {"one Gaussian with the truth's moments": Baseline(score)}
 
@@ -178,7 +198,7 @@ def perfect_level(function: MetricFunction, cells: Cells, params: Mapping[str, A
 def zero_interval(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The interval from 0 to 0."""
     beyond = 200 / (100 - params["level"])
-    return _known(cells, lambda: {"zero forecast": beyond * float(cells.total("abs_y")[0]) / int(cells.n[0])})
+    return _known(cells, lambda: {"zero forecast": beyond * float(cells.total("abs_y")[0]) / float(cells.size()[0])})
 
 
 def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
@@ -188,9 +208,26 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
         size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
         share = float(np.mean(cells.layout.levels))
         loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
-        return {"zero forecast": max(loss, 0.0) / int(cells.n[0])}
+        return {"zero forecast": max(loss, 0.0) / float(cells.size()[0])}
 
     return _known(cells, level)
+
+
+def zero_quantile(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The forecast whose quantile is always 0."""
+
+    def level() -> dict[str, float]:
+        size, total, share = float(cells.total("abs_y")[0]), float(cells.total("y")[0]), params["quantile"] / 100
+        loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
+        return {"zero forecast": max(loss, 0.0) / float(cells.size()[0])}
+
+    return _known(cells, level)
+
+
+def base_rate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The share of truths above the threshold as the probability in every cell (known only afterwards)."""
+    share = float(cells.size(f"above_{params['threshold']:g}")[0]) / float(cells.size()[0])
+    return {"frequency of the event": Baseline(share * (1 - share))}
 
 
 def shuffled(name: str, over: str = "n") -> Any:

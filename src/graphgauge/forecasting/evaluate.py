@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,17 @@ from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import asked, find, select
+from graphgauge.core.metric import are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import every_so_often, first_steps
+from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
+from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
-from graphgauge.forecasting.options import AXES, COVERAGE, checked_bins, listed
+from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
 from graphgauge.forecasting.samples import Cells, Spread, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
@@ -34,6 +37,7 @@ Samples = dict[str, Any]
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
     "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
     "paths": "samples= of at least two horizons", "spread": "std=",
     "reliability": "std=, samples=, or quantiles= and levels=",
@@ -54,12 +58,15 @@ def evaluate(
     axes: Iterable[str] = AXES,
     horizons: Sequence[int] | int | None = None,
     nodes: Sequence[Any] | None = None,
+    ahead: Sequence[int] | None = None,
     by: Sequence[str] | str | None = None,
     coverage: Sequence[float] | float = COVERAGE,
     bins: int = 10,
     season: int | None = None,
     naive: Any = None,
     graph: Any = None,
+    weights: Any = None,
+    thresholds: Sequence[float] | float | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -71,10 +78,13 @@ def evaluate(
     Parameters
     ----------
     y_true, y_pred
-        Truth and forecast of one shape, whose dimensions `axes` names: NumPy, torch, lists, data frames or xarray.
-        Labels of rows, columns, dimensions and coordinates are matched if two arguments have them; labels that differ
-        are an error. Metrics are pooled over cells, and broken down by horizon and by node. `y_pred` may be left out
-        if `samples` are given (their mean is used), or `quantiles` with a level 0.5.
+        Truth and forecast of one shape, whose dimensions `axes` names: NumPy, torch, lists, data frames or xarray. An
+        axis `channel` is read as part of the nodes and adds a breakdown by channel. Dimensions of xarray may have other
+        names, such as lead_time; latitude and longitude become nodes, and a truth by valid time is looked up for
+        forecasts by issue time and lead time. Labels of rows, columns, dimensions and coordinates are matched if two
+        arguments have them; labels that differ are an error. Metrics are pooled over cells, and broken down by horizon
+        and by node. `y_pred` may be left out if `samples` are given (their mean is used), or `quantiles` with a level
+        0.5.
     std
         Standard deviations, for a Gaussian forecast.
     quantiles, levels
@@ -91,8 +101,8 @@ def evaluate(
         need about 1e-4.
     horizons
         The steps ahead, counted from 1, to report by horizon; other values are still over all horizons.
-    nodes
-        Names of the nodes.
+    nodes, ahead
+        Names of the nodes, and the steps ahead of the horizons if they are not 1, 2, 3 ….
     by
         The axes to break down by; all by default.
     coverage
@@ -104,6 +114,11 @@ def evaluate(
     graph
         For samples: which nodes are neighbours, as an adjacency matrix or as edges, rows (source, target) of positions
         or names. `variogram_score` is over its edges.
+    weights
+        One weight per node, such as the cosine of its latitude (`cos_latitude`). Errors and scores over several nodes
+        are then weighted means; calibration and joint scores are not computed.
+    thresholds
+        For `std` and `samples`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of everything above).
     metrics
         Keys to compute instead of all.
     nan
@@ -115,16 +130,18 @@ def evaluate(
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
         null_value=null_value, null_tolerance=null_tolerance, axes=axes, nan=nan,
-        nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
+        nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(), ahead=ahead,
     )  # fmt: skip
     state = empty_state(
-        axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes, season=season,
-        naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph, metrics=metrics,
+        axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes,
+        ahead=ahead if batch.ahead is None else batch.ahead, season=season,
+        naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph,
+        weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
         {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
-         "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+         "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
     if season is not None and naive is None:
@@ -155,13 +172,16 @@ def empty_state(
     null_value: float | None = None,
     null_tolerance: float = 0.0,
     graph: Any = None,
+    weights: Any = None,
+    thresholds: Sequence[float] | float | None = None,
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
     """A state that counts what the metrics and their chance levels need."""
     state = ForecastState(
         axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
-        null_tolerance=null_tolerance, graph=graph, metrics=metrics, shard=shard,
+        null_tolerance=null_tolerance, graph=graph, weights=weights, thresholds=thresholds, metrics=metrics,
+        shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
     return state
@@ -189,11 +209,11 @@ def evaluate_state(
     _require_counted(metrics, layout)
     spread = _spreads(state, layout, bins, seed, whole, threads)
     samples = _samples(state, layout, None, spread, seed)
-    chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
+    chosen = select("forecasting", metrics, samples, _swept(state, layout))
     conventions = _conventions(state, layout, nan)
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
-        chosen, samples, confidence=confidence, conventions=conventions, skip=metrics is None, by=axes
+        chosen, samples, confidence=confidence, conventions=conventions, skip=are_default(metrics), by=axes
     )  # fmt: skip
     begin = first_steps(whole)
 
@@ -206,8 +226,15 @@ def evaluate_state(
         "forecasting",
         found.results,
         conventions=conventions,
-        options={"coverage": list(state.coverage), "bins": bins, "confidence": confidence, "seed": seed},
-        breakdowns={axis.name: axis.table for axis in axes},
+        options={
+            "coverage": list(state.coverage),
+            "thresholds": list(state.thresholds),
+            "bins": bins,
+            "confidence": confidence,
+            "seed": seed,
+        },
+        breakdowns={axis.name: axis.table for axis in axes}
+        | (curves(samples["reliability"]) if "reliability" in samples else {}),
         skipped=found.skipped,
         materials={
             "cells": samples["errors"],
@@ -219,6 +246,15 @@ def evaluate_state(
         notes=_notes(state, layout, horizons),
         figure=draw,
     )
+
+
+def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Percent]]:
+    """The values of parameters that the name of a metric leaves open."""
+    return {
+        "level": [Percent(round(100 * q, 8)) for q in state.coverage],
+        "quantile": [Percent(round(100 * q, 8)) for q in layout.levels],
+        "threshold": [Percent(value) for value in state.thresholds],
+    }
 
 
 def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = COVERAGE, bins: int = 10) -> float:
@@ -239,18 +275,23 @@ def _broken_down(
     horizons: Any,
     spread: Mapping[str | None, Spread],
 ) -> list[Axis]:
-    there = [axis for axis in ("horizon", "node") if axis in state.axes]
+    there: list[str] = [
+        axis for axis in ("horizon", "node") if axis in state.axes or (axis == "node" and state.channels)
+    ]
+    there += ["channel"] * (state.channels is not None)
     axes = there if by is None else listed(by)
     for name in axes:
         if name not in there:
-            if name in ("horizon", "node"):
+            if name in ("horizon", "node", CHANNEL):
                 raise OptionError(f"by={name!r} needs an axis {name}", fix="Name it in axes=.")
-            raise UnknownNameError("axis", str(name), ("horizon", "node"))
+            raise UnknownNameError("axis", str(name), ("horizon", "node", CHANNEL))
     if horizons is not None and "horizon" not in state.axes:
         raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
     ahead = state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
-    rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes))}
+    channels = state.channels or []
+    rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes)), CHANNEL: list(range(len(channels)))}
     labels = {
+        CHANNEL: channels,
         "horizon": [ahead[row] for row in rows["horizon"]],
         "node": state.nodes if state.nodes is not None else rows["node"],
     }
@@ -275,24 +316,25 @@ def _samples(
     state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread], seed: int = 0
 ) -> Samples:
     """The samples for the metrics: over all cells, by horizon or by node."""
-    sums = state.by_node if axis == "node" else state.by_horizon
+    sums = state.by_node if axis in ("node", CHANNEL) else state.by_horizon
+    if axis == CHANNEL:
+        sums = sums.grouped(len(state.channels or ()), state.weights)
     cells = Cells(layout, (sums.pooled() if axis is None else sums).seen(), state.ordered)
     samples: Samples = {"errors": cells}
     if layout.form != "point":
         samples[layout.form] = cells
-    if layout.form != "point" and "pit" in layout.counted:
+    if "reliability" in layout.samples and "pit" in layout.counted and axis != CHANNEL:
         samples["reliability"] = reliability_of(cells, state, axis, seed)
-    if layout.scaled:
-        samples["scaled"] = cells
+    samples |= {name: cells for name in ("scaled", "root_scaled", "scaled_scores") if name in layout.samples}
     if axis in spread:
         samples["spread"] = spread[axis]
-    if layout.form == "samples" and axis != "node":
+    if layout.form == "samples" and axis not in ("node", CHANNEL):
         joint = {name: part for name, part in _JOINT.items() if name in layout.samples and part in layout.counted}
         if axis is not None:
             joint.pop("paths", None)
         if joint:
             sums = by_block(state.joint, cells)
-            found = Cells(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)  # type: ignore[arg-type]
+            found = Cells(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
             samples |= dict.fromkeys(joint, found)
     return samples
 
@@ -326,6 +368,8 @@ def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
         if layout.samples.isdisjoint(metric.needs):
             if not item.by_name:
                 continue
+            if layout.weights is not None and not replace(layout, weights=None).samples.isdisjoint(metric.needs):
+                raise OptionError(f"{name} has no node weights", fix="Leave weights= or the metric out.")
             given = " or ".join(_GIVEN[need] for need in metric.needs)
             raise OptionError(f"{name} needs {given}", fix="Pass it, or leave the metric out.")
         if not set(counted_for([metric])) <= set(layout.counted):
@@ -341,6 +385,8 @@ def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, st
         shown["null_value"] = f"{float(layout.null_value):g}{near}"
     if layout.masked:
         shown["mask"] = "given"
+    if layout.weights is not None:
+        shown["node weights"] = "given"
     return shown
 
 
@@ -354,6 +400,10 @@ def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ..
     empty = int((state.by_node.counts[..., 0].sum(axis=0) == 0).sum())
     if empty and layout.nodes > 1:
         notes.append(f"{empty} of {layout.nodes} nodes have no observed cells, and so no value")
+    if state.channels is not None:
+        notes.append(f"values over all cells pool {len(state.channels)} channels, whose units may differ")
+    if layout.weights is not None:
+        notes.append("values over several nodes are weighted; calibration and joint scores have no node weights")
     if horizons is not None:
         notes.append(f"values over all cells are over all {layout.horizons} horizons")
     return tuple(notes)

@@ -14,10 +14,8 @@ import numpy as np
 from graphgauge.core.extras import need
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.result import Evaluation, Table
+from graphgauge.forecasting.curves import pit_table, reliability_table
 from graphgauge.forecasting.samples import Reliability, Spread
-
-# Bars of the PIT histogram.
-_BARS = 20
 
 
 @dataclass(frozen=True)
@@ -34,35 +32,12 @@ class Picture:
 def picture(evaluation: Evaluation, reliability: Reliability | None, spread: Spread | None) -> Picture:
     curve = reliability if reliability is not None and reliability.n[0] > 0 else None
     return Picture(
-        None if curve is None else _pit(curve),
-        None if curve is None else _reliability(curve),
+        None if curve is None else pit_table(curve),
+        None if curve is None else reliability_table(curve),
         _bins(spread) if spread is not None and spread.n[0] > 0 else None,
         evaluation.breakdowns.get("horizon"),
         evaluation.breakdowns.get("node"),
     )
-
-
-def _band(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The central 95 % of shares of n independent cells, pointwise for each p."""
-    from scipy.special import bdtrik
-
-    return bdtrik(0.025, float(n), p) / n, np.ceil(bdtrik(0.975, float(n), p)) / n
-
-
-def _pit(reliability: Reliability) -> Table:
-    """Shares of truths between neighbouring probabilities, as histogram bars."""
-    p = np.concatenate(([0.0], reliability.p, [1.0]))
-    reached = np.concatenate(([0.0], reliability.share[0], [1.0]))
-    step = max(1, (len(p) - 1) // _BARS)
-    edges = np.unique(np.r_[np.arange(0, len(p) - 1, step), len(p) - 1])
-    width = np.diff(p[edges])
-    low, high = _band(int(reliability.n[0]), width)
-    return Table("p", {"p": p[edges][1:], "share": np.diff(reached[edges]), "low": low, "high": high})
-
-
-def _reliability(reliability: Reliability) -> Table:
-    low, high = _band(int(reliability.n[0]), reliability.p)
-    return Table("p", {"p": reliability.p, "share": reliability.share[0], "low": low, "high": high})
 
 
 def _bins(spread: Spread) -> Table:
@@ -109,7 +84,7 @@ def draw_forecasting(evaluation: Evaluation, picture: Picture, path: str | Path)
 
 
 def _draw_pit(table: Table, axis: Any) -> None:
-    edges = np.append(0.0, table["p"])
+    edges = np.append(0.0, table["pit"])
     width = np.diff(edges)
     # Densities, so that bars of different width compare: 1 is a calibrated forecast.
     axis.bar(
@@ -126,10 +101,10 @@ def _draw_pit(table: Table, axis: Any) -> None:
 
 
 def _draw_reliability(table: Table, axis: Any) -> None:
-    axis.fill_between(table["p"], table["low"], table["high"], color=CHANCE, alpha=0.35, lw=0, label=_BAND)
+    axis.fill_between(table["reliability"], table["low"], table["high"], color=CHANCE, alpha=0.35, lw=0, label=_BAND)
     axis.plot((0, 1), (0, 1), color=CHANCE, ls="--", lw=1)
-    marks = "o" if len(table["p"]) <= 20 else ""
-    axis.plot(table["p"], table["share"], marker=marks, ms=4, label="forecast")
+    marks = "o" if len(table["reliability"]) <= 20 else ""
+    axis.plot(table["reliability"], table["share"], marker=marks, ms=4, label="forecast")
     axis.set(
         title="reliability", xlabel="forecast probability", ylabel="share of truths below", xlim=(0, 1), ylim=(0, 1)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from math import prod
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from graphgauge.core.fields import (
     Confidence,
     File,
     Files,
+    Kind,
     Metrics,
     NanPolicy,
     Number,
@@ -23,8 +25,10 @@ from graphgauge.core.fields import (
     PathLike,
     Seed,
     Several,
+    Text,
     Threads,
     Whole,
+    split_list,
 )
 from graphgauge.core.forms import require
 from graphgauge.core.progress import SILENT, Progress
@@ -32,6 +36,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
 from graphgauge.forecasting.labels import NamedColumns
+from graphgauge.forecasting.long import ROLES, table_arrays
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.rows import Once
 from graphgauge.forecasting.state import ForecastState
@@ -55,6 +60,28 @@ _MOST_CELLS = 1 << 33
 Paths = PathLike | Sequence[PathLike]
 
 
+@dataclass(frozen=True)
+class Columns(Kind):
+    """The columns of a long table, as `id=…,time=…`."""
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"type": "object"}]}
+
+    def read(self, value: Any) -> dict[str, str]:
+        if isinstance(value, str):
+            parts = [part.partition("=") for part in split_list(value)]
+            named = {role.strip(): column.strip() for role, _, column in parts}
+        elif isinstance(value, Mapping):
+            named = {str(role): str(column) for role, column in value.items()}
+        else:
+            raise OptionError(f"expected id=…,time=…, found {value!r:.60}")
+        if not named or not set(named) <= set(ROLES) or not all(named.values()):
+            raise OptionError(
+                f"expected columns as role=name, found {value!r:.60}", fix=f"Roles are {', '.join(ROLES)}."
+            )
+        return named
+
+
 def evaluate_files(
     *,
     true: Annotated[Paths, Files("The truth: a file or quoted pattern, shards in time order. Repeatable.")] = (),
@@ -67,6 +94,13 @@ def evaluate_files(
     samples: Annotated[Paths, Files("Members or draws along a last axis.")] = (),
     table: Annotated[
         PathLike | None, File("Instead of arrays: a .parquet or .csv with columns id, time, horizon, y, mean, std.")
+    ] = None,
+    columns: Annotated[
+        Mapping[str, str] | str | None,
+        Columns("Columns of the table, as id=…,time=…,horizon=…,issued=…,y=…,mean=…,std=…; Nixtla's names are known."),
+    ] = None,
+    model: Annotated[
+        str | None, Text("The model in a table of Nixtla's: its column, and those with -lo-90, -hi-90 … at the end.")
     ] = None,
     mask: Annotated[Paths, Files("Booleans: which cells were observed.")] = (),
     null_value: Annotated[
@@ -84,6 +118,10 @@ def evaluate_files(
     bins: Annotated[int, Whole("Bins of ece and ence.", 1)] = 10,
     graph: Annotated[
         PathLike | None, File("For samples: an adjacency matrix, or edges as rows of two node positions.")
+    ] = None,
+    weights: Annotated[PathLike | None, File("One weight per node, such as the cosine of its latitude.")] = None,
+    thresholds: Annotated[
+        Sequence[float] | float | None, Several("For brier and twcrps: the event is a truth above.", Number(""))
     ] = None,
     naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
     season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
@@ -104,13 +142,17 @@ def evaluate_files(
     files: dict[str, list[ArrayFile]] = {}
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
-    common = {"graph": neighbours, "coverage": given["coverage"], "season": given["season"], "naive": history,
+    node_weights = None if given["weights"] is None else _whole(files, "weights", given["weights"])
+    common = {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
+              "coverage": given["coverage"], "season": given["season"],
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
     shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
     state: ForecastState | None
-    if given["table"] is not None:
+    if given["table"] is not None and _is_plain_table(given):
         state = _from_table(given, common, progress)
         evaluation = state.evaluate(**shown)
+    elif given["table"] is not None:
+        evaluation, state = _from_named_columns(given, common, shown)
     else:
         files |= {name: open_arrays(given[name]) for name in _ARRAYS if given[name]}
         evaluation, state = _from_arrays(given, files, common, shown, progress)
@@ -248,6 +290,26 @@ def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Pro
     if state.layout is None:
         raise InputError("has no rows", where=path)
     return state
+
+
+def _is_plain_table(given: Mapping[str, Any]) -> bool:
+    """Whether the columns are called id, time, y and mean, so that the table can be read in batches."""
+    there = column_names(given["table"])
+    plain = not {"unique_id", "ds"} & set(there) or {"id", "time", "y", "mean"} <= set(there)
+    return given["columns"] is None and given["model"] is None and plain
+
+
+def _from_named_columns(
+    given: Mapping[str, Any], common: dict[str, Any], shown: dict[str, Any]
+) -> tuple[Evaluation, ForecastState]:
+    """A table with other columns, read as a whole."""
+    arrays = table_arrays(given["table"], columns=given["columns"], model=given["model"])
+    labels = {"nodes": arrays.pop("nodes"), "ahead": arrays.pop("ahead", None)}
+    kept = given["save_state"] is not None
+    shard = f"content {file_hash(given['table'])[:32]}" if kept else None
+    state = _counting(given["metrics"], kept, shard=shard, **labels, **common)
+    state.update(**arrays, start=0, nan=given["nan"], threads=given["threads"])
+    return state.evaluate(**shown), state
 
 
 def _distinct(path: str, name: str) -> AnyArray:

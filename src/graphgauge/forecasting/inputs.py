@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from numbers import Real
 from typing import Any
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.forecasting.grids import arranged
 from graphgauge.forecasting.labels import axes_of, matched, shown
-from graphgauge.forecasting.options import AXES, checked_axes, checked_levels
+from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
 # Numbers processed at once: enough to be worth a call, few enough to fit the cache.
@@ -43,6 +44,15 @@ class Slab:
         mask = None if self.mask is None else self.mask.copy()
         return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped)
 
+    def rearranged(self, parts: Sequence[tuple[slice, int]]) -> Slab:
+        """Some steps of one horizon each, one after the other, as steps of a single horizon."""
+
+        def taken(array: Any) -> Any:
+            return None if array is None else np.concatenate([array[steps, ahead] for steps, ahead in parts])[:, None]
+
+        return Slab(taken(self.y), taken(self.mean), taken(self.std), taken(self.quantiles), taken(self.members),
+                    taken(self.mask), 0)  # fmt: skip
+
     @property
     def counted(self) -> Mask:
         return np.ones(self.y.shape, bool) if self.mask is None else self.mask
@@ -67,6 +77,8 @@ class Batch:
     stored_null: float | None = None
     nodes: list[Any] | None = None
     ahead: list[Any] | None = None
+    # The labels of the channels, if the nodes are those of several channels, one channel after the other.
+    channels: list[Any] | None = None
 
     @classmethod
     def of(
@@ -96,12 +108,12 @@ class Batch:
             raise OptionError("quantiles= and levels= must be given together", fix="Give both or neither.")
         checked_null(null_value)
         checked_tolerance(null_tolerance, null_value)
-        names = checked_axes(axes_of(y_true, axes))
-        found = matched(
-            {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples, "mask": mask},
-            names, {"node": nodes, "horizon": ahead},
-        )  # fmt: skip
-        y_true, y_pred, std, quantiles, samples, mask = found.arrays.values()
+        given = {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples,
+                 "mask": mask}  # fmt: skip
+        given = arranged(given, axes)
+        names = checked_axes(axes_of(given["y_true"], axes))
+        found = matched(given, names, {"node": nodes, "horizon": ahead})
+        y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
         y = as_numeric(y_true, "y_true")
         if y.ndim == 1 and names == AXES:
             names = ("time",)  # a single series has only a time axis
@@ -128,11 +140,36 @@ class Batch:
             float(null_tolerance),
             nan,
             stored_null(null_value, y_true),
-            named.get("node"),
+            named.get("node") or (None if nodes is None or CHANNEL not in names else list(nodes)),
             _steps_ahead(named.get("horizon")),
         )
         batch._require_point()
-        return batch
+        return batch if CHANNEL not in names else batch._without_channel(named.get(CHANNEL))
+
+    def _without_channel(self, labels: list[Any] | None) -> Batch:
+        """The same with the channels as part of the nodes."""
+        size = self.y.shape[self.axes.index(CHANNEL)]
+        channels = list(range(size)) if labels is None else labels
+        if len(set(map(str, channels))) < len(channels):
+            raise InputError("two channels have the same label", where="y_true")
+        others = [name for name in self.axes if name not in (CHANNEL, "node")]
+        last = [CHANNEL, "node"] if "node" in self.axes else [CHANNEL]
+        order = [self.axes.index(name) for name in (*others, *last)]
+
+        def folded(array: AnyArray | None) -> Any:
+            if array is None:
+                return None
+            moved = array.transpose(*order, *range(len(self.axes), array.ndim))
+            kept = len(others)
+            return moved.reshape(*moved.shape[:kept], -1, *moved.shape[kept + len(last) :])
+
+        places = list(range(self.y.shape[self.axes.index("node")])) if self.nodes is None else self.nodes
+        names = [f"{channel} {node}" for channel in channels for node in places] if "node" in self.axes else channels
+        y, mean, std, quantiles, members, mask = map(
+            folded, (self.y, self.mean, self.std, self.quantiles, self.members, self.mask)
+        )
+        return replace(self, axes=(*others, "node"), y=y, mean=mean, std=std, quantiles=quantiles, members=members,
+                       mask=mask, nodes=names, channels=channels)  # fmt: skip
 
     def _require_point(self) -> None:
         if self.members is not None and self.members.shape[-1] < 2:
@@ -274,6 +311,15 @@ def checked_tolerance(tolerance: Any, null_value: float | None) -> float:
     return float(tolerance)
 
 
+def checked_weights(weights: Any) -> NDArray[np.float64]:
+    """One weight per node, as floats whose mean is 1."""
+    given = as_numeric(weights, "weights").astype(np.float64)
+    require_shape(given, (None,), "weights", "Pass one weight per node.")
+    if not np.isfinite(given).all() or (given < 0).any() or not (given > 0).any():
+        raise InputError("must be finite, at least 0, and not all 0", where="weights")
+    return np.asarray(given / given.mean())
+
+
 def null_text(null_value: float | None) -> str | None:
     """A null value as text for comparisons: 0, 0.0 and -0.0 are equal, and so are all NaNs."""
     return None if null_value is None else f"{float(null_value) + 0.0!r}"
@@ -309,7 +355,7 @@ def naive_scale(
 ) -> NDArray[np.float64]:
     """The in-sample MAE of the (seasonal) naive forecast for each node, from a history (time, node) or as given.
 
-    Pairs that contain the null value are left out.
+    From a history, also the mean squared error, in a second row. Pairs that contain the null value are left out.
     """
     lag = 1 if season is None else season
     whole_number("season", lag, 1)
@@ -331,10 +377,11 @@ def naive_scale(
         raise InputError(f"{len(history)} steps for a season of {lag}", where="naive", fix="Give a longer history.")
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(history[lag:] - history[:-lag])
+        both = np.stack([errors, errors * errors])
     if there.all():
-        return np.asarray(errors.mean(axis=0))
+        return np.asarray(both.mean(axis=1))
     pairs = there[lag:] & there[:-lag]
-    return np.asarray(np.where(pairs, errors, 0.0).sum(axis=0) / np.maximum(pairs.sum(axis=0), 1))
+    return np.asarray(np.where(pairs, both, 0.0).sum(axis=1) / np.maximum(pairs.sum(axis=0), 1))
 
 
 def _steps_ahead(names: list[Any] | None) -> list[Any] | None:

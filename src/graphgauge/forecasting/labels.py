@@ -15,7 +15,8 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.forecasting.options import AXES
+from graphgauge.forecasting.grids import dims_of
+from graphgauge.forecasting.options import AXES, CHANNEL
 
 # Arrays with one more axis than the truth, at the end.
 _WIDER = ("quantiles", "samples")
@@ -50,16 +51,16 @@ class Matched:
 
 def has_names(value: Any) -> bool:
     """Whether an array names its axes or labels along them."""
-    return _dims(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
+    return dims_of(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
 
 
 def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
     """The dimensions of the truth if they are axis names and `axes` does not contradict them; otherwise `axes`."""
-    dims = _dims(y_true)
+    dims = dims_of(y_true)
     if dims is None or isinstance(axes, str) or not isinstance(axes, Iterable):
         return axes
     asked = tuple(axes)
-    if not set(dims) <= set(AXES):
+    if not set(dims) <= {*AXES, CHANNEL}:
         if asked == AXES:  # by position, a dimension of sensors would be taken for time
             raise OptionError(
                 f"y_true has the dimensions {', '.join(dims)}: which of them are {', '.join(AXES)}?",
@@ -195,14 +196,9 @@ class NamedColumns:
         return self.values
 
 
-def _dims(value: Any) -> tuple[str, ...] | None:
-    dims = getattr(value, "dims", None)
-    return tuple(map(str, dims)) if isinstance(dims, tuple) and hasattr(value, "values") else None
-
-
 def _read(value: Any) -> _Array | None:
     """The plain values and labels of an array that names its axes; None for everything else."""
-    dims = _dims(value)
+    dims = dims_of(value)
     if dims is not None:
         coords = getattr(value, "coords", {})
         labels = [_labels(coords[dim]) if dim in coords else None for dim in value.dims]

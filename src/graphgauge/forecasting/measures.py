@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
+from graphgauge.kernels.doubled import dd_times, sum_along
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
 from graphgauge.kernels.forecast_cells import SUMS
 from graphgauge.kernels.forecast_columns import column_sums, quantile_sums
 from graphgauge.kernels.forecast_ensemble import ensemble_scores
 
 Columns = dict[str, NDArray[Any]]
+# Sums of nodes that are weighted at once.
+_AT_ONCE = 1 << 21
 
 # Probabilities at which the reliability of Gaussians is evaluated.
 GRID = tuple(k / 100 for k in range(1, 100))
@@ -33,15 +36,19 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins", "joint", "paths")
+ALL = ("bias", "size", "relative", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint", "paths")
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
-    "interval_score": ("spread", "over"),
+    "interval_score": ("spread", "over"), "wql": ("size",), "msis": ("scaled_scores",),
 }  # fmt: skip
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
 _HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
+
+
+# Parts that have no node weights.
+UNWEIGHTED = ("pit", "bins", "joint", "paths")
 
 
 def counted_for(metrics: Iterable[Metric] | None) -> tuple[str, ...]:
@@ -71,18 +78,25 @@ class Layout:
     null_tolerance: float = 0.0
     masked: bool = False
     graph: str | None = None
+    # Node weights as text; the sums by horizon are then weighted, and so are the counts, as further sums.
+    weights: str | None = None
+    thresholds: tuple[float, ...] = ()
+    # Whether squared naive errors are known, too.
+    root_scaled: bool = False
 
     @cached_property
     def samples(self) -> frozenset[str]:
         """The samples that metrics can be computed on, if they were counted."""
-        said = () if self.form == "point" else (self.form, "reliability")
-        spread, scaled = ("spread",) * (self.form == "gaussian"), ("scaled",) * self.scaled
-        joint: tuple[str, ...] = ()
-        if self.form == "samples":
+        point = self.form == "point"
+        found = ["errors", *([] if point else [self.form]), *(["scaled"] if self.scaled else [])]
+        found += ["root_scaled"] * self.root_scaled + ["scaled_scores"] * (self.scaled and not point)
+        if self.weights is None and not point:
+            found += ["reliability", *(["spread"] if self.form == "gaussian" else [])]
+        if self.form == "samples" and self.weights is None:
             several = self.nodes > 1
-            joint = ("joint",) * several + ("pairs",) * (several and self.graph is not None)
-            joint += ("paths",) * (self.horizons > 1)
-        return frozenset(("errors", *said, *spread, *scaled, *joint))
+            found += ["joint"] * several + ["pairs"] * (several and self.graph is not None)
+            found += ["paths"] * (self.horizons > 1)
+        return frozenset(found)
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:
@@ -101,7 +115,12 @@ class Layout:
         elif self.form == "samples":
             names += ("crps", "crps_fair")
             names += self._at("over", self.reachable) * over + self._at("width", self.reachable) * wide
-        return (*names, "scaled") if self.scaled else names
+        if self.form in ("gaussian", "samples"):
+            names += self._at("brier", self.thresholds) + self._at("twcrps", self.thresholds)
+        names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
+        if self.scaled and "scaled_scores" in self.counted:
+            names += self._at("msis", self.bounded)
+        return names if self.weights is None else (*names, *map(weight_of, self.counts))
 
     @staticmethod
     def _at(kind: str, levels: Iterable[float]) -> tuple[str, ...]:
@@ -124,7 +143,16 @@ class Layout:
             names += (*self._at("below", self.levels), *self._at("inside", pairs), "crossing")
         elif self.form == "samples":
             names += self._at("inside", self.reachable)
+        if self.form in ("gaussian", "samples"):
+            names += self._at("above", self.thresholds)
         return (*names, "scaled_n") if self.scaled else names
+
+    @cached_property
+    def bounded(self) -> tuple[float, ...]:
+        """The levels of the central intervals that the forecast has."""
+        if self.form == "quantiles":
+            return tuple(self.levels[high] - self.levels[low] for low, high in self.pairs)
+        return {"gaussian": self.coverage, "samples": self.reachable}.get(self.form, ())
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -156,13 +184,60 @@ class Layout:
         return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 
 
+def weight_of(count: str) -> str:
+    """The sum of the weights of the cells that a count counts."""
+    return f"{count}_weight"
+
+
 def measured(
-    slab: Slab, layout: Layout, blocks: int, scale: Floats | None, place: Ints | None = None
+    slab: Slab,
+    layout: Layout,
+    blocks: int,
+    scale: Floats | None,
+    place: Ints | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Sums, Sums]:
     """Sums and counts of a slab, divided into this many blocks of equal length, by horizon and by node.
 
-    Blocks with the same `place` share the sums by node.
+    Blocks with the same `place` share the sums by node. With `weights` of the nodes, the sums by horizon are weighted.
     """
+    by_horizon, by_node = _plain_sums(slab, layout, blocks, scale, place)
+    if weights is None:
+        return by_horizon, by_node
+    counted = by_node.counts.astype(np.float64)
+    high, low = (
+        np.concatenate(pair, axis=-1) for pair in ((by_node.high, counted), (by_node.low, np.zeros(counted.shape)))
+    )
+    by_node = Sums(high, low, by_node.counts)
+    return _weighted_sums(slab, layout, blocks, scale, weights, by_horizon.counts), by_node
+
+
+def _weighted_sums(
+    slab: Slab, layout: Layout, blocks: int, scale: Floats | None, weights: Floats, counts: Ints
+) -> Sums:
+    """Weighted sums by time block and horizon: the sums of each node in a block and horizon, times its weight."""
+    steps, horizons, nodes = slab.y.shape
+    length, columns = steps // blocks, len(layout.floats)
+    high, low = np.zeros((2, blocks * horizons, columns))
+    together = max(1, _AT_ONCE // max(1, nodes * columns))
+    for first in range(0, blocks * horizons, together):
+        some = range(first, min(first + together, blocks * horizons))
+        part = slab.rearranged([(slice(row // horizons * length, (row // horizons + 1) * length), row % horizons)
+                                for row in some])  # fmt: skip
+        _, found = _plain_sums(part, layout, len(some), scale, np.arange(len(some)))
+        counted = found.counts.astype(np.float64)
+        terms = dd_times(
+            np.concatenate([found.high, counted], axis=-1),
+            np.concatenate([found.low, 0 * counted], axis=-1),
+            weights[:, np.newaxis],
+        )
+        rows = slice(some.start, some.stop)
+        high[rows], low[rows] = sum_along(*terms, 1)
+    shape = (blocks, horizons, columns)
+    return Sums(high.reshape(shape), low.reshape(shape), counts)
+
+
+def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, place: Ints | None) -> tuple[Sums, Sums]:
     shape = (blocks, len(slab.y) // blocks, *slab.y.shape[1:])
     y, mean = slab.y.reshape(shape), slab.mean.reshape(shape)
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))
@@ -192,7 +267,7 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
     floats: Columns = {}
     counts: Columns = {}
     counted = slab.counted
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if slab.members is not None:
             y = slab.y[counted].astype(np.float64)
             members = slab.members[counted]
@@ -209,12 +284,73 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             counts |= {f"inside_{level:g}": (low <= y) & (y <= high) for level, (low, high) in ends.items()}
             floats = {name: _spread_out(values, counted) for name, values in floats.items()}
             counts = {name: _spread_out(values, counted) for name, values in counts.items()}
+        if layout.thresholds and layout.form in ("gaussian", "samples"):
+            of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
+            for place, name in enumerate(("brier", "twcrps")):
+                floats |= {f"{name}_{threshold:g}": _spread_out(scores[place], counted)
+                           for threshold, scores in of_threshold.items()}  # fmt: skip
+            counts |= {f"above_{threshold:g}": (slab.y > threshold) & counted for threshold in layout.thresholds}
         if scale is not None:
-            known = counted & (scale > 0)
+            by_node, by_node_squared = scale if scale.ndim == 2 else (scale, scale)
+            known = counted & (by_node > 0)
             error = np.abs(slab.mean.astype(np.float64, copy=False) - slab.y)
-            floats["scaled"] = np.divide(error, scale, out=np.zeros(error.shape), where=known)
+
+            def scaled(values: Floats, by: Floats) -> Floats:
+                return np.divide(values, by, out=np.zeros(values.shape), where=known)
+
+            floats["scaled"] = scaled(error, by_node)
+            if layout.root_scaled:
+                floats["scaled_square"] = scaled(error * error, by_node_squared)
+            if "scaled_scores" in layout.counted:
+                floats |= {f"msis_{level:g}": scaled(score, by_node)
+                           for level, score in _interval_scores(slab, layout)}  # fmt: skip
             counts["scaled_n"] = known
     return floats, counts
+
+
+def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats]]:
+    """Winkler's score of each cell, for each level."""
+    y = slab.y.astype(np.float64)
+    members = None if slab.members is None else np.sort(slab.members, axis=-1).astype(np.float64)
+    for place, level in enumerate(layout.bounded):
+        if slab.std is not None:
+            margin = layout.half_widths[place] * slab.std.astype(np.float64)
+            low, high = slab.mean - margin, slab.mean + margin
+        elif members is not None:
+            low, high = central(members, level)
+        else:
+            assert slab.quantiles is not None
+            low, high = (slab.quantiles[..., end].astype(np.float64) for end in layout.pairs[place])
+        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+        yield level, (high - low) + 2 / (1 - level) * outside
+
+
+def _at_threshold(slab: Slab, threshold: float) -> tuple[Floats, Floats]:
+    """The Brier score of the event that the truth is above, and the CRPS of everything above, of the counted cells."""
+    counted = slab.counted
+    y = slab.y[counted].astype(np.float64)
+    event = y > threshold
+    if slab.members is not None:
+        members = slab.members[counted]
+        score, _ = ensemble_scores(np.maximum(y, threshold), np.maximum(members, threshold))
+        return np.square((members > threshold).mean(axis=-1) - event), score
+    from scipy.special import ndtr
+
+    assert slab.std is not None
+    mean, std = (array[counted].astype(np.float64) for array in (slab.mean, slab.std))
+    at, truth = (threshold - mean) / std, (y - mean) / std
+    # ∫ Φ² up to the truth from the threshold on, and ∫ (1 − Φ)² from the greater of the two on.
+    score = np.where(event, _squared_normal(truth) - _squared_normal(at), 0.0) + _squared_normal(-np.maximum(truth, at))
+    return np.square(ndtr(-at) - event), np.maximum(std * score, 0.0)
+
+
+def _squared_normal(z: Floats) -> Floats:
+    """∫ Φ(x)² dx from −∞ to z."""
+    from scipy.special import ndtr
+
+    below = ndtr(z)
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return np.asarray(below * (z * below + 2 * density) - ndtr(np.sqrt(2) * z) / np.sqrt(np.pi))
 
 
 def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:

@@ -23,6 +23,7 @@ class Percent(float):
 
 # The default level of an interval.
 _LEVEL = Percent(95)
+_MEDIAN, _ZERO = Percent(50), Percent(0)
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 
 _FEW_NODES = "no time step has two observed nodes"
@@ -130,6 +131,21 @@ def mase(cells: Cells) -> Estimate:
 
 
 @metric(
+    key="rmsse", **_ERRORS | {
+        "needs": ("root_scaled",), "chance": _declared.naive, "reference": "hyndman2006",
+        "interval": _declared.serial_root,
+        "conventions": _POOLED | {"scale": "each node's mean squared naive error; constant histories are left out"},
+    },
+)  # fmt: skip
+def rmsse(cells: Cells) -> Estimate:
+    """Root of the mean squared error, each node's divided by its mean squared (seasonal) naive error in the history."""
+    estimate = cells.mean(
+        "scaled_square", "scaled_n", reason="the history is constant: its naive forecast has no error"
+    )
+    return _without(cells, _root(estimate), "cells of nodes whose history is constant are left out of rmsse")
+
+
+@metric(
     key="bias", **_ERRORS | {
         "direction": "target", "target": 0.0, "bounds": (-inf, inf), "chance": _declared.minus_mean,
         "laws": _DIRECTED | {"monotone": _BOTH_SIGNS},
@@ -211,6 +227,64 @@ def pinball(cells: Cells) -> Estimate:
     """Mean pinball (quantile) loss over cells and levels."""
     levels = len(cells.layout.levels)
     return _weighted(cells, np.full(levels, 1 / levels))
+
+
+@metric(
+    key="pinball_{quantile}", **_SAID | {
+        "needs": ("quantiles",), "chance": _declared.zero_quantile, "reference": "koenker1978",
+        "conventions": _POOLED,
+    },
+)  # fmt: skip
+def pinball_at(cells: Cells, *, quantile: Percent = _MEDIAN) -> Estimate:
+    """Mean pinball (quantile) loss of one level, in percent in the name."""
+    level = next((level for level in cells.layout.levels if abs(level - quantile / 100) < 1e-9), None)
+    if level is None:
+        return Estimate(np.full(len(cells.n), np.nan), cells.n, reason="is not a level of the quantiles", absent=True)
+    return cells.mean(f"pinball_{level:g}")
+
+
+@metric(
+    key="wql", **_SAID | {
+        "needs": ("quantiles",), "chance": NoChance("the forecast that is 0 everywhere scores 1 at every level"),
+        "reference": "koenker1978", "conventions": _POOLED | {"levels": "all count the same"},
+    },
+)  # fmt: skip
+def wql(cells: Cells) -> Estimate:
+    """Weighted quantile loss: twice the summed pinball loss over the sum of absolute truths, mean over levels."""
+    size = cells.total("abs_y")
+    loss = pinball(cells)
+    assert loss.influence is not None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.where(size > 0, 2 * cells.size() / size, np.nan)
+        value = loss.value * scale
+        drift = (cells.series("abs_y") - size / cells.size() * cells.series("n")) / size
+        influence = scale * loss.influence - value * drift
+    return Estimate(value, cells.n, influence, reason=cells.reason("every truth is 0"))
+
+
+_EVENTS = _SAID | {"needs": ("gaussian", "samples")}
+
+
+@metric(
+    key="brier_{threshold}", **_EVENTS | {
+        "bounds": (0, 1), "chance": _declared.base_rate, "reference": "brier1950",
+        "conventions": _POOLED | {"event": "the truth is above the threshold"},
+    },
+)  # fmt: skip
+def brier(cells: Cells, *, threshold: Percent = _ZERO) -> Estimate:
+    """Brier score of the event that the truth is above a threshold: mean squared error of its predicted probability."""
+    return cells.mean(f"brier_{threshold:g}")
+
+
+@metric(
+    key="twcrps_{threshold}", **_EVENTS | {
+        "reference": "gneiting2011", "chance": NoChance("depends on the truths above the threshold"),
+        "conventions": _POOLED | {"weight": "1 above the threshold, 0 below"},
+    },
+)  # fmt: skip
+def twcrps(cells: Cells, *, threshold: Percent = _ZERO) -> Estimate:
+    """Threshold-weighted CRPS: only the part of the distribution above a threshold is scored."""
+    return cells.mean(f"twcrps_{threshold:g}")
 
 
 def _weighted(cells: Cells, weights: Floats) -> Estimate:
@@ -356,6 +430,18 @@ def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Winkler's score: the interval's width plus 2/(1 − level) times how far the truth is outside, mean over cells."""
     return cells.interval_score(level / 100)
+
+
+@metric(
+    key="msis_{level}", **_BETWEEN | {
+        "needs": ("scaled_scores",), "chance": NoChance("depends on the width of the naive forecast's intervals"),
+        "reference": "makridakis2020",
+    },
+)  # fmt: skip
+def msis(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
+    """Mean scaled interval score: Winkler's score divided by the node's naive error in the history."""
+    found = cells.scaled_score(level / 100)
+    return _without(cells, found, "cells of nodes whose history is constant are left out of msis")
 
 
 @metric(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import find
+from graphgauge.core.metric import asked
 from graphgauge.core.options import whole_number
 
 AXES = ("time", "horizon", "node")
+# An axis of variables, which is read as part of the nodes.
+CHANNEL = "channel"
 COVERAGE = (0.5, 0.8, 0.95)
 _MOST_BINS = 1_000_000
 
@@ -23,8 +26,8 @@ def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
         raise OptionError(f"axes must be names such as time, horizon, node, not {axes!r:.60}")
     names = (axes,) if isinstance(axes, str) else tuple(axes)
     for name in names:
-        if name not in AXES:
-            raise UnknownNameError("axis", str(name), AXES)
+        if name not in (*AXES, CHANNEL):
+            raise UnknownNameError("axis", str(name), (*AXES, CHANNEL))
     if len(set(names)) != len(names) or "time" not in names:
         raise OptionError(
             f"axes {names} are not valid", fix="Name time, and horizon and node if there are any, each once."
@@ -59,11 +62,22 @@ def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
 def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
     """The levels in `coverage`, and those in the names of the metrics."""
     levels = list(probabilities(coverage, "coverage"))
-    for name in metrics or ():
-        metric, params = find(name, "forecasting")
-        if "level" in params and name not in (metric.key, metric.name):
-            levels.append(params["level"] / 100)
+    for item in asked("forecasting", metrics) if metrics else ():
+        if "level" in item.params and not item.is_open:
+            levels.append(item.params["level"] / 100)
     return checked_levels(sorted({round(level, 10) for level in levels}), "coverage")
+
+
+def threshold_values(thresholds: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
+    """The thresholds, and those in the names of the metrics, in increasing order."""
+    values = [] if thresholds is None else as_numeric(thresholds, "thresholds").astype(float).ravel().tolist()
+    for item in asked("forecasting", metrics) if metrics else ():
+        if "threshold" in item.params and not item.is_open:
+            values.append(float(item.params["threshold"]))
+    if not all(isfinite(value) for value in values):
+        raise OptionError("thresholds must be finite")
+    # Keys have six digits.
+    return tuple(sorted({float(f"{value:g}") for value in values}))
 
 
 def checked_bins(bins: int) -> int:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
-from graphgauge.forecasting.measures import GRID, Layout
+from graphgauge.forecasting.measures import GRID, weight_of
 from graphgauge.forecasting.serial import transforms
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
-from graphgauge.kernels.doubled import dd_add, sum_along, two_sum
+from graphgauge.kernels.doubled import dd_add, dd_times, sum_along
 from graphgauge.kernels.tally import tally
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Cells:
     Blocks without cells in any group are left out; a single group may still lack some.
     """
 
-    layout: Layout
+    layout: Any  # Layout, or JointLayout for scores of vectors
     sums: BlockSums
     ordered: bool
 
@@ -44,6 +44,14 @@ class Cells:
     def count(self, name: str) -> Ints:
         return np.asarray(self._counts[..., self.layout.counts.index(name)])
 
+    def size(self, name: str = "n") -> Floats:
+        """A count, or the weight of the counted cells if nodes have weights."""
+        return self.total(weight_of(name)) if self._weighted else self.count(name).astype(float)
+
+    @property
+    def _weighted(self) -> bool:
+        return getattr(self.layout, "weights", None) is not None
+
     def total(self, name: str) -> Floats:
         high, low = self._totals
         column = self.layout.column(name)
@@ -51,6 +59,8 @@ class Cells:
 
     def series(self, name: str) -> Floats:
         """Block by block."""
+        if name in self.layout.counts and self._weighted:
+            name = weight_of(name)
         if name in self.layout.counts:
             return self.sums.counts[..., self.layout.counts.index(name)].astype(float)
         column = self.layout.column(name)
@@ -70,10 +80,10 @@ class Cells:
 
     def mean(self, name: str, over: str = "n", *, factor: float = 1.0, reason: str = NOTHING) -> Estimate:
         """A sum divided by a count of cells."""
-        count = self.count(over)
+        count, size = self.count(over), self.size(over)
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = factor * np.where(count > 0, self.total(name) / count, np.nan)
-            influence = (factor * self.series(name) - value * self.series(over)) / count
+            value = factor * np.where(size > 0, self.total(name) / size, np.nan)
+            influence = (factor * self.series(name) - value * self.series(over)) / size
         return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
 
     def gain(self, name: str, over: str = "n", *, reason: str = NOTHING) -> Estimate:
@@ -96,8 +106,8 @@ class Cells:
     def share(self, name: str) -> Estimate:
         """A count divided by the count of all cells."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(self.n > 0, self.count(name) / self.n, np.nan)
-            influence = (self.series(name) - value * self.series("n")) / self.n
+            value = np.where(self.size() > 0, self.size(name) / self.size(), np.nan)
+            influence = (self.series(name) - value * self.series("n")) / self.size()
         return Estimate(value, self.n, influence, reason=NOTHING)
 
     # --------------------------------------------------------- central intervals
@@ -157,17 +167,23 @@ class Cells:
 
         return self._between(level, scores)
 
+    def scaled_score(self, level: float) -> Estimate:
+        level = self._known(level)
+        name = next((f"msis_{known:g}" for known in self.layout.bounded if abs(known - level) < 1e-9), "")
+        why = "the history is constant: its naive forecast has no error"
+        return self._between(level, lambda: self.mean(name, "scaled_n", reason=why))
+
     @cached_property
     def variation(self) -> tuple[Floats, Floats]:
         """Sums of squares of the truth about its mean, by block and in total; 0 if it is constant."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            centre = np.where(self.n > 0, self.total("y") / self.n, 0.0)
+            centre = np.where(self.size() > 0, self.total("y") / self.size(), 0.0)
         names = [self.layout.column(name) for name in ("y2", "y")]
         (square, square_low), (truth, truth_low) = (
             (self.sums.high[..., column], self.sums.low[..., column]) for column in names
         )
-        high, low = dd_add(square, square_low, *_times(truth, truth_low, -2 * centre))
-        high, low = dd_add(high, low, *_times(*_times(self.series("n"), 0.0, centre), centre))
+        high, low = dd_add(square, square_low, *dd_times(truth, truth_low, -2 * centre))
+        high, low = dd_add(high, low, *dd_times(*dd_times(self.series("n"), 0.0, centre), centre))
         whole = np.sum(sum_along(high, low, 0), axis=0)
         return high + low, np.where(whole > 1e-28 * self.total("y2"), whole, 0.0)
 
@@ -181,19 +197,6 @@ def _plus(one: Estimate, other: Estimate) -> Estimate:
 def _less(one: Estimate, other: Estimate) -> Estimate:
     assert other.influence is not None
     return _plus(one, replace(other, value=-other.value, influence=-other.influence))
-
-
-def _times(high: Floats, low: Floats | float, factor: Floats) -> tuple[Floats, Floats]:
-    """Multiply a doubled number by a plain one (Dekker's product)."""
-    parts = []
-    for number in (high, factor):
-        lifted = number * (2.0**27 + 1)
-        large = lifted - (lifted - number)
-        parts.append((large, number - large))
-    (a, b), (c, d) = parts
-    product = high * factor
-    lost = ((a * c - product) + a * d + b * c) + b * d
-    return two_sum(product, lost + low * factor)
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,16 @@ from graphgauge.kernels.forecast_calibration import StdCells
 
 _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")
-_OPTIONS = ("axes", "coverage", "nodes", "ahead", "null_value", "null_tolerance")
+_OPTIONS = ("axes", "coverage", "thresholds", "nodes", "ahead", "null_value", "null_tolerance")
 # Changes with the columns of the sums.
-_COLUMNS = 3
-_FACTS = ("counted", "point", "ordered", "placed", "omits", "cells", "dropped")
+_COLUMNS = 4
+_FACTS = ("counted", "point", "channels", "ordered", "placed", "omits", "cells", "dropped")
 
 
 def save(state: ForecastState, place: Place) -> None:
     arrays: dict[str, AnyArray] = {} if state.scale is None else {"scale": state.scale}
+    if state.weights is not None:
+        arrays["weights"] = state.weights
     if state.layout is not None:
         arrays |= state.by_horizon.arrays("horizon") | state.by_node.arrays("node")
         arrays["spread.groups"] = np.array([len(cells.key) for cells in state.spread], np.int64)
@@ -54,7 +56,7 @@ def load(place: Place) -> ForecastState:
     _, facts, arrays = load_state(place, ForecastState.kind)
     if "layout" in facts and facts.get("columns") != _COLUMNS:
         raise InputError(
-            "contains the sums of an earlier version, which lack the calibration over time", where=place_name(place),
+            "contains the sums of an earlier version", where=place_name(place),
             fix="Count the data again with this version, or merge with the version that wrote the file.",
         )  # fmt: skip
     try:
@@ -64,13 +66,17 @@ def load(place: Place) -> ForecastState:
 
 
 def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> ForecastState:
-    state = ForecastState(**{name: facts[name] for name in _OPTIONS}, naive=arrays.get("scale"))
+    state = ForecastState(**{name: facts[name] for name in _OPTIONS})
+    if "scale" in arrays:
+        state.scale = _errors(arrays["scale"])
+    if "weights" in arrays:
+        state.weights = _positive(arrays["weights"])
     state.counted = tuple(part for part in ALL if part in facts["counted"])
     state.shards = CountedShards(facts["shards"])
     state.ordered, state.placed = bool(facts["ordered"]), bool(facts["placed"])
     state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])
     state.cells, state.dropped = int(facts["cells"]), int(facts["dropped"])
-    state.point = str(facts["point"])
+    state.point, state.channels = str(facts["point"]), facts["channels"]
     if facts["layout"] is None:
         return state
     given: dict[str, Any] = {
@@ -93,6 +99,19 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):
         ranks.add(*_ranks(arrays[f"ranks.{group}"], count, layout.members))
     return state
+
+
+def _errors(scale: AnyArray) -> AnyArray:
+    """One naive error per node, or two rows of them."""
+    if scale.ndim not in (1, 2) or (scale.ndim == 2 and len(scale) != 2):
+        raise ValueError("naive errors of another shape")
+    return np.atleast_1d(np.stack([_positive(row) for row in np.atleast_2d(scale)]).reshape(scale.shape))
+
+
+def _positive(weights: AnyArray) -> AnyArray:
+    if weights.ndim != 1 or weights.dtype != np.float64 or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("impossible weights")
+    return weights
 
 
 def _like(array: AnyArray, known: AnyArray) -> AnyArray:

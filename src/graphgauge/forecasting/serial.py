@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
+from graphgauge.stats.expected_series import memory_of
 
 # Fewer blocks are too few to estimate the autocorrelation.
 FEWEST = 8
+# The fewest cosines of errors with memory, and how much of the variance those of an interval should see: more cosines
+# reach frequencies at which slow errors hardly move.
+_FEWEST_COSINES, _SEEN = 4, 0.9
 # Uneven blocks are equivalent to (Σ cells)²/Σ cells² even ones; with fewer than this the intervals are too narrow.
 _FEWEST_EVEN = 7
 
@@ -49,14 +53,19 @@ def transforms(influence: NDArray[np.floating], cells: NDArray[np.floating]) -> 
 
 
 def cosine_error(
-    influence: NDArray[np.floating], cells: NDArray[np.floating] | None = None, slowest: int | None = None
+    influence: NDArray[np.floating],
+    cells: NDArray[np.floating] | None = None,
+    slowest: int | None = None,
+    memory: NDArray[np.floating] | None = None,
 ) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of an estimate, from the influence of each block (row).
 
     The long-run variance is the mean square of the lowest-frequency cosine transforms of the influences. The transforms
     are nearly independent and normal, so the error has as many degrees of freedom, and Student's t is exact in the
     limit. `cells` are the numbers of cells in each block. Blocks without cells are left out, separately for each
-    column, as if the blocks around them were neighbours. `slowest` is the maximum number of cosines.
+    column, as if the blocks around them were neighbours. `slowest` is the maximum number of cosines. If the `memory` of
+    each column is given, so few are used that autoregressions with it have most of their long-run variance there, and
+    the variance is divided by that share.
     """
     if cells is None:
         cells = np.ones(influence.shape)
@@ -65,7 +74,10 @@ def cosine_error(
     influence, there = influence[kept], there[kept]
     blocks = there.sum(axis=0)
     counts = np.array([min(frequencies(int(n)), slowest or int(n)) for n in blocks.ravel()]).reshape(blocks.shape)
-    if there.all():
+    share = np.ones(counts.shape)
+    if memory is not None:
+        counts, share = _fewer(counts, blocks, memory)
+    if there.all() and len(set(counts.ravel().tolist())) <= 1:
         count = int(counts.flat[0]) if counts.size else 0
         wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
         squares = np.square(np.tensordot(wave, influence, axes=1)).sum(axis=0)
@@ -73,8 +85,38 @@ def cosine_error(
         squares = _squares(influence, there, counts)
     good = enough(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.where(good, np.sqrt(2 * squares / counts), np.nan)
+        error = np.where(good, np.sqrt(2 * squares / (counts * share)), np.nan)
     return error, np.where(good, counts, 0).astype(float)
+
+
+def _fewer(
+    counts: NDArray[np.int64], blocks: NDArray[np.int64], memory: NDArray[np.floating]
+) -> tuple[NDArray[np.int64], Floats]:
+    """Numbers of cosines for this memory, at most `counts`, and the share of the long-run variance that they see.
+
+    The spectrum of an autoregression at the frequency of each cosine, relative to that at 0.
+    """
+    k = np.arange(1, int(counts.max(initial=1)) + 1).reshape(-1, *(1,) * counts.ndim)
+    forgotten = np.square(1 - memory)
+    seen = forgotten / (forgotten + 2 * memory * (1 - np.cos(np.pi * k / np.maximum(blocks, 1))))
+    mean = np.cumsum(seen, axis=0) / k
+    few = ((mean >= _SEEN) & (k <= counts)).sum(axis=0)
+    chosen = np.maximum(few, np.minimum(_FEWEST_COSINES, counts))
+    share = np.take_along_axis(mean, np.maximum(chosen - 1, 0)[np.newaxis], axis=0)[0]
+    return chosen, share
+
+
+def interval_error(
+    influence: NDArray[np.floating], cells: NDArray[np.floating], errors: NDArray[np.floating] | None = None
+) -> tuple[Floats, Floats]:
+    """`cosine_error` for the memory of the influences, or of those of the absolute errors if that is longer.
+
+    A score that few errors enter shows less memory than the errors have.
+    """
+    memory = memory_of(influence, cells > 0)
+    if errors is not None:
+        memory = np.maximum(memory, memory_of(errors, cells > 0))
+    return cosine_error(influence, cells, memory=memory)
 
 
 def _squares(influence: NDArray[np.floating], there: NDArray[np.bool_], counts: NDArray[np.int64]) -> Floats:

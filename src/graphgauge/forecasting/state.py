@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,30 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints, as_labels
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import find
+from graphgauge.core.metric import asked
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
-from graphgauge.forecasting.inputs import Batch, Slab, checked_null, checked_tolerance, naive_scale, null_text, observed
+from graphgauge.forecasting.inputs import (
+    Batch,
+    Slab,
+    checked_null,
+    checked_tolerance,
+    checked_weights,
+    naive_scale,
+    null_text,
+    observed,
+)
 from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
 from graphgauge.forecasting.labels import history_of, named
-from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
-from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
+from graphgauge.forecasting.measures import GRID, UNWEIGHTED, Layout, counted_for, gaussian_edges, measured
+from graphgauge.forecasting.options import (
+    AXES,
+    COVERAGE,
+    checked_axes,
+    checked_start,
+    interval_levels,
+    threshold_values,
+)
 from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
@@ -40,6 +57,7 @@ _SAME = {
     "null_value": "Give every part the same null_value.",
     "null_tolerance": "Give every part the same null_tolerance.",
     "masked": "Give every part a mask=, all True if nothing is missing.",
+    "weights": "Give every part the same node weights.",
 }
 _TWICE = "Count each step once; start= is the index of a batch's first step."
 
@@ -61,9 +79,9 @@ class ForecastState:
     the horizons if they are not 1, 2, 3 …. `naive` is the history of each node (time, node), from which the in-sample
     error of the (seasonal) naive forecast is computed with lag `season`; or these errors, one per node. `mase` divides
     by them. `metrics` restricts what is counted to what these metrics need; chance levels that need more are then
-    missing. `null_value` marks unobserved cells, up to `null_tolerance`, in batches and in the history. Intervals need
-    the order in time: if there is more than one batch, pass the index of the first time step to `update` as `start`. A
-    step that is counted twice is then an error.
+    missing. `weights` are node weights, such as the cosine of the latitude. `null_value` marks unobserved cells, up to
+    `null_tolerance`, in batches and in the history. Intervals need the order in time: if there is more than one batch,
+    pass the index of the first time step to `update` as `start`. A step that is counted twice is then an error.
     """
 
     kind = "forecasting"
@@ -81,10 +99,13 @@ class ForecastState:
         null_value: float | None = None,
         null_tolerance: float = 0.0,
         graph: Any = None,
+        weights: Any = None,
+        thresholds: Sequence[float] | float | None = None,
         metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
         metrics = metric_names(metrics)
+        self.thresholds = threshold_values(thresholds, metrics)
         self.axes = checked_axes(axes)
         self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
@@ -98,9 +119,14 @@ class ForecastState:
             self.nodes, history = named(self.nodes, known, history, "naive")
             self.scale = naive_scale(history, season, null_value, self.null_tolerance)
             self._history = history
+        self.weights: Floats | None = None
+        if weights is not None:
+            known, given = history_of(weights)
+            self.nodes, given = named(self.nodes, known, given, "weights")
+            self.weights = checked_weights(given)
         if season is not None and naive is None:
             raise OptionError("season= needs naive=", fix="Pass the history for the seasonal naive error.")
-        self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
+        self.counted = counted_for(None if metrics is None else [item.metric for item in asked("forecasting", metrics)])
         self._first_shard = shard
         self.graph = graph
         self.reset()
@@ -113,6 +139,7 @@ class ForecastState:
         # Steps counted from arrays, and from rows, which may contain other cells of the same steps.
         self.seen, self.rows = Steps(), Steps()
         self.point = "y_pred"
+        self.channels: list[Any] | None = None
         self.shards = CountedShards()
         self._own_shard: str | None = None
 
@@ -139,7 +166,7 @@ class ForecastState:
             y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
             null_value=self.null_value if null_value is None else null_value,
             null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance, axes=self.axes, nan=nan,
-            nodes=self.nodes, ahead=self.ahead,
+            nodes=None if self.channels is not None else self.nodes, ahead=self.ahead,
         )  # fmt: skip
         self.update_batch(batch, start=start, threads=threads)
         return self
@@ -148,14 +175,18 @@ class ForecastState:
         """Add a batch that was already read; nothing is counted if it is invalid."""
         first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
+        self._repeat_by_channel(batch.channels, nodes)
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
-            0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self.counted,
+            0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
             null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
-            self._graph_text(nodes, batch.nodes),
+            self._graph_text(nodes, batch.nodes), self._weights_text, self.thresholds, self._root_scaled,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
+        if self.layout is not None and self.channels != batch.channels:
+            raise InputError("the channels differ from those of earlier batches", where="y_true")
+        fresh.channels = batch.channels
         self._require_history(batch.null_value, batch.null_tolerance)
         fresh.placed, fresh.omits, fresh.point = start is not None, batch.nan == "omit", batch.point
         if batch.nodes is not None:
@@ -184,8 +215,9 @@ class ForecastState:
             for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
         )
         layout = Layout(
-            row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self.counted,
-            null_value=null_text(null_value), null_tolerance=self.null_tolerance,
+            row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self._parts,
+            null_value=null_text(null_value), null_tolerance=self.null_tolerance, weights=self._weights_text,
+            thresholds=self.thresholds, root_scaled=self._root_scaled,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
@@ -209,8 +241,8 @@ class ForecastState:
         slab, blocks, nodes = side_by_side(
             row.slab(part), step >> self.by_horizon.shift, horizon, node, self.layout.horizons
         )
-        scale = None if self.scale is None else self.scale[nodes]
-        horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale)
+        scale, weights = (None if known is None else known[..., nodes] for known in (self.scale, self.weights))
+        horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale, weights=weights)
         self._require_sound(row, horizon_sums)
         for at, number in enumerate(blocks.tolist()):
             self.by_horizon.add(number, horizon_sums.of_block(at))
@@ -233,7 +265,19 @@ class ForecastState:
     def _fresh(self, layout: Layout) -> ForecastState:
         """An empty state with the same options, allocated for the layout."""
         other = object.__new__(ForecastState)
-        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value", "null_tolerance", "graph"):
+        for name in (
+            "axes",
+            "coverage",
+            "nodes",
+            "ahead",
+            "scale",
+            "counted",
+            "null_value",
+            "null_tolerance",
+            "graph",
+            "weights",
+            "thresholds",
+        ):
             setattr(other, name, getattr(self, name))
         other._history = None
         other._first_shard = None
@@ -243,11 +287,12 @@ class ForecastState:
 
     def lay_out(self, layout: Layout) -> None:
         """Allocate the sums of this layout."""
-        groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes))
+        groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes),
+                  ("weights", self.weights, layout.nodes))  # fmt: skip
         for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):
-            if known is not None and len(known) != count:
+            if known is not None and np.shape(known)[-1] != count:
                 fix = f"Give one for each {'horizon' if name == 'ahead' else 'node'}."
-                raise InputError(f"{len(known)} where {count} are expected", where=name, fix=fix)
+                raise InputError(f"{np.shape(known)[-1]} where {count} are expected", where=name, fix=fix)
         self.layout = layout
         columns = len(layout.floats), len(layout.counts)
         self.by_horizon = BlockSums(layout.horizons, *columns)
@@ -288,6 +333,29 @@ class ForecastState:
         for table in tables:
             self.node_pit += table
 
+    def _repeat_by_channel(self, channels: list[Any] | None, nodes: int) -> None:
+        """Weights and names are those of the places, which each channel has."""
+        if channels is None:
+            return
+        count = len(channels)
+        if self.weights is not None and len(self.weights) * count == nodes:
+            self.weights = np.tile(self.weights, count)
+        if self.nodes is not None and len(self.nodes) * count == nodes:
+            self.nodes = [f"{channel} {node}" for channel in channels for node in self.nodes]
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        """What is counted; calibration and joint scores have no node weights."""
+        return self.counted if self.weights is None else tuple(part for part in self.counted if part not in UNWEIGHTED)
+
+    @property
+    def _root_scaled(self) -> bool:
+        return self.scale is not None and self.scale.ndim == 2
+
+    @property
+    def _weights_text(self) -> str | None:
+        return None if self.weights is None else sha256(self.weights.tobytes()).hexdigest()[:16]
+
     @property
     def _tables(self) -> tuple[BlockSums, ...]:
         return self.by_horizon, self.by_node, self.pit, self.excess, self.joint
@@ -310,7 +378,7 @@ class ForecastState:
         slab = batch.slab(rows)
         numbers = ((start + rows.start) >> self.by_horizon.shift) + np.arange(blocks)
         place = numbers >> (self.by_node.shift - self.by_horizon.shift)
-        sums = measured(slab, self.layout, blocks, self.scale, place - place[0])
+        sums = measured(slab, self.layout, blocks, self.scale, place - place[0], self.weights)
         self._require_sound(batch, sums[0])
         more = self._histograms(slab, blocks, tables)
         if self._counts_joint:
@@ -383,7 +451,9 @@ class ForecastState:
         """Add another state's sums to this one."""
         if not isinstance(other, ForecastState):
             raise TypeError(f"cannot merge {type(other).__name__} into a ForecastState")
-        alike = all(getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted"))
+        alike = all(
+            getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted", "thresholds")
+        )
         names = [(getattr(self, name), getattr(other, name)) for name in ("nodes", "ahead")]
         alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
@@ -405,7 +475,8 @@ class ForecastState:
         if self.layout is None or other.layout is None or self.layout == other.layout:
             return
         mine, theirs = asdict(self.layout), asdict(other.layout)
-        name = next(name for name in mine if mine[name] != theirs[name])
+        # What is counted depends on whether there are weights.
+        name = next(name for name in ("weights", *mine) if mine[name] != theirs[name])
         fix = _SAME.get(name, "All batches must have the same form and shape.")
         raise InputError(f"{name} {theirs[name]!r} differs from {mine[name]!r}", fix=fix)
 
@@ -452,6 +523,7 @@ class ForecastState:
             self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
+        self.channels = self.channels if self.channels is not None else other.channels
         self.nodes = self.nodes if self.nodes is not None else other.nodes
         self.ahead = self.ahead if self.ahead is not None else other.ahead
         self.graph = self.graph if self.graph is not None else other.graph

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints
-from graphgauge.kernels.doubled import dd_add, sum_along
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.kernels.doubled import dd_add, dd_times, sum_along
 from graphgauge.kernels.forecast import Sums
 
 # Maximum number of time blocks: intervals need the slow movements of the errors, not every step.
@@ -144,6 +144,19 @@ class BlockSums:
         twin.at, twin.shift = self.at, self.shift
         twin.high, twin.low = (table[:, np.newaxis] for table in sum_along(self.high, self.low, 1))
         twin.counts = self.counts.sum(axis=1, keepdims=True)
+        return twin
+
+    def grouped(self, groups: int, weights: Floats | None = None) -> BlockSums:
+        """So many equal parts of the groups as one group each; `weights` of the groups are multiplied with the sums."""
+        high, low = self.high, self.low
+        if weights is not None:
+            high, low = dd_times(high, low, weights[:, np.newaxis])
+        blocks, size, columns = high.shape
+        parts = (blocks, groups, size // groups)
+        twin = BlockSums(groups, columns, self.counts.shape[2])
+        twin.at, twin.shift = self.at, self.shift
+        twin.high, twin.low = sum_along(high.reshape(*parts, columns), low.reshape(*parts, columns), 2)
+        twin.counts = self.counts.reshape(*parts, -1).sum(axis=2)
         return twin
 
     # ------------------------------------------------------------------ file

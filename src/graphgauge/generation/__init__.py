@@ -4,13 +4,18 @@ from typing import Any
 
 from graphgauge.core.renamed import say_renamed
 from graphgauge.generation.collect import collect
+from graphgauge.generation.compare_samples import SampleComparison, compare_samples
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.from_files import evaluate_files
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.molecules import Molecules, evaluate_molecules, molecule_scores
 from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
 from graphgauge.generation.table import SampleTable
 
-__all__ = ["Case", "Graphs", "Labelled", "SampleTable", "collect", "evaluate", "evaluate_files", "open_checkpoint"]
+__all__ = [
+    "Case", "Graphs", "Labelled", "Molecules", "SampleComparison", "SampleTable", "collect", "compare_samples",
+    "evaluate", "evaluate_files", "evaluate_molecules", "molecule_scores", "open_checkpoint",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphgauge.core.metric import Metric
 from graphgauge.generation.graphs import Graphs
@@ -12,39 +12,70 @@ from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.conditioning import Answers
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import Latents
+from graphgauge.generation.sections.recognition import Recognised
 from graphgauge.generation.sections.reconstruction import Reconstructions
-from graphgauge.generation.sections.statistical import Encodings, GraphSides, Statistics
-from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, encoded
+from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided, encoded
 from graphgauge.generation.table import SampleTable
 
-# The fields of a table for each need. Bits and graphs are kinds of samples; metrics of the other kind do not apply.
-REQUIRED = {
-    "reconstructions": ("data", "reconstruct"),
-    "attempts": ("generate",),
-    "validity": ("generate", "validate"),
-    "novelty": ("generate", "train"),
-    "pairs": ("generate", "bits"),
-    "statistics": ("data", "generate", "statistics"),
-    "encodings": ("data", "generate", "vectors"),
-    "graphs": ("data", "generate", "graphs"),
-    "graph_training": ("data", "generate", "graphs", "train"),
-    "copies": ("data", "generate", "train"),
-    "latents": ("data", "encode"),
-    "answers": ("generate", "classifier"),
+
+class Part(NamedTuple):
+    """A part of a table: whether it is there, the reason that is given if it is not, and whether it is only a kind of
+    samples. Metrics of another kind do not apply."""
+
+    there: Callable[[SampleTable], bool]
+    reason: str
+    is_kind: bool = False
+
+
+def _are_graphs(table: SampleTable) -> bool:
+    return isinstance(table.generated if table.generated is not None else table.real, Graphs)
+
+
+PARTS = {
+    "data": Part(lambda table: table.real is not None, "no real samples given"),
+    "reconstruct": Part(lambda table: table.reconstructed is not None, "no reconstructions given"),
+    "encode": Part(lambda table: table.latents is not None, "no latent vectors given"),
+    "posterior": Part(lambda table: table.latent_variances is not None, "no posterior variances given", is_kind=True),
+    "generate": Part(lambda table: table.generated is not None, "no generated samples given"),
+    "validate": Part(lambda table: table.valid is not None, "validity is not given"),
+    "statistics": Part(
+        lambda table: table.statistics is not None and table.generated_statistics is not None, "no statistics given"
+    ),
+    "train": Part(lambda table: table.train is not None, "no training set given"),
+    "classifier": Part(lambda table: table.predicted is not None, "no classifier given"),
+    "bits": Part(lambda table: not _are_graphs(table) and not table.tabular, "samples are graphs", is_kind=True),
+    "near": Part(lambda table: not table.tabular, "samples are rows of a table", is_kind=True),
+    "graphs": Part(_are_graphs, "samples are not graphs", is_kind=True),
+    "vectors": Part(
+        lambda table: encoded(table) or not (_are_graphs(table) or table.tabular),
+        "samples are neither bits nor have latent vectors",
+        is_kind=True,
+    ),
 }
-KINDS = ("bits", "graphs", "vectors")
-REASONS = {
-    "data": "no real samples given",
-    "reconstruct": "no reconstructions given",
-    "encode": "no latent vectors given",
-    "generate": "no generated samples given",
-    "validate": "validity is not given",
-    "statistics": "no statistics given",
-    "train": "no training set given",
-    "classifier": "no classifier given",
-    "bits": "samples are graphs",
-    "graphs": "samples are not graphs",
-    "vectors": "samples are graphs without latent vectors",
+
+
+class Need(NamedTuple):
+    """What a metric can need: parts of a table, and the sample that is made of them."""
+
+    parts: tuple[str, ...]
+    sample: Callable[[Capabilities], ConditionSample]
+
+
+NEEDS = {
+    "reconstructions": Need(("data", "reconstruct"), lambda own: own.reconstructions),
+    "attempts": Need(("generate",), lambda own: own.attempts),
+    "validity": Need(("generate", "validate"), lambda own: own.attempts),
+    "novelty": Need(("generate", "train"), lambda own: own.attempts),
+    "pairs": Need(("generate", "bits"), lambda own: own.attempts),
+    "copies": Need(("data", "generate", "train", "near"), lambda own: own.attempts),
+    "statistics": Need(("data", "generate", "statistics"), lambda own: own.statistics),
+    "encodings": Need(("data", "generate", "vectors"), lambda own: own.encodings),
+    "recognition": Need(("data", "generate"), lambda own: own.recognition),
+    "graphs": Need(("data", "generate", "graphs"), lambda own: own.graphs),
+    "graph_training": Need(("data", "generate", "graphs", "train"), lambda own: own.graphs),
+    "latents": Need(("data", "encode"), lambda own: own.latents),
+    "posteriors": Need(("data", "encode", "posterior"), lambda own: own.latents),
+    "answers": Need(("generate", "classifier"), lambda own: own.answers),
 }
 
 
@@ -54,69 +85,68 @@ class Capabilities:
     def __init__(
         self, table: SampleTable, empty: int | str, draws: Draws, threads: int | None, convention: str = "graphgauge"
     ) -> None:
-        self._table, self._draws, self._convention = table, draws, convention
+        self._table, self._empty, self._draws, self._convention = table, empty, draws, convention
         self._common: dict[str, Any] = {"seed": draws.seed, "threads": threads}
         self.made: dict[str, ConditionSample] = {}
-        self._makers: dict[str, Callable[[], ConditionSample]] = {
-            "reconstructions": lambda: Reconstructions.of(table, empty, **self._common),
-            **dict.fromkeys(("attempts", "validity", "novelty", "pairs", "copies"), lambda: self._attempts),
-            "statistics": lambda: Statistics(table.labels, sides=Described(table, draws), **self._common),
-            "encodings": lambda: Encodings(table.labels, sides=Encoded(table, draws, threads), **self._common),
-            **dict.fromkeys(("graphs", "graph_training"), lambda: self._graphs),
-            "latents": lambda: Latents.of(table, **self._common),
-            "answers": lambda: Answers.of(table, draws, **self._common),
-        }
+        self._there = {name: part.there(table) for name, part in PARTS.items()}
 
     @cached_property
-    def _attempts(self) -> Attempts:
+    def reconstructions(self) -> Reconstructions:
+        return Reconstructions.of(self._table, self._empty, **self._common)
+
+    @cached_property
+    def attempts(self) -> Attempts:
         return Attempts.of(self._table, self._draws, **self._common)
 
     @cached_property
-    def _graphs(self) -> GraphSides:
-        table = self._table
-        return GraphSides(table.labels, sides=Drawn(table, self._draws, self._convention), **self._common)
+    def statistics(self) -> TwoSided[Described]:
+        return TwoSided(self._table.labels, sides=Described(self._table, self._draws), **self._common)
 
     @cached_property
-    def _there(self) -> dict[str, bool]:
-        table = self._table
-        graphs = isinstance(table.generated if table.generated is not None else table.real, Graphs)
-        return {
-            "data": table.real is not None,
-            "reconstruct": table.reconstructed is not None,
-            "encode": table.latents is not None,
-            "generate": table.generated is not None,
-            "validate": table.valid is not None,
-            "statistics": table.statistics is not None and table.generated_statistics is not None,
-            "train": table.train is not None,
-            "classifier": table.predicted is not None,
-            "bits": not graphs,
-            "graphs": graphs,
-            "vectors": not graphs or encoded(table),
-        }
+    def encodings(self) -> TwoSided[Encoded]:
+        sides = Encoded(self._table, self._draws, self._common["threads"])
+        return TwoSided(self._table.labels, sides=sides, **self._common)
+
+    @cached_property
+    def recognition(self) -> TwoSided[Recognised]:
+        return TwoSided(self._table.labels, sides=Recognised(self._table, self._draws), **self._common)
+
+    @cached_property
+    def graphs(self) -> TwoSided[Drawn]:
+        sides = Drawn(self._table, self._draws, self._convention)
+        return TwoSided(self._table.labels, sides=sides, **self._common)
+
+    @cached_property
+    def latents(self) -> Latents:
+        return Latents.of(self._table, **self._common)
+
+    @cached_property
+    def answers(self) -> Answers:
+        return Answers.of(self._table, self._draws, **self._common)
 
     @property
     def names(self) -> list[str]:
         """The needs that the table meets."""
-        return [need for need, parts in REQUIRED.items() if all(self._there[part] for part in parts)]
+        return [name for name, need in NEEDS.items() if all(self._there[part] for part in need.parts)]
 
     def applies(self, metric: Metric) -> bool:
         """Whether a metric applies to samples of this kind."""
-        return any(all(self._there[part] for part in REQUIRED[need] if part in KINDS) for need in metric.needs)
+        return any(all(self._there[part] for part in NEEDS[need].parts if PARTS[part].is_kind) for need in metric.needs)
 
     def missing(self, metric: Metric) -> str | None:
         """The inputs that a metric lacks, or None."""
         if any(need in self.names for need in metric.needs):
             return None
-        absent = [part for part in REQUIRED[metric.needs[0]] if not self._there[part]]
+        absent = [part for part in NEEDS[metric.needs[0]].parts if not self._there[part]]
         # Without samples, nothing about them can be given either.
         samples = [part for part in absent if part in ("data", "generate")]
-        return " and ".join(self._table.missing.get(part, REASONS[part]) for part in samples or absent)
+        return " and ".join(self._table.missing.get(part, PARTS[part].reason) for part in samples or absent)
 
     def sample(self, metric: Metric) -> ConditionSample:
         """The sample of the first of a metric's needs that the table meets."""
         need = next(need for need in metric.needs if need in self.names)
         if need not in self.made:
-            self.made[need] = self._makers[need]()
+            self.made[need] = NEEDS[need].sample(self)
         return self.made[need]
 
     def averaged(self, metric: Metric) -> ConditionSample:

@@ -12,9 +12,9 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
 from graphgauge.generation.asking import Respondent, joined
-from graphgauge.generation.capabilities import REASONS
+from graphgauge.generation.capabilities import PARTS
 from graphgauge.generation.graphs import Graphs, is_graphs
-from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
+from graphgauge.generation.inputs import Codes, SampleReading, Samples, as_samples, read_conditions, thresholded
 from graphgauge.generation.overlap import learned
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import SampleTable
@@ -35,11 +35,14 @@ _ASKED = {
     "latent_space": ("encode",),
     "conditioning": ("generate", "classifier"),
 }
+# Training samples are described for the levels of a memoriser up to this number.
+_MOST_DESCRIBED = 10_000
 # The method that provides a part of the table.
 _METHODS = {
     "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
     "generated_statistics": "statistics", "generated": "generate", "valid": "validate",
-    "real_valid": "validate", "predicted": "predict",
+    "real_valid": "validate", "excluded_valid": "validate", "predicted": "predict", "train_latents": "encode",
+    "train_statistics": "statistics",
     "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
 }  # fmt: skip
 
@@ -133,12 +136,13 @@ class Collection:
         asked = {part for name in names for part in _ASKED.get(name, tuple(PROTOCOLS)) if self.offers.get(part, True)}
         missing = {name: f"the subject has no {name}" for name, found in self.offers.items() if not found}
         if unjudged and "generate" not in asked:
-            missing.setdefault("generate", REASONS["classifier"])  # so nothing had to be generated
-        given: dict[str, Any] = {"train": self._learned_from}
+            missing.setdefault("generate", PARTS["classifier"].reason)  # so nothing had to be generated
+        given: dict[str, Any] = {"train": self._learned_from, **self._training(asked)}
         if self._real is not None:
             given |= {"real": self._real, "real_conditions": self._real_codes, "excluded": self._excluded}
+            given |= {"excluded_samples": self._left} if len(self._excluded) else {}
             if "reconstruct" in asked and isinstance(self._real, Graphs):
-                missing["reconstruct"] = REASONS["bits"]
+                missing["reconstruct"] = PARTS["bits"].reason
             elif "reconstruct" in asked:
                 given["reconstructed"] = self._reconstructed
             if "encode" in asked:
@@ -146,9 +150,11 @@ class Collection:
             if "statistics" in asked:
                 given["statistics"] = self._statistics
             if "generate" in asked and self.offers["validate"]:
-                given["real_valid"] = self._real_valid
+                given |= {"real_valid": self._real_valid, "excluded_valid": self._excluded_valid}
         if "generate" in asked:
             given |= {"generated": self._attempts[0], "conditions": self._attempts[1], "valid": self._valid}
+            if self._given is not None and len(self._excluded):
+                given["copied"] = self._copied
             if "encode" in asked:
                 given["generated_latents"] = self._generated_latents
             if "statistics" in asked:
@@ -192,6 +198,37 @@ class Collection:
     def _learned_from(self) -> Samples | None:
         return None if self._train is None else as_samples(self._train.samples, "train")
 
+    def _training(self, asked: set[str]) -> dict[str, Any]:
+        """What a memoriser's levels need of the training samples, unless there are too many to ask about."""
+        if self._train is None or self._learned_from is None or "generate" not in asked:
+            return {}
+        if self._train.conditions is None and len(self.labels) > 1:
+            return {}
+        given: dict[str, Any] = {"train_conditions": self._train.conditions}
+        if not 0 < len(self._learned_from) <= _MOST_DESCRIBED:
+            return given
+        if "statistics" in asked:
+            given["train_statistics"] = self._train_statistics
+        if "encode" in asked and self._real is not None:
+            given["train_latents"] = self._train_latents
+        return given
+
+    @cached_property
+    def _trained_on(self) -> Any:
+        """The training samples as they are passed to the subject."""
+        assert self._train is not None
+        return list(self._train.samples) if isinstance(self._learned_from, Graphs) else self._learned_from
+
+    @cached_property
+    def _train_statistics(self) -> Any:
+        return self._described("training statistics", self._trained_on)
+
+    @cached_property
+    def _train_latents(self) -> Any:
+        assert self._train is not None
+        codes = self._codes(self._train, "train", len(self._trained_on))
+        return self._encoded("encode training", self._trained_on, codes)
+
     @cached_property
     def _given(self) -> Samples | None:
         """The real samples as given."""
@@ -207,7 +244,7 @@ class Collection:
     def _real(self) -> Samples | None:
         if self._given is None:
             return None
-        return self._given.take(self._held_out) if isinstance(self._given, Graphs) else self._given[self._held_out]
+        return _taken(self._given, self._held_out)
 
     @cached_property
     def _shown(self) -> Any:
@@ -310,6 +347,31 @@ class Collection:
         """Real samples pass the same rules as generated ones."""
         return self._subject.whole_answer("validate", self._shown) if len(self._shown) else np.empty(0, bool)
 
+    @property
+    def _left(self) -> Samples:
+        """The real samples that the subject was trained on."""
+        assert self._given is not None
+        return _taken(self._given, np.setdiff1d(np.arange(len(self._given)), self._held_out))
+
+    @cached_property
+    def _copied(self) -> Any:
+        """Which attempts are training samples."""
+        kind = "graphs" if is_graphs(self._attempts[0]) else "bits"
+        attempts = as_samples(self._attempts[0], "generated", SampleReading(kind))
+        return learned(attempts, self._learned_from, None if isinstance(attempts, Graphs) else self._case.seen)
+
+    @cached_property
+    def _excluded_valid(self) -> Any:
+        """The validity of the real samples that were left out."""
+        assert self._data is not None
+        assert self._given is not None
+        places = np.setdiff1d(np.arange(len(self._given)), self._held_out)
+        if not len(places):
+            return None
+        graphs = isinstance(self._given, Graphs) and not isinstance(self._data.samples, Graphs)
+        left = [self._data.samples[place] for place in places] if graphs else _taken(self._given, places)
+        return self._subject.whole_answer("validate", left)
+
     @cached_property
     def _generated_latents(self) -> Any:
         return self._encoded("encode generated", *self._attempts)
@@ -370,6 +432,10 @@ class Collection:
         for start in range(0, rows, BATCH):
             yield tuple(column[start : start + BATCH] for column in columns)
             self._progress(stage, min(start + BATCH, rows), rows)
+
+
+def _taken(samples: Samples, places: Codes) -> Samples:
+    return samples.take(places) if isinstance(samples, Graphs) else samples[places]
 
 
 def _named(sections: Sequence[str] | str) -> set[str]:

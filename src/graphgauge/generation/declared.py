@@ -97,6 +97,12 @@ def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule 
                         note="the normal limit of an MMD, which a small one approaches slowly")  # fmt: skip
 
 
+def of_area(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t with DeLong's standard error of an area under the ROC curve."""
+    return IntervalRule("delong-t", "samples", _t_bounds, approximate=True,
+                        note="a normal limit, and of this classifier only")  # fmt: skip
+
+
 def of_correlation(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Fisher's z over samples; no interval if the order is perfect."""
     if is_rounding(1 - np.abs(estimate.value), 1.0).all():

@@ -35,6 +35,16 @@ class Pairs:
     row_means: Floats
 
 
+def pair_distances(bits: Bits, kind: str) -> Floats:
+    """All `hamming` distances in bits, or all `jaccard` distances, of few samples."""
+    rows = bits.astype(np.float64)
+    sizes, common = rows.sum(1), rows @ rows.T
+    either = sizes[:, np.newaxis] + sizes - common
+    if kind == "hamming":
+        return np.asarray(either - common)
+    return np.where(either > 0, 1 - common / np.maximum(either, 1), 0.0)
+
+
 def hamming_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
     """Hamming distance in bits, from column counts and one Gram matrix; mean and standard deviation are exact.
 

@@ -19,7 +19,8 @@ from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, cutoffs, section_results
-from graphgauge.generation.sections.latent_space import CENTROIDS
+from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
+from graphgauge.generation.sections.recognition import FEATURES
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 
@@ -28,8 +29,10 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 
 # The arguments that a table takes the place of.
 _INPUTS = (
-    "real", "generated", "real_conditions", "conditions", "train", "valid", "reconstructed", "latents",
-    "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
+    "real", "generated", "real_conditions", "conditions", "train", "train_conditions", "train_latents",
+    "train_statistics", "valid", "reconstructed", "latents",
+    "latent_variances", "generated_latents", "leaks", "statistics", "generated_statistics", "predicted",
+    "classifier_labels",
     "classifier_predicted", "labels", "ordered", "channels", "threshold", "real_valid", "samples", "node_labels",
     "edge_labels",
 )  # fmt: skip
@@ -43,10 +46,14 @@ def evaluate(
     real_conditions: Any = None,
     conditions: Any = None,
     train: Any = None,
+    train_conditions: Any = None,
+    train_latents: Any = None,
+    train_statistics: Mapping[str, Any] | None = None,
     valid: Any = None,
     real_valid: Any = None,
     reconstructed: Any = None,
     latents: Any = None,
+    latent_variances: Any = None,
     generated_latents: Any = None,
     leaks: bool | None = None,
     threshold: float | None = None,
@@ -79,21 +86,25 @@ def evaluate(
     table
         The result of `collect` or `SampleTable.load`; or pass any of the following arguments instead.
     real, generated
-        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, PyG data, lists of edges, adjacency matrices).
+        Samples: arrays (n, *shape) of 0 and 1, graphs (networkx, PyG data, lists of edges, adjacency matrices), or
+        tables (`{column: values}`, data frames), whose columns are the statistics.
         `real_conditions` and `conditions` are their true and their requested conditions: codes or names.
     train
         The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
-        left out and counted.
+        left out and counted. `train_conditions`, `train_latents` and `train_statistics` describe them as those of real
+        samples do: the levels of a memoriser need the condition of each training sample if there are several, and
+        latent vectors and statistics where these are compared.
     valid, real_valid
         Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
         Real samples that are not valid by the same rules are left out of comparisons; their share is the level of
         `validity_rate`.
     reconstructed, latents
         The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
+        generated samples. `latent_variances` (n, d) are the variances of the encoder's posterior. `leaks` is
+        whether the encoder is given the condition; `threshold` is the probability above
         which reconstructions became bits.
     statistics, generated_statistics
-        `{name: (n,)}`, statistics whose distributions are compared.
+        `{name: (n,)}`, statistics whose distributions are compared: numbers, or text for categories.
     predicted
         The condition that a classifier predicts for each generated sample, as a code; `classifier_labels` and
         `classifier_predicted` are the true and predicted codes of real held-out samples.
@@ -240,7 +251,8 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         own = {table.column_of(key) for key in results}
         beside = {column: {column, _BESIDE.sub("", column)} for column in table.columns}
         kept = {column: table[column] for column, bases in beside.items() if own & bases}
-        if axis in statistics or (axis == CENTROIDS and name == "latent_space"):
+        own_axes = {"latent_space": (CENTROIDS, DIMENSION), "statistical": (FEATURES,)}
+        if axis in statistics or axis in own_axes.get(name, ()):
             breakdowns[axis] = table
         elif kept:
             breakdowns[axis] = Table(axis, {axis: table[axis], "n": table["n"], **kept})
@@ -263,6 +275,12 @@ def _notes(table: SampleTable) -> tuple[str, ...]:
     notes = list(table.notes)
     if table.generated is not None and table.valid is None:
         notes.append("validity is not given: all samples count as valid")
+    if table.copied is not None and table.copied.any():
+        count = int(np.count_nonzero(table.copied))
+        notes.append(
+            f"{count} generated samples are training samples: tests leave them out like real ones, unless fewer than "
+            "10 remain"
+        )
     if table.real_valid is not None and not table.real_valid.all():
         count = int(np.count_nonzero(~table.real_valid))
         notes.append(f"{count} of {len(table.real_valid)} real samples are not valid and are compared with no other")

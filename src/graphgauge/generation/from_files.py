@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -33,6 +33,7 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.generation.collect import Collection
+from graphgauge.generation.compare_samples import compare_samples
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
 from graphgauge.generation.graph_mmd import CONVENTIONS
@@ -68,12 +69,19 @@ def evaluate_files(
     classifier_checkpoint: Annotated[PathLike | None, File("A trained classifier, for conditioning.")] = None,
     subject: Annotated[str | None, Factory("Instead of a checkpoint: code that makes a subject, or a case.")] = None,
     real: Annotated[
-        PathLike | None, File("Without a model: real samples, an array of bits or .json with graphs.")
+        PathLike | None,
+        File("Without a model: real samples, an array of bits, .json with graphs, or a table (.csv, .parquet)."),
     ] = None,
     generated: Annotated[PathLike | None, File("Generated samples, likewise.")] = None,
+    against: Annotated[
+        PathLike | None, File("Samples of another generator: differences are tested over samples and noted.")
+    ] = None,
     real_conditions: Annotated[PathLike | None, File("The condition of each real sample.")] = None,
     conditions: Annotated[PathLike | None, File("The requested condition of each generated sample.")] = None,
     train: Annotated[PathLike | None, File("The generator's training samples, for novelty.")] = None,
+    train_conditions: Annotated[PathLike | None, File("The condition of each training sample.")] = None,
+    train_statistics: Annotated[PathLike | None, File("Statistics of training samples.")] = None,
+    train_latents: Annotated[PathLike | None, File("Latent vectors of training samples.")] = None,
     valid: Annotated[PathLike | None, File("Which generated samples are valid.")] = None,
     real_valid: Annotated[PathLike | None, File("Which real samples are valid, by the same rules.")] = None,
     samples: Annotated[str | None, Choice("What arrays (n, N, N) are.", SAMPLE_KINDS)] = None,
@@ -82,6 +90,7 @@ def evaluate_files(
     statistics: Annotated[PathLike | None, File("Statistics of real samples, one column each.")] = None,
     generated_statistics: Annotated[PathLike | None, File("Statistics of generated samples, likewise.")] = None,
     latents: Annotated[PathLike | None, File("Latent vectors of real samples (n, d).")] = None,
+    latent_variances: Annotated[PathLike | None, File("Posterior variances of these vectors.")] = None,
     generated_latents: Annotated[PathLike | None, File("Latent vectors of generated samples.")] = None,
     predicted: Annotated[PathLike | None, File("A classifier's codes for generated samples.")] = None,
     classifier_labels: Annotated[PathLike | None, File("True codes of real samples it was tested on.")] = None,
@@ -190,12 +199,29 @@ def _asking(
 
 
 def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
-    names = ("real", "generated", "train", *_READERS)
+    names = ("real", "generated", "train", "against", *_READERS)
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
     options = {name: given[name] for name in ("labels", "ordered", "nan", "samples", "node_labels", "edge_labels")}
+    other = read.pop("against", None)
     table = SampleTable.of(**options, **read)
+    if other is not None:
+        table = replace(table, notes=(*table.notes, *_compared(given, read, other)))
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
+
+
+def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Any) -> list[str]:
+    """The differences between the generated samples and those of another generator."""
+    sides = {"generated": read["generated"], Path(given["against"]).stem: other}
+    if len(sides) < 2:
+        raise InputError("both generators have the same name", where=given["against"], fix="Rename the file.")
+    shared = {name: read.get(name) for name in ("real", "train")}
+    options = {name: given[name] for name in ("samples", "node_labels", "edge_labels", "convention", "confidence")}
+    found = compare_samples(
+        shared["real"], sides, train=shared["train"], permutations=given["permutations"], resamples=given["resamples"],
+        seed=given["seed"], **options,
+    )  # fmt: skip
+    return [str(one) for one in found]
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
@@ -228,6 +254,10 @@ def _read_statistics(path: str) -> dict[str, Any]:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "real_conditions": read_labels,
+    "train_conditions": read_labels,
+    "train_statistics": _read_statistics,
+    "train_latents": read_array,
+    "latent_variances": read_array,
     "conditions": read_labels,
     "valid": read_array,
     "real_valid": read_array,
@@ -242,7 +272,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 def _read_samples(path: str) -> Any:
-    """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
+    """An array of bits, a table with a head, or the graphs in a JSON file: lists of edges, or {"nodes": number,
+    "edges": […]} each."""
+    if path.endswith((".csv", ".parquet")) and _has_head(path):
+        return _read_statistics(path)
     if not path.endswith(".json"):
         return read_array(path)
     content = read_json(Path(path))
@@ -253,6 +286,25 @@ def _read_samples(path: str) -> Any:
     except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Each is a list of edges [source, target]."
         raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _has_head(path: str) -> bool:
+    """Whether the first line of a table names its columns."""
+    if not Path(path).is_file():
+        return False  # the reader of arrays reports it
+    if path.endswith(".parquet"):
+        return True
+    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+        first = file.readline().strip()
+    return any(not _is_number(cell) for cell in first.split(","))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _graph(item: Any) -> Any:

@@ -134,9 +134,9 @@ def clustering_histograms(graphs: Graphs) -> Floats:
 def orbit_means(graphs: Graphs) -> Floats:
     """The mean number of times (n, 15) that a node is at each orbit of the connected graphs of up to four nodes."""
     counts = node_orbits(graphs.ends, int(graphs.nodes.sum()))
-    sums = np.zeros((len(graphs), ORBITS))
-    np.add.at(sums, graphs.owner, counts)
-    return sums / np.maximum(graphs.nodes, 1)[:, np.newaxis]
+    before = np.concatenate([np.zeros((1, ORBITS), np.int64), np.cumsum(counts, axis=0)])
+    sums = before[graphs.starts + graphs.nodes] - before[graphs.starts]
+    return np.asarray(sums / np.maximum(graphs.nodes, 1)[:, np.newaxis])
 
 
 def spectral_histograms(graphs: Graphs) -> Floats:
@@ -179,14 +179,16 @@ def _shares(graphs: Graphs, bins: Ints, width: int) -> Floats:
 
 
 def _numpy_histograms(graphs: Graphs, values: list[Floats], bins: int, low: float, high: float) -> Floats:
-    """Counts as np.histogram gives them: values beyond the range, even by rounding, are left out."""
-    rows = [np.histogram(own, bins=bins, range=(low, high))[0] for own in values]
-    return np.array(rows, dtype=float).reshape(len(graphs), bins)
+    """Counts as np.histogram gives them for each graph: values beyond the range, even by rounding, are left out."""
+    every = np.concatenate([np.empty(0), *values])
+    kept = (every >= low) & (every <= high)
+    place = np.searchsorted(np.linspace(low, high, bins + 1), every[kept], side="right") - 1
+    cells = graphs.owner[kept] * bins + np.minimum(place, bins - 1)
+    return np.bincount(cells, minlength=len(graphs) * bins).reshape(len(graphs), bins).astype(float)
 
 
 def _numpy_clustering(graphs: Graphs) -> Floats:
-    values = np.split(clustering_coefficients(graphs), np.cumsum(graphs.nodes)[:-1])
-    return _numpy_histograms(graphs, values[: len(graphs)], _CLUSTERING_BINS, 0.0, 1.0)
+    return _numpy_histograms(graphs, [clustering_coefficients(graphs)], _CLUSTERING_BINS, 0.0, 1.0)
 
 
 def _numpy_spectral(graphs: Graphs) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,6 +139,23 @@ class Graphs:
     def degrees(self) -> Ints:
         """Degrees in the underlying undirected graphs."""
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
+
+
+def concatenated(first: Any, second: Any) -> Any:
+    """Samples of the first collection and then those of the second: both graphs, or both arrays; either may be None."""
+    if first is None or second is None:
+        return second if first is None else first
+    if not isinstance(first, Graphs):
+        return np.concatenate([first, second])
+    return Graphs(
+        np.concatenate([first.nodes, second.nodes]),
+        np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
+        np.concatenate([first.edges, second.edges]),
+        _joined([first.node_labels, second.node_labels], np.array([first.nodes.sum(), second.nodes.sum()])),
+        _joined([first.edge_labels, second.edge_labels], np.array([len(first.edges), len(second.edges)])),
+        first.directed or second.directed,
+        tuple(dict.fromkeys((*first.ignored, *second.ignored))),
+    )
 
 
 def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None:
@@ -289,11 +307,16 @@ def _from_networkx(value: Any, where: str, labels: LabelNames) -> OneGraph:
             fix="Convert it with networkx.Graph(graph) or networkx.DiGraph(graph).",
         )  # fmt: skip
     place = {node: index for index, node in enumerate(value.nodes)}
-    nodes, ignored_nodes = _labels([value.nodes[node] for node in place], labels.nodes)
-    listed = list(value.edges(data=True))
-    words, ignored = _labels([content for _, _, content in listed], labels.edges)
+    nodes, ignored_nodes = _labels([content for _, content in value.nodes(data=True)], labels.nodes)
     directed = bool(value.is_directed())
-    edges, words = _sorted([(place[a], place[b]) for a, b, _ in listed], words, where, directed=directed)
+    around = [neighbours for _, neighbours in value.adjacency()]
+    source = np.repeat(np.arange(len(around)), [len(neighbours) for neighbours in around])
+    target = np.fromiter((place[node] for neighbours in around for node in neighbours), np.int64, len(source))
+    # An undirected edge is listed at both ends.
+    kept = np.ones(len(source), bool) if directed else source <= target
+    contents = [content for neighbours in around for content in neighbours.values()]
+    words, ignored = _labels(list(compress(contents, kept)), labels.edges)
+    edges, words = _sorted(np.stack([source, target], axis=1)[kept], words, where, directed=directed)
     return OneGraph(len(place), edges, nodes, words, directed, (*ignored_nodes, *ignored))
 
 
@@ -327,7 +350,7 @@ def _from_pyg(value: Any, where: str, labels: LabelNames) -> OneGraph:
 
 def _labels(contents: list[Mapping[str, Any]], names: tuple[str, ...] | None) -> tuple[Words | None, tuple[str, ...]]:
     """A word for the labels of each node or edge, and the attributes that are no labels; None without labels."""
-    present = dict.fromkeys(name for content in contents for name in content)
+    present = dict.fromkeys(name for content in contents if content for name in content)
     if names is None:
         values = {name: [content[name] for content in contents if name in content] for name in present}
         chosen = [name for name, found in values.items() if all(isinstance(item, _CATEGORIES) for item in found)]
@@ -385,5 +408,18 @@ def _sorted(value: Any, words: Words | None, where: str, *, directed: bool) -> t
         )
     if not directed:
         edges = np.sort(edges, axis=1)
-    edges, first = np.unique(edges, axis=0, return_index=True)
-    return edges, None if words is None else words[first]
+    first = _distinct(edges)
+    return edges[first], None if words is None else words[first]
+
+
+def _distinct(edges: Ints) -> Ints:
+    """The first place of each edge, in the order of the edges."""
+    low, span = int(edges.min(initial=0)), int(np.ptp(edges)) + 1 if len(edges) else 1
+    if span > _LARGEST_SPAN:
+        return np.asarray(np.unique(edges, axis=0, return_index=True)[1])
+    # As one number each, which is many times as fast as by rows.
+    return np.asarray(np.unique((edges[:, 0] - low) * span + (edges[:, 1] - low), return_index=True)[1])
+
+
+# Numbers of nodes up to this have a product in 64 bits.
+_LARGEST_SPAN = 1 << 31

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of other columns.
 TAKEN = {
     "condition", "channel", "per_grade_centroids", "n", "real_n", "wasserstein", "scaled", "null_mean", "null_95",
-    "real_mean", "real_std", "generated_mean", "generated_std",
+    "real_mean", "real_std", "generated_mean", "generated_std", "recognised_by", "dimension",
 }  # fmt: skip
 # The only condition of unconditional samples.
 UNCONDITIONAL = "all"
@@ -143,10 +144,80 @@ def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, F
     if taken:
         raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Choose another name.")
     for key, values in value.items():
-        array = as_numeric(values, f"{name}[{key!r}]")
-        require_shape(array, (rows,), f"{name}[{key!r}]", "Give one number per sample.")
-        found[str(key)] = _finite(array, f"{name}[{key!r}]")
+        where = f"{name}[{key!r}]"
+        text = as_categories(values)
+        if text is not None:
+            require_shape(text, (rows,), where, "Give one category per sample.")
+            found[str(key)] = text
+            continue
+        array = as_numeric(values, where)
+        require_shape(array, (rows,), where, "Give one number per sample.")
+        found[str(key)] = _finite(array, where)
     return found
+
+
+def as_categories(values: Any) -> Any:
+    """A column of text as such, or None for numbers. Missing entries are a category."""
+    array = np.asarray(values)
+    if array.dtype.kind == "U":
+        return array
+    if array.dtype.kind not in "OST" or not any(isinstance(value, str) for value in array.ravel().tolist()):
+        return None
+    return np.array(
+        ["" if value is None or value != value else str(value) for value in array.ravel().tolist()]
+    ).reshape(array.shape)
+
+
+def as_variances(value: Any, latents: Floats) -> Floats:
+    """Variances of the same shape as the latent vectors, greater than 0."""
+    found = as_vectors(value, "latent_variances", len(latents))
+    if found.shape != latents.shape:
+        raise InputError(f"shape {found.shape}, latent vectors have {latents.shape}", where="latent_variances")
+    if (found <= 0).any():
+        raise InputError(f"variances of {found.min():g} and more", where="latent_variances",
+                         fix="Pass exp(log-variance), which is greater than 0.")  # fmt: skip
+    return found
+
+
+def is_table(value: Any) -> bool:
+    """Whether samples are rows of a table: named columns, or a data frame."""
+    if isinstance(value, Mapping):
+        return True
+    return hasattr(value, "columns") and hasattr(value, "iloc")
+
+
+def as_rows(given: Mapping[str, Any]) -> dict[str, tuple[Bits | None, dict[str, Any] | None]]:
+    """For each table a hash of every row as bits, and its columns."""
+    tables = {name: _columns(value, name) for name, value in given.items() if value is not None}
+    names = list(next(iter(tables.values())))
+    found: dict[str, tuple[Bits | None, dict[str, Any] | None]] = dict.fromkeys(given, (None, None))
+    for name, table in tables.items():
+        if set(table) != set(names):
+            odd = ", ".join(sorted(set(table) ^ set(names)))
+            raise InputError(
+                f"columns of one table only: {odd}", where=name, fix="Give the same columns in all tables."
+            )
+        rows = list(zip(*(table[column] for column in names), strict=True))
+        words = [blake2b(repr([_plain(item) for item in row]).encode(), digest_size=16).digest() for row in rows]
+        bits = np.unpackbits(np.frombuffer(b"".join(words), np.uint8)).reshape(len(rows), 128).astype(bool)
+        found[name] = bits, dict(table)
+    return found
+
+
+def _plain(item: Any) -> Any:
+    """1, 1.0 and True are equal, in tables as elsewhere."""
+    item = item.item() if isinstance(item, np.generic) else item
+    return float(item) + 0.0 if isinstance(item, int | float) else item
+
+
+def _columns(value: Any, name: str) -> dict[str, Any]:
+    if not is_table(value):
+        raise InputError("a table on one side and samples of another kind on the other", where=name)
+    columns = {str(key): np.asarray(value[key]) for key in (value if isinstance(value, Mapping) else value.columns)}
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) != 1:
+        raise InputError(f"columns of {len(lengths)} different lengths" if columns else "no columns", where=name)
+    return columns
 
 
 def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Codes:
@@ -211,6 +282,21 @@ def read_conditions(
         raise InputError("names of conditions must be given and must differ", where="labels")
     codes = {name: _codes(values, names, name) for name, values in named.items()}
     return names, {name: codes.get(name, np.empty(0, np.int64)) for name in given}
+
+
+def as_known_codes(values: Any, rows: int, names: tuple[str, ...], by_code: bool) -> Codes:
+    """The code of each training sample's condition, and −1 for conditions that neither side has.
+
+    Numbers are codes if the conditions are named, and names otherwise.
+    """
+    found = _labels(values, "train_conditions")
+    if len(found) != rows:
+        raise InputError(f"{len(found)} conditions for {rows} samples", where="train_conditions")
+    if found.dtype.kind != "U" and by_code:
+        codes: Codes = found.astype(np.int64)
+        return np.where((codes >= 0) & (codes < len(names)), codes, -1)
+    place = {label: code for code, label in enumerate(names)}
+    return np.array([place.get(str(value), -1) for value in found.tolist()], np.int64)
 
 
 def _labels(values: Any, name: str) -> AnyArray:

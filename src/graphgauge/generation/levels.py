@@ -56,16 +56,21 @@ def simulated(name: str, draws: Floats, *, own: float | None = None, note: str |
 # ------------------------------------------------------------------------------------------- two samples, by kernels
 
 
-def redrawn(gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator) -> Floats:
-    """Scores of n and m items, both drawn with replacement from those whose kernel values are `gram`.
+def redrawn(
+    gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator, held_out: int
+) -> Floats:
+    """Scores of n and m items, drawn with replacement from the first `held_out`, and from all, of those with kernel
+    values `gram`.
 
     Two draws of one item count as two items at its mean distance from the others; only a draw and itself are equal.
     Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
     """
     size = len(gram)
-    shares = np.full(size, 1 / size)
-    gram, equal = _apart(gram)
-    first, second = (generator.multinomial(count, shares, draws).astype(float) for count in (n, m))
+    gram, equal = apart(gram)
+    first, second = (
+        generator.multinomial(count, (np.arange(size) < among) / among, draws).astype(float)
+        for count, among in ((n, held_out), (m, size))
+    )
     with_first, with_second = first @ gram, second @ gram
     return np.asarray(
         score(
@@ -78,12 +83,31 @@ def redrawn(gram: Floats, n: int, m: int, score: Score, *, draws: int, generator
     )
 
 
-def _apart(gram: Floats) -> tuple[Floats, Floats]:
+def apart(gram: Floats) -> tuple[Floats, Floats]:
     """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
     equal, gram = np.diagonal(gram).copy(), gram.copy()
     mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
     np.fill_diagonal(gram, mean)
     return gram, equal - mean
+
+
+def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator) -> Floats:
+    """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
+
+    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed.
+    """
+    between, equal = apart(distances)
+    shares = np.full(len(distances), 1 / len(distances))
+
+    def means(size: int) -> Floats:
+        counts = generator.multinomial(size, shares, draws).astype(float)
+        pairs = np.einsum("di,di->d", counts @ between, counts) + counts @ equal
+        return np.asarray(pairs / (size * (size - 1)))
+
+    if n is None:
+        return means(m)
+    centre = distances.sum() / (len(distances) * (len(distances) - 1))
+    return np.asarray(centre + means(m) - means(n))
 
 
 def kernel_levels(
@@ -96,18 +120,26 @@ def kernel_levels(
     *,
     draws: int,
     generator: np.random.Generator,
+    fresh: Any = None,
 ) -> dict[str, Floats]:
-    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them."""
+    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
+
+    `fresh` are the real items and further ones that a perfect generator generates as well.
+    """
+    every = real if fresh is None else fresh
+    further = _some(every[len(real) :], MOST, generator)
     real = _some(real, MOST, generator)
-    within = kernel(real, real)
-    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator)}
+    every = np.concatenate([real, further])
+    within = kernel(every, every)
+    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator, held_out=len(real))}
+    within = within[: len(real), : len(real)]
     for name, pool in pools.items():
         if not len(pool):
             continue
         pool = _some(pool, MOST, generator)
         inside, across = kernel(pool, pool), kernel(real, pool)
         counts = generator.multinomial(m, np.full(len(pool), 1 / len(pool)), draws).astype(float)
-        inside, equal = _apart(inside)
+        inside, equal = apart(inside)
         second = np.einsum("di,di->d", counts @ inside, counts) + counts @ equal
         found[name] = np.asarray(score(within.sum(), second, counts @ across.sum(0), len(real), m))
     return found
@@ -129,10 +161,11 @@ def split_sizes(n: int, m: int, most: int = MOST) -> tuple[int, int]:
     return min(n - fresh, most - fresh), fresh
 
 
-def splits(n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
-    """Random disjoint parts of n samples."""
+def splits(held_out: int, n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
+    """Random disjoint parts of n samples: one of the first `held_out`, one of all."""
     orders = [generator.permutation(n) for _ in range(SPLITS)]
-    return [(order[:kept], order[kept : kept + fresh]) for order in orders]
+    others = [order[fresh:] for order in orders]
+    return [(rest[rest < held_out][:kept], order[:fresh]) for rest, order in zip(others, orders, strict=True)]
 
 
 def note_of_sizes(kept: list[int], fresh: list[int], conditions: int) -> str:
@@ -151,10 +184,18 @@ def note_of_sizes(kept: list[int], fresh: list[int], conditions: int) -> str:
 # ------------------------------------------------------------------------------------------------------- one sample
 
 
-def share_draws(successes: Any, n: Any, m: Any, *, draws: int, generator: np.random.Generator) -> Floats:
-    """Shares among m further samples, predicted from `successes` among n (Jeffreys' prior); one column per group."""
+def share_draws(
+    successes: Any, n: Any, m: Any, *, draws: int, generator: np.random.Generator, prior: float | None = None
+) -> Floats:
+    """Shares among m further samples, predicted from `successes` among n; one column per group.
+
+    Jeffreys' prior, or one of the same weight with this mean: half a success in each of many groups would add up.
+    """
+    up = 0.5 if prior is None else prior
     successes, n, m = (np.asarray(value, dtype=float) for value in (successes, n, m))
-    rate = generator.beta(successes + 0.5, n - successes + 0.5, (draws, *np.broadcast_shapes(successes.shape, m.shape)))
+    rate = generator.beta(
+        successes + up, n - successes + 1 - up, (draws, *np.broadcast_shapes(successes.shape, m.shape))
+    )
     counts = generator.binomial(m.astype(np.int64), rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(counts / m)

@@ -12,17 +12,17 @@ import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.loop import Axis, Chosen, measured
-from graphgauge.core.metric import Metric, NoChance, asked, sections
+from graphgauge.core.metric import DEFAULT, Metric, NoChance, asked, sections
 from graphgauge.core.options import thread_count, whole_number
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
 from graphgauge.generation.samples import ConditionSample
-from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
+from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION, Latents
+from graphgauge.generation.sections.recognition import FEATURES, Recognised
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
-from graphgauge.generation.sections.statistical import Encodings, GraphSides, Statistics
-from graphgauge.generation.sections.two_sided import Draws
+from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided
 from graphgauge.generation.table import SampleTable
 
 
@@ -60,7 +60,8 @@ class Request:
             return {item.name: [item.name] for item in known}
         alias = {name: item.name for item in known for name in (item.name, *item.aliases)}
         wanted: dict[str, list[str]] = {}
-        for name in self.metrics:
+        names = [item.name for item in known] if DEFAULT in self.metrics else []
+        for name in [*names, *(name for name in self.metrics if name != DEFAULT)]:
             place = alias.get(name) or asked(FAMILY, [name])[0].metric.section or ""
             wanted.setdefault(place, []).append(name)
         order = [item.name for item in known]
@@ -126,10 +127,10 @@ def section_results(
 def _conventions(sample: ConditionSample) -> dict[str, str]:
     if isinstance(sample, Reconstructions):
         return {"two empty sides": sample.empty}
-    if isinstance(sample, GraphSides):
-        rules = sample.sides.convention
-        return {"convention": rules.name, "power": rules.estimator}
-    return {"encodings": sample.sides.space} if isinstance(sample, Encodings) else {}
+    sides = sample.sides if isinstance(sample, TwoSided) else None
+    if isinstance(sides, Drawn):
+        return {"convention": sides.convention.name, "power": sides.convention.estimator}
+    return {"encodings": sides.space} if isinstance(sides, Encoded) else {}
 
 
 def _other_averages(chosen: Sequence[Chosen]) -> list[Chosen]:
@@ -159,9 +160,14 @@ def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, 
     """The breakdowns of a sample other than by condition."""
     if isinstance(sample, Reconstructions) and sample.channels:
         return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
-    if isinstance(sample, Statistics) and any(metric.name != "num_real" for metric, _ in chosen):
-        return sample.by_statistic()
-    return {CENTROIDS: sample.centroid_table()} if isinstance(sample, Latents) and len(sample.points) else {}
+    if isinstance(sample, TwoSided) and isinstance(sample.sides, Recognised):
+        return {FEATURES: sample.sides.by_feature()} if sample.sides.recognition is not None else {}
+    counts = all(metric.name == "num_real" for metric, _ in chosen)
+    if isinstance(sample, TwoSided) and isinstance(sample.sides, Described) and not counts:
+        return sample.sides.by_statistic(sample.labels)
+    if isinstance(sample, Latents) and len(sample.points):
+        return {CENTROIDS: sample.centroid_table(), DIMENSION: sample.by_dimension()}
+    return {}
 
 
 def _by_channel(sample: Reconstructions, chosen: Sequence[Chosen]) -> dict[str, Table]:

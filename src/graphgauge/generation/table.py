@@ -14,7 +14,7 @@ from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
-from graphgauge.generation.graphs import Graphs, is_graphs
+from graphgauge.generation.graphs import Graphs, concatenated, is_graphs
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
@@ -22,11 +22,16 @@ from graphgauge.generation.inputs import (
     Samples,
     as_answers,
     as_bits,
+    as_categories,
+    as_known_codes,
     as_names,
+    as_rows,
     as_samples,
     as_statistics,
     as_validity,
+    as_variances,
     as_vectors,
+    is_table,
     read_conditions,
 )
 from graphgauge.generation.overlap import learned
@@ -34,7 +39,7 @@ from graphgauge.generation.overlap import learned
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
 # The side that an argument belongs to; its rows are dropped together.
-_REAL = ("real", "reconstructed", "latents", "statistics", "real_valid")
+_REAL = ("real", "reconstructed", "latents", "latent_variances", "statistics", "real_valid")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
 _MEASURED = {*_REAL, *_GENERATED} - {"valid", "real_valid"}
 
@@ -50,11 +55,15 @@ class SampleTable:
 
     labels: tuple[str, ...]
     ordered: bool = False
+    # Whether samples are rows of a table: bits are then only their hashes, and the columns are the statistics.
+    tabular: bool = False
     channels: tuple[str, ...] | None = None
     real: Samples | None = None
     real_codes: Codes = field(default_factory=lambda: np.empty(0, np.int64))
     reconstructed: Bits | None = None
     latents: Floats | None = None
+    # The variances of the encoder's posterior, whose means the latent vectors are.
+    latent_variances: Floats | None = None
     statistics: Mapping[str, Floats] | None = None
     # Whether the real samples are valid by the same rules. Those that are not are compared with no generated one.
     real_valid: Bits | None = None
@@ -64,11 +73,20 @@ class SampleTable:
     generated_latents: Floats | None = None
     generated_statistics: Mapping[str, Floats] | None = None
     train: Samples | None = None
+    # The condition of each training sample, −1 for others; None if they are not known.
+    train_codes: Codes | None = None
+    train_latents: Floats | None = None
+    train_statistics: Mapping[str, Floats] | None = None
     predicted: Codes | None = None
     classifier_labels: Codes | None = None
     classifier_predicted: Codes | None = None
     # Conditions of the real samples that were dropped because they are in the training set.
     excluded: Codes = field(default_factory=lambda: np.empty(0, np.int64))
+    # Whether those are valid by the rules; None if this is not known.
+    excluded_valid: Bits | None = None
+    excluded_samples: Samples | None = None
+    # Which generated samples are training samples; None if no real ones were dropped.
+    copied: Bits | None = None
     # Whether latent vectors change if only the condition does; None if this was not tested.
     leaks: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -84,6 +102,9 @@ class SampleTable:
         real_conditions: Any = None,
         conditions: Any = None,
         train: Any = None,
+        train_conditions: Any = None,
+        train_latents: Any = None,
+        train_statistics: Mapping[str, Any] | None = None,
         reconstructed: Any = None,
         latents: Any = None,
         generated_latents: Any = None,
@@ -98,7 +119,12 @@ class SampleTable:
         ordered: bool = False,
         channels: Sequence[str] | None = None,
         leaks: bool | None = None,
+        latent_variances: Any = None,
+        tabular: bool = False,
         excluded: Any = None,
+        excluded_valid: Any = None,
+        excluded_samples: Any = None,
+        copied: Any = None,
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
@@ -115,9 +141,17 @@ class SampleTable:
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
             "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
             "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
-            "conditions": conditions, "real_valid": real_valid,
+            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances,
         }  # fmt: skip
         reading = SampleReading.of(samples, node_labels, edge_labels)
+        if any(is_table(value) for value in (real, generated, train)):
+            tabular = True
+            read_in = as_rows({"real": real, "generated": generated, "train": train})
+            real, generated, train = (read_in[name][0] for name in ("real", "generated", "train"))
+            given |= {"real": real, "generated": generated}
+            given["statistics"] = statistics = statistics or read_in["real"][1]
+            given["generated_statistics"] = generated_statistics = generated_statistics or read_in["generated"][1]
+            train_statistics = train_statistics or read_in["train"][1]
         if nan_policy(nan) == "omit":
             given, dropped = _without_nan(given)
             notes = (*notes, *dropped)
@@ -135,19 +169,35 @@ class SampleTable:
         )
         pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
         train = _like(read, as_samples(train, "train", reading), "train") if train is not None else None
+        of_train = _read_training(train, train_conditions, train_latents, train_statistics, names, labels is not None)
+        _check_pairs({**read, **of_train})
         notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
         seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
-        if seen.any():
-            read |= {name: _kept(read[name], ~seen) for name in _REAL}
         before = () if excluded is None else as_answers(excluded, "excluded", None, len(names))
+        left = None if excluded_samples is None else as_samples(excluded_samples, "excluded_samples", reading)
+        if copied is not None:
+            copied = as_validity(copied, "copied", _rows(read["generated"]))
+        fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
+        if seen.any():
+            own = None if read["real_valid"] is None else read["real_valid"][seen]
+            fits = own if fits is None else np.concatenate([fits, own]) if own is not None else None
+            left = concatenated(left, _kept(read["real"], seen))
+            if read["generated"] is not None:
+                again = learned(read["generated"], train)
+                copied = again if copied is None else copied | again
+            read |= {name: _kept(read[name], ~seen) for name in _REAL}
         return cls(
             labels=names,
             ordered=bool(ordered),
+            tabular=tabular,
             channels=_channels(channels, read),
             real_codes=real_codes[~seen] if seen.any() else real_codes,
             excluded=np.concatenate([before, real_codes[: len(seen)][seen]]).astype(np.int64),
             codes=codes.get("conditions", np.empty(0, np.int64)),
+            excluded_valid=fits,
+            excluded_samples=left,
+            copied=copied,
             train=train,
             leaks=leaks,
             options=_options(options or {}),
@@ -155,6 +205,7 @@ class SampleTable:
             notes=tuple(dict.fromkeys(notes)),
             **pair,
             **read,
+            **of_train,
         )
 
     def save(self, path: str | Path) -> None:
@@ -162,7 +213,7 @@ class SampleTable:
         facts: dict[str, Any] = {
             "labels": list(self.labels), "ordered": self.ordered, "options": dict(self.options),
             "channels": None if self.channels is None else list(self.channels), "missing": dict(self.missing),
-            "leaks": self.leaks, "notes": list(self.notes),
+            "leaks": self.leaks, "notes": list(self.notes), "tabular": self.tabular,
         }  # fmt: skip
         arrays: dict[str, NDArray[Any]] = {}
         for entry in fields(self):
@@ -187,15 +238,16 @@ class SampleTable:
             raise InputError(error.what, where=error.where, fix=_WRITE) from None
         try:
             given: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
-            for name in ("statistics", "generated_statistics"):
+            for name in ("statistics", "generated_statistics", "train_statistics"):
                 if name in facts:
                     given[name] = {key: arrays[f"{name}.{place}"] for place, key in enumerate(facts.pop(name))}
-            for name in ("real", "generated", "train"):
+            for name in ("real", "generated", "train", "excluded_samples"):
                 parts = {key.partition(".")[2]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
                 if parts:
                     given[name] = _graphs(parts, name)
             notes = tuple(str(note) for note in facts.pop("notes"))
             real_codes, codes = given.pop("real_codes"), given.pop("codes")
+            given["train_conditions"] = given.pop("train_codes", None)
             table = cls.of(
                 real_conditions=real_codes if "real" in given else None,
                 conditions=codes if "generated" in given else None,
@@ -232,6 +284,11 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
         read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
+    read["latent_variances"] = None
+    if given["latent_variances"] is not None:
+        if read["latents"] is None:
+            raise InputError("latent_variances without latents", where="latent_variances", fix="Pass both.")
+        read["latent_variances"] = as_variances(given["latent_variances"], read["latents"])
     for samples in ("real", "generated"):
         read[samples] = _like(read, read[samples], samples)
     _check_pairs(read)
@@ -248,16 +305,34 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
     return read
 
 
+def _read_training(
+    train: Samples | None, conditions: Any, latents: Any, statistics: Any, names: tuple[str, ...], by_code: bool
+) -> dict[str, Any]:
+    """What is known about training samples."""
+    given = {"train_conditions": conditions, "train_latents": latents, "train_statistics": statistics}
+    for name, value in given.items():
+        if value is not None and train is None:
+            raise InputError(f"{name} without train", where=name, fix="Pass train= with it.")
+    rows = _rows(train)
+    codes = np.zeros(rows, np.int64) if train is not None and len(names) == 1 else None
+    return {
+        "train_codes": codes if conditions is None else as_known_codes(conditions, rows, names, by_code),
+        "train_latents": None if latents is None else as_vectors(latents, "train_latents", rows),
+        "train_statistics": None if statistics is None else as_statistics(statistics, "train_statistics", rows),
+    }
+
+
 def _check_pairs(read: Mapping[str, Any]) -> None:
     """Check that quantities compared across the sides are of one kind."""
-    widths = [item.shape[1] for item in (read["latents"], read["generated_latents"]) if item is not None]
-    if len(set(widths)) > 1:
-        text = " and ".join(map(str, widths))
-        raise InputError(f"latent vectors of {text} numbers", where="latents and generated_latents")
-    described = read["statistics"], read["generated_statistics"]
-    if all(item is not None for item in described) and set(described[0]) != set(described[1]):
-        odd = sorted(set(described[0]) ^ set(described[1]))
-        raise InputError(f"statistics on one side only: {', '.join(odd)}", where="statistics")
+    for name in ("generated", "train"):
+        pair = [item for item in (read["latents"], read.get(f"{name}_latents")) if item is not None]
+        if len({item.shape[1] for item in pair}) > 1:
+            text = " and ".join(str(item.shape[1]) for item in pair)
+            raise InputError(f"latent vectors of {text} numbers", where=f"latents and {name}_latents")
+        described = read["statistics"], read.get(f"{name}_statistics")
+        if described[0] is not None and described[1] is not None and set(described[0]) != set(described[1]):
+            odd = sorted(set(described[0]) ^ set(described[1]))
+            raise InputError(f"statistics on one side only: {', '.join(odd)}", where="statistics")
 
 
 def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Samples | None:
@@ -351,6 +426,7 @@ def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
 def _float_columns(value: Any, name: str) -> list[NDArray[Any]]:
     parts = list(value.values()) if isinstance(value, Mapping) else [value]
     parts = [part for part in parts if part is not None and not is_graphs(part)]
+    parts = [part for part in parts if as_categories(part) is None]
     arrays = [as_numeric(part, name) for part in parts]
     return [array for array in arrays if array.dtype.kind == "f"]
 

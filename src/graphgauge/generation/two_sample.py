@@ -271,10 +271,10 @@ def prdc(
     sides = slice(0, n), slice(n, n + m)
 
     def radii(side: slice) -> Floats:
-        # Each point is its own nearest neighbour, which does not count.
+        # Each point is its own nearest neighbour, which does not count. A view would keep the whole strip in memory.
         return np.concatenate(
             map_blocks(
-                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k], tiles(side.start, side.stop),
+                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k].copy(), tiles(side.start, side.stop),
                 threads=threads,
             )
         )  # fmt: skip
@@ -299,9 +299,13 @@ def squared_distances(first: Floats, second: Floats) -> Floats:
     return np.concatenate(parts) * cloud.unit**2 if parts else np.empty((0, len(second)))
 
 
-def prdc_of(real: Floats, generated: Floats, across: Floats, k: int) -> PRDC:
-    """The same from squared distances within and between few points."""
-    real_radii, generated_radii = (np.partition(part, k, axis=1)[:, k] for part in (real, generated))
+def squared_radii(within: Floats, k: int) -> Floats:
+    """The squared distance of each of few points to its k-th nearest neighbour."""
+    return np.asarray(np.partition(within, k, axis=1)[:, k])
+
+
+def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int) -> PRDC:
+    """The same from squared radii and the squared distances between few points."""
     inside = across <= real_radii[:, np.newaxis]
     reached = (across <= generated_radii).any(axis=1)
     return PRDC(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphgauge.core.extras import need
 from graphgauge.core.result import Evaluation
 from graphgauge.engines.distributed import merged
 from graphgauge.engines.fold import Fold
+
+if TYPE_CHECKING:
+    from graphgauge.stats.regression import Regression
 
 torch = need("torch", "a torchmetrics metric")
 Metric = need("torchmetrics", "a torchmetrics metric").Metric
@@ -37,6 +40,16 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
     def evaluation(self) -> Evaluation:
         together = torch.distributed.is_available() and torch.distributed.is_initialized()
         return self.fold.evaluate(merged(self.state) if together else self.state)
+
+    def gate(self, against: Any, metric: str, margin: float, **options: Any) -> Regression:
+        """Whether a loss of more than `margin` against a baseline is excluded; see `graphgauge.stats.gate`.
+
+        `against` is a result file, a folder of results or an evaluation. With `keep="items"` on both sides the models
+        are paired item by item.
+        """
+        from graphgauge.stats.regression import gate
+
+        return gate(self.evaluation(), against, metric=metric, margin=margin, **options)
 
     def forward(self, *arrays: Any, **named: Any) -> Any:
         """The values of this batch in this process. The batch is also counted into the state."""

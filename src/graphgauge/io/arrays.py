@@ -39,6 +39,13 @@ class ArrayFile(ABC):
     @abstractmethod
     def rows(self, start: int, stop: int) -> AnyArray: ...
 
+    def take(self, rows: AnyArray) -> AnyArray:
+        """Some rows by number, in this order; read in the order of the file."""
+        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        for place in np.argsort(rows, kind="stable").tolist():
+            found[place] = self.rows(int(rows[place]), int(rows[place]) + 1)[0]
+        return found
+
 
 class LoadedArray(ArrayFile):
     """An array that is in memory, or mapped into it."""
@@ -49,6 +56,12 @@ class LoadedArray(ArrayFile):
 
     def rows(self, start: int, stop: int) -> AnyArray:
         return self._array[start:stop]
+
+    def take(self, rows: AnyArray) -> AnyArray:
+        order = np.argsort(rows, kind="stable")
+        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        found[order] = self._array[rows[order]]
+        return found
 
 
 class ParquetArray(ArrayFile):
@@ -155,6 +168,21 @@ class Shards:
                 parts.append(file.rows(max(start - first, 0), min(stop, last) - first))
             first = last
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole; all files have rows like those of the first."""
+        return (len(self), *(self.files[0].shape[1:] if self.files else ()))
+
+    def take(self, rows: AnyArray) -> AnyArray:
+        """Some rows by number, in this order; nothing else is read."""
+        starts = np.cumsum([0, *map(len, self.files)])
+        owner = np.searchsorted(starts, rows, side="right") - 1
+        parts = [file.take(rows[owner == number] - starts[number]) for number, file in enumerate(self.files)]
+        found = np.empty((len(rows), *self.shape[1:]), np.result_type(*(file.dtype for file in self.files)))
+        for number, part in enumerate(parts):
+            found[owner == number] = part
+        return found
 
     def blocks(self, max_bytes: int) -> Iterator[slice]:
         """Ranges of rows within one file, of at most `max_bytes`."""

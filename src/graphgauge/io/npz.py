@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import atomic_path, readable
+from graphgauge.core.files import atomic_path, readable, require_bounded_archive
 
 _SAVEZ = "Write it with np.savez; arrays of Python objects are not supported, because they can contain code."
 
@@ -20,8 +20,10 @@ _SAVEZ = "Write it with np.savez; arrays of Python objects are not supported, be
 def open_npz(path: Path) -> Iterator[Any]:
     """An open archive whose arrays are loaded on access."""
     # Opened here, because np.load does not close a file that it cannot read.
-    with readable(path, _SAVEZ), path.open("rb") as stream, _several(np.load(stream, allow_pickle=False)) as archive:
-        yield archive
+    with readable(path, _SAVEZ), path.open("rb") as stream:
+        require_bounded_archive(stream, str(path))
+        with _several(np.load(stream, allow_pickle=False)) as archive:
+            yield archive
 
 
 def read_npz(path: Path, wanted: Sequence[str] = ()) -> dict[str, AnyArray]:

@@ -19,7 +19,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import DAMAGE, readable, require_file
+from graphgauge.core.files import DAMAGE, readable, require_bounded_archive, require_file
 from graphgauge.io import parquet
 
 # A table of results is small. A larger file is something else, or hostile.
@@ -198,6 +198,7 @@ _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 def _excel(path: Path) -> Sheet:
     """The first worksheet of an .xlsx workbook: stored values only, no formula is computed."""
     fix = "Save the sheet as .csv."
+    require_bounded_archive(path, str(path))
     with readable(path, fix, (*DAMAGE, ElementTree.ParseError, LookupError)), zipfile.ZipFile(path) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
             raise InputError(f"unpacks to more than {MOST_BYTES:,} bytes", where=str(path), fix=fix)

@@ -153,7 +153,11 @@ def single_row_counts(pos: Any, neg: Scores) -> tuple[int, int, int]:
 
 def _dense_twin(pos: Scores, neg: Scores, greater: Counts, equal: Counts, missing: Counts) -> None:
     reference = pos[:, np.newaxis]
-    greater[:] = np.count_nonzero(neg > reference, axis=1)
+    above = neg > reference
+    np.add.reduce(above.view(np.int8), axis=1, dtype=np.int32, out=greater)
+    if np.count_nonzero(above) + np.count_nonzero(neg < reference) == neg.size:
+        equal[:] = missing[:] = 0
+        return
     equal[:] = np.count_nonzero(neg == reference, axis=1)
     missing[:] = np.count_nonzero(neg != neg, axis=1)
 

@@ -13,6 +13,8 @@ import numpy as np
 from graphgauge.kernels.counting import Cells, RowCounts
 from graphgauge.kernels.dtypes import refuse_inexact
 
+# Pairs of counts that have a table of all.
+_TABLE = 1 << 16
 # Elements compared at once.
 _BLOCK = 1 << 23
 # Scores inside a band for which there is room at first and at most, and pairs scored again at once without Triton.
@@ -27,14 +29,25 @@ def device_counts(pos: Any, neg: Any) -> RowCounts:
 
 
 def device_histogram(pos: Any, neg: Any) -> Cells | None:
-    """As `joint_histogram`: distinct pairs, or None if any score is NaN."""
+    """As `joint_histogram`: distinct pairs, or None if any score is NaN. The device is waited for as rarely as can be."""
+    import torch
+
     greater, equal, missing = counted(pos, neg)
-    if bool(missing.any()) or bool((pos != pos).any()):
-        return None
     side = neg.shape[1] + 1
-    codes, rows = (greater.long() * side + equal).unique(return_counts=True)
-    distinct_greater, distinct_equal = np.divmod(codes.cpu().numpy(), side)
-    return Cells(distinct_greater, distinct_equal, rows.cpu().numpy())
+    pairs = greater.long() * side + equal
+    incomplete = (missing.any() | (pos != pos).any()).long().reshape(1)
+    if side * side <= _TABLE:
+        table = pairs.new_zeros(side * side).index_add_(0, pairs, torch.ones_like(pairs))
+        frequencies, nan_found = np.split(torch.cat([table, incomplete]).cpu().numpy(), [side * side])
+        codes = np.flatnonzero(frequencies)
+        rows = frequencies[codes]
+    else:
+        found = torch.cat([*pairs.unique(return_counts=True), incomplete]).cpu().numpy()
+        codes, rows, nan_found = np.split(found, [len(found) // 2, len(found) - 1])
+    if nan_found[0]:
+        return None
+    distinct_greater, distinct_equal = np.divmod(codes, side)
+    return Cells(distinct_greater, distinct_equal, rows)
 
 
 def counted(pos: Any, neg: Any) -> list[Any]:

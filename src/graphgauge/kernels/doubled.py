@@ -97,3 +97,16 @@ def _joined(sums: list[Floats]) -> Pair:
     for part in sums[1:]:
         high, low = dd_add(high, low, part, np.zeros_like(part))
     return high, low
+
+
+def dd_times(high: Floats, low: Floats | float, factor: Floats) -> tuple[Floats, Floats]:
+    """Multiply a doubled number by a plain one (Dekker's product)."""
+    parts = []
+    for number in (high, factor):
+        lifted = number * (2.0**27 + 1)
+        large = lifted - (lifted - number)
+        parts.append((large, number - large))
+    (a, b), (c, d) = parts
+    product = high * factor
+    lost = ((a * c - product) + a * d + b * c) + b * d
+    return two_sum(product, lost + low * factor)

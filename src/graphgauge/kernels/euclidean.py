@@ -36,14 +36,17 @@ class Points(NamedTuple):
     def of(cls, points: NDArray[Any]) -> Points:
         """Finite points of any type; the original is not changed."""
         points = np.asarray(points, np.float64)
-        largest = float(np.abs(points).max(initial=0.0))
+        largest = float(max(points.max(initial=0.0), -points.min(initial=0.0)))
         if points.ndim != 2 or not np.isfinite(largest):
             raise ValueError(f"expected rows of finite numbers, found shape {points.shape} up to {largest}")
         exponent = int(np.frexp(largest)[1])
         integers = lengths = None
-        if largest < _EXACT and 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT and (points == np.rint(points)).all():
+        if largest < _EXACT and 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT and _are_whole(points):
             integers = points.astype(np.float32)
             lengths = np.einsum("ij,ij->i", integers, integers)
+            # The transpose is not needed, so they are not copied once more.
+            unit, none = float(np.ldexp(1.0, exponent)), np.empty((0, len(points)))
+            return cls(np.ldexp(points, -exponent), none, unit, integers, lengths)
         rows = np.zeros((len(points), -(-points.shape[1] // _TOGETHER) * _TOGETHER))
         np.ldexp(points, -exponent, out=rows[:, : points.shape[1]])
         expect(len(rows) * rows.size)
@@ -71,6 +74,11 @@ class Points(NamedTuple):
         """Distances between two ranges of points, in units."""
         tile = self.squared(rows, columns)
         return np.sqrt(tile, out=tile)
+
+
+def _are_whole(points: Floats) -> bool:
+    """Whether all coordinates are integers, without a copy of them all."""
+    return all(bool((part == np.rint(part)).all()) for part in (points[rows] for rows in tiles(0, len(points))))
 
 
 def tiles(start: int, stop: int) -> list[slice]:

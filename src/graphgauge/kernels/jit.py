@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
 from importlib import import_module
@@ -22,6 +23,9 @@ R = TypeVar("R")
 # loading compiled code nearly a second, from which later calls profit.
 IMPORT_PAYS_FROM = 1 << 26
 _work_so_far = 0
+# Seconds of compiling after which a message says so; none if `quiet`.
+ANNOUNCED_AFTER = 1.0
+quiet = False
 
 
 @cache
@@ -97,6 +101,41 @@ def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     return lambda loop: Kernel(loop, twin)
 
 
+def _announce() -> None:
+    global quiet
+    if not quiet:
+        quiet = True
+        print(
+            "graphgauge compiles loops for this machine, which can take 20 s; the next start reads them from numba's "
+            "cache. GRAPHGAUGE_NUMBA=0 does without.",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+@cache
+def _listen() -> None:
+    """Have numba report when it compiles; reading compiled code from its cache is not reported."""
+    try:
+        events: Any = import_module("numba.core.event")
+        timers: list[threading.Timer] = []
+
+        class Announcer(events.Listener):  # type: ignore[misc]
+            def on_start(self, event: Any) -> None:
+                if not quiet:
+                    timers.append(threading.Timer(ANNOUNCED_AFTER, _announce))
+                    timers[-1].daemon = True
+                    timers[-1].start()
+
+            def on_end(self, event: Any) -> None:
+                if timers:
+                    timers.pop().cancel()
+
+        events.register("numba:compile", Announcer())
+    except (ImportError, AttributeError):  # a numba without events
+        return
+
+
 def _compiled(loop: Callable[P, R]) -> Callable[P, R] | None:
     if not numba_enabled():
         return None
@@ -106,6 +145,7 @@ def _compiled(loop: Callable[P, R]) -> Callable[P, R] | None:
         return None
     if numba.config.DISABLE_JIT:
         return None
+    _listen()
     # nogil lets blocks run in threads; numba's own parallel loops abort when two Python threads enter them.
     try:
         compiled: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)

@@ -7,6 +7,8 @@ others. Only complete graphs of four nodes are searched for.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,11 +39,10 @@ def node_orbits(ends: Ints, size: int) -> Ints:
         return np.bincount(source, values, minlength=size).astype(np.int64)
 
     triangles = over_edges(common) // 2
-    # Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four.
-    of_paths = np.repeat(np.arange(size), np.diff(paths.indptr))
-    apart = of_paths != paths.indices
-    pairs = np.where(apart, paths.data * (paths.data - 1) // 2, 0)
-    cycles = np.bincount(of_paths, pairs, minlength=size).astype(np.int64)
+    # Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four. A node has as many paths
+    # to itself as neighbours, which are no cycles.
+    pairs = np.append(0, np.cumsum(paths.data * (paths.data - 1) >> 1))
+    cycles = np.diff(pairs[paths.indptr]) - (degree * (degree - 1) >> 1)
     complete = np.zeros(size, np.int64)
     across = np.zeros((2, size), np.int64)
     _search.implementation(int((common * degree[source]).sum()))(start, around, common, degree, complete, across)
@@ -85,22 +86,62 @@ _CONTAINED = {
 }
 
 
+# Triples of nodes that the twin looks at together.
+_TOGETHER = 1 << 18
+
+
 def _search_twin(start: Ints, around: Ints, common: Ints, degree: Ints, complete: Ints, across: Ints) -> None:
-    place = {}
-    for node in range(len(start) - 1):
-        for at in range(start[node], start[node + 1]):
-            place[node, int(around[at])] = at
-    for u in range(len(start) - 1):
-        mine = around[start[u] : start[u + 1]]
-        for v in mine[mine > u].tolist():
-            both = np.intersect1d(mine, around[start[v] : start[v + 1]], assume_unique=True)
-            for w in both[both > v].tolist():
-                for a, b, c in ((u, v, w), (v, u, w), (w, u, v)):
-                    across[0, a] += degree[b] + degree[c] - 4
-                    across[1, a] += common[place[b, c]] - 1
-                last = np.intersect1d(both[both > w], around[start[w] : start[w + 1]], assume_unique=True)
-                complete[[u, v, w]] += len(last)
-                complete[last] += 1
+    size = start.size - 1
+    # Each edge once, from the node of smaller degree: few edges then leave a node.
+    rank = np.empty(size, np.int64)
+    rank[np.argsort(degree, kind="stable")] = np.arange(size)
+    source = np.repeat(np.arange(size), degree)
+    chosen = np.flatnonzero(rank[source] < rank[around])
+    low, high, shared = source[chosen], around[chosen], common[chosen]
+    key = low * size + high
+    first = np.searchsorted(low, np.arange(size + 1))
+    leaving = np.diff(first)
+
+    def edge(a: Ints, b: Ints) -> tuple[NDArray[np.bool_], Ints]:
+        """Whether a leads to b, and the number of that edge."""
+        wanted = a * size + b
+        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        return key[place] == wanted, place
+
+    for some in _parts(leaving[high]):
+        of, to_w = _ranges(first[high[some]], leaving[high[some]])
+        to_v = np.arange(some.start, some.stop)[of]
+        u, v, w = low[to_v], high[to_v], high[to_w]
+        closed, across_w = edge(u, w)
+        u, v, w = u[closed], v[closed], w[closed]
+        opposite = (
+            (u, v, w, shared[to_w[closed]]),
+            (v, u, w, shared[across_w[closed]]),
+            (w, u, v, shared[to_v[closed]]),
+        )
+        for node, b, c, both in opposite:
+            across[0] += np.bincount(node, degree[b] + degree[c] - 4, size).astype(np.int64)
+            across[1] += np.bincount(node, both - 1, size).astype(np.int64)
+        for part in _parts(leaving[w]):
+            of, last = _ranges(first[w[part]], leaving[w[part]])
+            four = u[part][of], v[part][of], w[part][of], high[last]
+            joined = edge(four[0], four[3])[0] & edge(four[1], four[3])[0]
+            for node in four:
+                complete += np.bincount(node[joined], minlength=size)
+
+
+def _parts(sizes: Ints) -> list[slice]:
+    """Ranges of items whose sizes sum to `_TOGETHER` or little more."""
+    step = np.cumsum(sizes) // _TOGETHER
+    edges = [0, *(np.flatnonzero(np.diff(step)) + 1).tolist(), len(sizes)]
+    return [slice(a, b) for a, b in pairwise(edges) if b > a]
+
+
+def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """All numbers of some ranges, one range after the other, and the range of each."""
+    of = np.repeat(np.arange(len(lengths)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return of, np.arange(len(of)) + (starts - before)[of]
 
 
 @kernel(twin=_search_twin)

@@ -10,6 +10,7 @@ from graphgauge.ranking.recommend import recommend
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.topk import TopK, from_topk, rank_topk, stream_topk
 from graphgauge.ranking.triples import known_answers, rank_triples
+from graphgauge.ranking.until import rank_until
 
 __all__ = [
     "Catalog",
@@ -30,6 +31,7 @@ __all__ = [
     "rank_all",
     "rank_topk",
     "rank_triples",
+    "rank_until",
     "ranks",
     "recommend",
     "roc_auc",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ Floats = NDArray[np.floating[Any]]
 # Embeddings or other rows: an array, a tensor, or several of them, as the real and imaginary parts of ComplEx.
 Rows = Any
 Scorer = Callable[[Rows, Rows], Any]
+# What ranks the right answers in blocks: named scores, a user's function, or named scores on a device.
+Counter: TypeAlias = "_Exact | Given | OnDevice"
 
 SCORES = ("dot", "l1", "l2", "distmult")
 # What a score of −inf means: a value like any other, an entity that is no candidate, or an error.
@@ -90,8 +93,7 @@ def rank_all(
     batch, max_memory
         Queries scored at once, or the bytes that their scores may take (128 MB).
     """
-    one_of("minus_inf", minus_inf, MINUS_INF)
-    scorer = _scorer(queries, entities, score, minus_inf, one_of("precision", precision, PRECISIONS))
+    scorer = scorer_of(queries, entities, score, minus_inf, precision)
     state = RankingState(keep=keep)
     counted = ranked(
         scorer, targets, known, exclude, candidates, kinds, batch=batch, max_memory=max_memory, threads=threads
@@ -99,9 +101,10 @@ def rank_all(
     return counted.added_to(state, ids, groups=groups, cluster=cluster, weights=weights)
 
 
-def _scorer(
-    queries: Any, entities: Any, score: str | Scorer, minus_inf: str, precision: str
-) -> _Exact | Given | OnDevice:
+def scorer_of(queries: Any, entities: Any, score: str | Scorer, minus_inf: str, precision: str) -> Counter:
+    """What scores the queries against all entities."""
+    one_of("minus_inf", minus_inf, MINUS_INF)
+    one_of("precision", precision, PRECISIONS)
     embeddings = (*queries, entities) if isinstance(queries, tuple | list) else (queries, entities)
     there = isinstance(score, str) and all(map(is_cuda, embeddings))
     if precision != "full" and not there:
@@ -114,14 +117,14 @@ def _scorer(
     return on_device(queries, entities, score, precision) if there else _Exact.of(queries, entities, score)
 
 
-def _one_target_each(targets: Any) -> bool:
+def one_target_each(targets: Any) -> bool:
     """Whether targets are one number per query, not sets."""
     if isinstance(targets, np.ndarray) or is_tensor(targets):
         return bool(targets.ndim == 1)
     return isinstance(targets, list | range) and not any(np.ndim(each) or isinstance(each, set) for each in targets)
 
 
-def _answers(targets: Any, scorer: _Exact | Given | OnDevice, one_each: bool) -> EntitySets:
+def answers_of(targets: Any, scorer: Counter, one_each: bool) -> EntitySets:
     if not one_each:
         return EntitySets.of(targets, scorer.queries, scorer.entities, "targets")
     numbers = entity_numbers(targets, "targets", scorer.entities)
@@ -133,7 +136,7 @@ def _rows_within(memory: int | None, entities: int, itemsize: int) -> int:
     return max(1, (_BLOCK_BYTES if memory is None else memory) // max(1, entities * itemsize))
 
 
-def _step(scorer: _Exact | Given | OnDevice, batch: int | None, max_memory: int | None) -> int:
+def _step(scorer: Counter, batch: int | None, max_memory: int | None) -> int:
     """How many queries are scored at once."""
     if batch is not None:
         return whole_number("batch", batch, 1)
@@ -156,13 +159,14 @@ class Field:
     @classmethod
     def of(
         cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any,
-        scorer: _Exact | Given | OnDevice,
+        scorer: Counter, numbers: Ints | None = None,
     ) -> Field:  # fmt: skip
+        """`numbers` are those of the queries, if they are not all of them."""
         queries, entities = scorer.queries, scorer.entities
         left_out = EntitySets.of(known, queries, entities, "known")
         excluded = EntitySets.of(exclude, queries, entities, "exclude")
         _refuse(answers, excluded.contain(answers.rows(), answers.values), "is excluded",
-                "Leave it out of the targets or out of exclude=.")  # fmt: skip
+                "Leave it out of the targets or out of exclude=.", numbers)  # fmt: skip
         if candidates is None:
             if kinds is not None:
                 raise OptionError("kinds needs candidates", fix="Give one set of candidates per kind.")
@@ -172,7 +176,7 @@ class Field:
         count = queries if kinds is None else _kinds(candidates, kind)
         allowed = EntitySets.of(candidates, count, entities, "candidates", "query" if kinds is None else "kind")
         _refuse(answers, ~allowed.contain(kind[answers.rows()], answers.values), "is not among its candidates",
-                "Add it to candidates=.")  # fmt: skip
+                "Add it to candidates=.", numbers)  # fmt: skip
         return cls(answers, answers.joined(left_out, excluded), allowed, kind)
 
     def negatives(self) -> Ints:
@@ -202,12 +206,13 @@ def _kinds(candidates: Any, kind: Ints) -> int:
     return count
 
 
-def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str) -> None:
+def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str, numbers: Ints | None = None) -> None:
     if wrong.any():
         first = int(np.argmax(wrong))
+        query = answers.rows()[first] if numbers is None else numbers[answers.rows()[first]]
         others = int(np.count_nonzero(wrong)) - 1
         raise InputError(
-            f"entity {answers.values[first]} of query {answers.rows()[first]} {what}"
+            f"entity {answers.values[first]} of query {query} {what}"
             + (f", and {others} others are not right either" if others else ""),
             where="targets", fix=fix,
         )  # fmt: skip
@@ -223,7 +228,7 @@ class _Counts(NamedTuple):
     lowest: int
 
 
-def _counted(scorer: _Exact | Given | OnDevice, field: Field, step: int, threads: int | None) -> _Counts:
+def _counted(scorer: Counter, field: Field, step: int, threads: int | None) -> _Counts:
     answers = field.answers
     greater, equal = np.empty(len(answers.values), np.int64), np.empty(len(answers.values), np.int64)
     own = np.empty(len(answers.values))
@@ -255,7 +260,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(
-    scorer: _Exact | Given | OnDevice,
+    scorer: Counter,
     targets: Any,
     known: Any = None,
     exclude: Any = None,
@@ -267,10 +272,23 @@ def ranked(
     threads: int | None = None,
 ) -> Ranked:
     """Rank the right answers with any scorer; the sets are those of `rank_all`."""
-    one_each = _one_target_each(targets)
-    answers = _answers(targets, scorer, one_each)
-    field = Field.of(answers, known, exclude, candidates, kinds, scorer)
-    return Ranked(answers, _counted(scorer, field, _step(scorer, batch, max_memory), threads), one_each)
+    one_each = one_target_each(targets)
+    field = Field.of(answers_of(targets, scorer, one_each), known, exclude, candidates, kinds, scorer)
+    return counted_block(scorer, field, one_each, batch=batch, max_memory=max_memory, threads=threads)
+
+
+def counted_block(
+    scorer: Counter,
+    field: Field,
+    one_each: bool,
+    *,
+    batch: int | None = None,
+    max_memory: int | None = None,
+    threads: int | None = None,
+) -> Ranked:
+    """All queries of a scorer, ranked in the field that belongs to them."""
+    counts = _counted(scorer, field, _step(scorer, batch, max_memory), threads)
+    return Ranked(field.answers, counts, one_each)
 
 
 def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Any]:
@@ -310,6 +328,12 @@ class Given:
         )
         self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
         self._minus_inf = minus_inf
+
+    def asking(self, rows: Ints) -> Given:
+        """The same for some of the queries."""
+        other = copy(self)
+        other._queries, other.queries = _cut(self._queries, rows), len(rows)
+        return other
 
     def rows_within(self, memory: int | None) -> int:
         """How many queries are scored at once."""
@@ -410,7 +434,7 @@ def _length(rows: Rows, name: str) -> int:
     return lengths.pop()
 
 
-def _cut(rows: Rows, block: slice) -> Rows:
+def _cut(rows: Rows, block: slice | Ints) -> Rows:
     return tuple(part[block] for part in rows) if isinstance(rows, tuple) else rows[block]
 
 
@@ -429,7 +453,7 @@ class _Exact:
     def __init__(self, queries: AnyArray, entities: AnyArray, score: str) -> None:
         self._left, self._right, self._distance = queries, entities, score in ("l1", "l2")
         self._score = score
-        self._scores: AnyArray | None = None
+        self._room: list[AnyArray] = []
         self.queries, self.entities = len(queries), len(entities)
         size = queries.shape[1]
         # Rounding of the fast score and of the float64 score that it is compared with.
@@ -448,9 +472,35 @@ class _Exact:
         # Products that underflow have an absolute error, even for small scores.
         self._bound += (size + 4) * float(np.finfo(queries.dtype).tiny)
 
+    def asking(self, rows: Ints) -> _Exact:
+        """The same for some of the queries."""
+        other = copy(self)
+        other._left, other._bound, other.queries = self._left[rows], self._bound[rows], len(rows)
+        return other
+
     def rows_within(self, memory: int | None) -> int:
         """How many queries are scored at once."""
         return _rows_within(memory, self.entities, self._left.dtype.itemsize)
+
+    def own(self, query: int, entity: Ints) -> float:
+        """The score of a query with an entity, with the same bits as in `counts`."""
+        return float(self._slow(self._left[query : query + 1], entity)[0])
+
+    def compared(self, query: int, entities: Ints, own: float) -> tuple[AnyArray, AnyArray]:
+        """Which of some entities score above `own`, and which equal it, as in `counts`."""
+        left, right = self._left[query], self._right[entities]
+        fast = -np.abs(right - left).sum(axis=1) if self._score == "l1" else right @ left
+        shift = 0.0
+        if self._score == "l2":
+            fast = 2 * fast - self._squares[entities]
+            shift = float(np.einsum("i,i->", left, left, dtype=float))
+        bound = float(self._bound[query])
+        greater, equal = fast > own + bound + shift, np.zeros(len(entities), bool)
+        near = np.flatnonzero(np.abs(fast - (own + shift)) <= bound)
+        if len(near):
+            again = self._slow(np.broadcast_to(left, (len(near), len(left))), entities[near])
+            greater[near], equal[near] = again > own, again == own
+        return greater, equal
 
     @classmethod
     def of(cls, queries: Any, entities: Any, score: str) -> _Exact:
@@ -503,10 +553,10 @@ class _Exact:
 
             map_blocks(fill, row_blocks(self.entities, fast.size), threads=threads)
             return fast
-        if self._scores is None:
-            # The first block is the longest; the others reuse its memory, because allocation costs more than filling.
-            self._scores = np.empty((len(left), self.entities), left.dtype)
-        product = np.matmul(left, self._right.T, out=self._scores[: len(left)])
+        if not self._room or len(self._room[0]) < len(left):
+            # Later blocks that are not longer reuse the memory, because allocation costs more than filling.
+            self._room[:] = [np.empty((len(left), self.entities), left.dtype)]
+        product = np.matmul(left, self._right.T, out=self._room[0][: len(left)])
         if self._score == "l2":
             product *= 2
             product -= self._squares

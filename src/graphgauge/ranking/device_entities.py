@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,14 @@ class OnDevice:
         self._squares = (norms**2).to(self._dtype) if score == "l2" else None
         self._bound = self._bounds(own, norms, width)
         self._own_squares = own**2
+
+    def asking(self, rows: Ints) -> OnDevice:
+        """The same for some of the queries."""
+        other = copy(self)
+        chosen = self._torch.as_tensor(rows, device=self._left.device)
+        other._left, other._bound = self._left[chosen], self._bound[chosen]
+        other._own_squares, other.queries = self._own_squares[chosen], len(rows)
+        return other
 
     def rows_within(self, memory: int | None) -> int:
         """How many queries are counted together."""

@@ -44,6 +44,8 @@ class EntitySets:
         """`count` sets, from any form in which they come; `one` is what has a set."""
         if given is None:
             return cls.from_rows(np.empty(0, np.int64), np.empty(0, np.int64), count, entities)
+        if isinstance(given, EntitySets):
+            return given
         if hasattr(given, "tocsr"):
             return cls._from_sparse(given, count, entities, name)
         if isinstance(given, tuple):
@@ -142,11 +144,30 @@ class EntitySets:
 
     def take(self, chosen: Ints) -> EntitySets:
         """The sets with these numbers, in this order."""
-        size = self.sizes[chosen]
-        ends = np.cumsum(size)
-        inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
-        values = self.values[np.repeat(self.offsets[chosen], size) + inside]
-        return EntitySets(values, np.concatenate([[0], ends]), self.entities)
+        ends = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
+        return EntitySets(self.values[places(self.offsets, chosen)], ends, self.entities)
+
+
+def sets_of(given: Any, rows: Ints) -> Any:
+    """The sets of some queries, from any form in which they come; nothing else of it is looked at."""
+    if given is None:
+        return None
+    if isinstance(given, tuple) and len(given) == 2:
+        values, offsets = given[0], as_integers(given[1], "offsets")
+        return values[places(offsets, rows)], np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
+    if hasattr(given, "tocsr"):
+        return given.tocsr()[rows]
+    if isinstance(given, list):
+        return [given[row] for row in rows.tolist()]
+    # Sets that are looked up when they are needed, or a matrix.
+    return given[rows] if isinstance(given, np.ndarray) or is_tensor(given) else given.take(rows)
+
+
+def places(offsets: Ints, rows: Ints) -> Ints:
+    """Where the values of some sets are, one after the other."""
+    size = np.diff(offsets)[rows]
+    inside = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+    return np.asarray(np.repeat(offsets[rows], size) + inside)
 
 
 def number_of_sets(given: Any) -> int:

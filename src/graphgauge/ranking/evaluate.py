@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, asked, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
@@ -125,7 +125,7 @@ def evaluate(
 
 def last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
     """The largest cut-off of all metrics that are asked for."""
-    named = [find(name, "ranking")[1] for name in metrics or ()]
+    named = [item.params for item in asked("ranking", metrics) if item.by_name] if metrics else []
     return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
 
 
@@ -355,7 +355,9 @@ def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: An
 
 def needs_pool(metrics: Sequence[str] | None) -> bool:
     """Whether one of the named metrics pools the scores of all queries."""
-    return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
+    return metrics is not None and any(
+        "pooled" in item.metric.needs for item in asked("ranking", metrics) if item.by_name
+    )
 
 
 def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, OptionError
 from graphgauge.core.family import BUILT_IN, Family, TruthInputs
 from graphgauge.core.forms import Form, Shown
+from graphgauge.core.gates import Gate
 
 
 def _of_pool(values: Mapping[str, Any]) -> Sequence[str] | None:
@@ -15,13 +17,24 @@ def _of_pool(values: Mapping[str, Any]) -> Sequence[str] | None:
     from graphgauge.io.arrays import open_arrays
     from graphgauge.ranking.evaluate import pool_names
 
-    if values.get("offsets") is not None:
-        return None
+    if values.get("offsets") is not None or values.get("until"):
+        return _of_until(values)
     try:
         files = open_arrays(values["neg_scores"])
     except GraphgaugeError:  # evaluating them says what is wrong
         return None
     return pool_names() if all(len(file.shape) == 1 for file in files) else None
+
+
+def _of_until(values: Mapping[str, Any]) -> Sequence[str] | None:
+    """The metrics that an adaptive run follows, if there is one; None if gates name them."""
+    if not values.get("until"):
+        return None
+    within, gates, words = parse_until(values["until"])
+    keys = [*within, *(Gate.parse(text).key for text in gates)]
+    if "difference" in words:
+        keys.append("mrr")
+    return None if "gates" in words or not keys else [re.sub(r"_difference$|_macro_.*$", "", key) for key in keys]
 
 
 def _of_topk(values: Mapping[str, Any]) -> Sequence[str]:
@@ -30,10 +43,45 @@ def _of_topk(values: Mapping[str, Any]) -> Sequence[str]:
     return names_of_lists()
 
 
-def _of_recommenders(values: Mapping[str, Any]) -> Sequence[str]:
+def _of_recommenders(values: Mapping[str, Any]) -> Sequence[str] | None:
+    if values.get("until"):
+        return _of_until(values)
     from graphgauge.ranking.recommend import names_of_recommenders
 
     return names_of_recommenders()
+
+
+_WIDTH = re.compile(r"\s*(?P<key>\S+)\s*(?:±|\+/-|\+-)\s*(?P<width>\S+)\s*")
+_UNTIL = "Write 'mrr ± 0.01', 'mrr >= 0.30', 'gates', or, with another model to compare with, 'difference'."
+
+
+def parse_until(texts: Sequence[str]) -> tuple[dict[str, float], list[str], set[str]]:
+    """Widths, gates, and the words `gates` and `difference`, from texts such as `mrr ± 0.01` and `mrr >= 0.3`."""
+    within: dict[str, float] = {}
+    gates: list[str] = []
+    words: set[str] = set()
+    for text in texts:
+        width = _WIDTH.fullmatch(text)
+        if text.strip() in ("gates", "difference"):
+            words.add(text.strip())
+        elif width is not None:
+            within[width["key"]] = _width(text, width["width"])
+        else:
+            try:
+                gates.append(Gate.parse(text).text)
+            except OptionError:
+                raise OptionError(f"{text!r:.60} cannot be read", fix=_UNTIL).about("until") from None
+    return within, gates, words
+
+
+def _width(text: str, given: str) -> float:
+    try:
+        width = float(given)
+    except ValueError:
+        width = -1.0
+    if not 0 < width < 1:
+        raise OptionError(f"{text!r:.60} has no width between 0 and 1", fix=_UNTIL).about("until")
+    return width
 
 
 MATRIX = Form(
@@ -51,6 +99,7 @@ FLAT = Form(
     takes=("items", *_CATALOG, "keep", "per_query", "nan"),
     beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
     samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
+    defaults=_of_until,
 )
 # The same fields as a matrix; a pool is recognised by its shape, (m,).
 POOL = Form(
@@ -66,6 +115,7 @@ ALL_ENTITIES = Form(
     needs=("queries_emb", "entities", "targets"),
     takes=("known_values", "known_offsets", *_SETS, "relations", "score", "ids", "keep", "per_query"),
     beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",), **_PAIRED},
+    defaults=_of_until,
 )
 TOPK = Form(
     "the form with lists of the first items",
@@ -91,11 +141,38 @@ TRIPLES = Form(
             "score": ("entities",), "triples": ("model", "entities")},
     apart=(("model", "entities"),),
     samples=("ranks",),
+    defaults=_of_until,
     axes=("side", "relation"),
 )  # fmt: skip
 
 
+# Options of adaptive runs, with their defaults, and those that go with reading everything only.
+ADAPTIVE = {"assist": (), "average": "micro", "inner": "exact", "guarantee": "anytime", "max_queries": None,
+            "joint": False, "until_state": None, "against": (), "seed": 0}  # fmt: skip
+_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives")
+
+
+def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
+    if not values.get("until"):
+        for name, default in ADAPTIVE.items():
+            if values.get(name, default) not in (default, None, {}):
+                raise OptionError(f"{shown(name)} needs {shown('until')}", fix="Give both, or neither.").about(name)
+        return
+    _, _, words = parse_until(values["until"])
+    for name in _NOT_ADAPTIVE:
+        if values.get(name):
+            fix = "It names the metrics itself." if name == "metrics" else "Leave one of them out."
+            raise OptionError(f"{shown('until')} does not take {shown(name)}", fix=fix).about(name)
+    if values.get("nan") == "omit":
+        raise OptionError(f"{shown('until')} does not take {shown('nan')} omit", fix="Leave one of them out.").about(
+            "nan"
+        )
+    if "difference" in words and not values.get("against"):
+        raise OptionError(f"{shown('until')} difference needs {shown('against')}", fix="Name the other model's files.")
+
+
 def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
+    _refuse_until(values, shown)
     if values["triples"] is not None:
         if values["entities"] is not None and values["score"] == "dot":
             raise OptionError(f"{shown('score')} not given", fix="Triples are scored by distmult, l1 or l2.").about(

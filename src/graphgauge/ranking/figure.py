@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from graphgauge.core.figures import CHANCE, COLOURS, figure
+from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation, Table
 
 # The number of groups in a figure: the largest ones.
@@ -35,3 +36,19 @@ def draw_ranking(evaluation: Evaluation, curve: Table, path: str | Path) -> None
             axis.set_yticks(np.arange(len(shown)), [str(label)[:40] for label in table[name][shown]])
             axis.set(xlabel="MRR", title=f"by {name}", xlim=(0, 1))
             axis.legend(loc="lower right")
+
+
+def draw_trail(evaluation: Evaluation, path: str | Path) -> None:
+    """Draw how the interval of an adaptive run shrank with every look, and the gates on it."""
+    asked = evaluation.options["until"]
+    read, low, high = np.array(asked["trail"], float).reshape(-1, 3).T
+    key = next(iter(evaluation))
+    with figure(path, 1) as axes:
+        axes[0].fill_between(read, low, high, step="post", alpha=0.25, lw=0, label="this test set, at every look")
+        axes[0].plot(read, (low + high) / 2, color=COLOURS[0])
+        for gate in asked["gates"]:
+            limit = Gate.parse(gate).limit
+            if not isinstance(limit, str):
+                axes[0].axhline(limit, ls="--", color=CHANCE, label=gate)
+        axes[0].set(xscale="log", xlabel=f"queries read of {asked['of']:,}", ylabel=key)
+        axes[0].legend(loc="upper right")

@@ -21,12 +21,17 @@ from graphgauge.core.fields import (
     Flag,
     Metrics,
     NamedFiles,
+    NamesOrFiles,
     NanPolicy,
     Output,
     PathLike,
+    Seed,
     Several,
+    Text,
+    Texts,
     Threads,
     Whole,
+    is_file_name,
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
@@ -36,17 +41,19 @@ from graphgauge.io.tables import write_table
 from graphgauge.kernels.jit import expect
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
+from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
-from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES
+from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
 from graphgauge.ranking.fingerprints import Hashes, query_hashes
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
-from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended
+from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_triples
+from graphgauge.ranking.until import GUARANTEES, INNER, read_until
 
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
@@ -139,10 +146,42 @@ def evaluate_files(
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
     keep: Annotated[str | None, Choice("Store each query's counts next to the result.", ("items",))] = None,
     save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
+    until: Annotated[
+        Sequence[str] | str,
+        Texts(
+            "Read queries in random order, only until 'mrr ± 0.01', 'mrr >= 0.30', 'gates' (all gates are decided) or "
+            "'difference' (it is known which model is better). Repeatable."
+        ),
+    ] = (),
+    assist: Annotated[
+        Sequence[str] | str,
+        NamesOrFiles(
+            "With --until: what predicts values: a group's name, or a file with a value or rank per query or "
+            "the stored items of another run. Repeatable."
+        ),
+    ] = (),
+    against: Annotated[
+        Mapping[str, PathLike] | Sequence[str],
+        NamedFiles("With --until: the other model, by the inputs that differ, such as queries_emb=FILE. Repeatable."),
+    ] = (),
+    average: Annotated[str, Text("With --until: micro, or the group whose mean over labels is asked for.")] = "micro",
+    inner: Annotated[
+        str, Choice("With --until: rank drawn queries exactly, or race their candidates.", INNER)
+    ] = "exact",
+    guarantee: Annotated[
+        str, Choice("With --until: valid at every look, or approximately, at the width alone.", GUARANTEES)
+    ] = "anytime",
+    max_queries: Annotated[int | None, Whole("With --until: read no more queries than this.", 1)] = None,
+    joint: Annotated[bool, Flag("With --until: intervals and gates hold together, not each.")] = False,
+    until_state: Annotated[
+        PathLike | None, Output("With --until: the run is saved here, and goes on from here if the file exists.")
+    ] = None,
+    seed: Seed = 0,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
     threads: Threads = None,
+    gates: Sequence[str] = (),
     progress: Progress = SILENT,
 ) -> Evaluation:
     """Rank every positive among its negatives.
@@ -160,6 +199,8 @@ def evaluate_files(
         "weights": None if given["weights"] is None else _read(files, "weights", given["weights"]),
     }
     form = FAMILY.check(given)
+    if given["until"]:
+        return _received(_until(form, given, per_item, files, gates, progress), files)
     count = _COUNTS[form]
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
@@ -176,6 +217,99 @@ def evaluate_files(
     if given["per_query"] is not None and kept is not None:
         write_table(given["per_query"], _per_query(kept, given["ties"]))
     return _received(evaluation, files)
+
+
+def _until(
+    form: Any, given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, gates: Sequence[str],
+    progress: Progress,
+) -> Evaluation:  # fmt: skip
+    """Read drawn queries only, as `rank_until` does."""
+    within, asked, words = parse_until(given["until"])
+    if "gates" in words:
+        if not gates:
+            raise OptionError("there are no gates to decide", fix="Give gates, or name what to read until.").about(
+                "until"
+            )
+        asked += [text for text in gates if text not in asked]
+    source = _drawn(form, given, files)
+    other = None
+    if given["against"]:
+        unknown = [name for name in given["against"] if name not in _MODEL_FILES or given[name] in (None, ())]
+        if unknown:
+            raise OptionError(f"against: {unknown[0]!r:.60} is not an input of the model",
+                              fix=f"Name given ones of {', '.join(_MODEL_FILES)}.").about("against")  # fmt: skip
+        opened: Opened = {}
+        replaced = {name: (path,) if name in _SHARDED else path for name, path in given["against"].items()}
+        other = _drawn(form, {**given, **replaced}, opened)
+        files |= {f"against.{name}": opened[name] for name in given["against"]}
+    state, keep = given["until_state"], given["keep"] if given["per_query"] is None else "items"
+    options = {
+        name: given[name] for name in ("average", "inner", "guarantee", "max_queries", "joint", "confidence", "seed")
+    }
+    evaluation = read_until(
+        source, other, **labels, within=within, gates=asked, assist=[_assist(files, each) for each in given["assist"]],
+        ties=None if given["ties"] == TIES[0] else given["ties"], keep=keep, save=state,
+        resume=state if state is not None and Path(state).exists() else None, progress=progress, **options,
+    )  # fmt: skip
+    if given["per_query"] is not None:
+        if evaluation.per_item is None:
+            raise OptionError("races keep no ranks", fix="Leave out per_query.").about("per_query")
+        write_table(given["per_query"], _per_query(evaluation.per_item, given["ties"]))
+        evaluation.per_item = evaluation.per_item if given["keep"] else None
+    return evaluation
+
+
+# The files of a model, which another model replaces; all others are the truth that both share.
+_MODEL_FILES = ("pos_scores", "neg_scores", "scores", "queries_emb", "entities", "relations", "user_scores",
+                "item_vectors", "relation_vectors")  # fmt: skip
+_SHARDED = ("pos_scores", "neg_scores")
+
+
+def _assist(files: Opened, given: str) -> Any:
+    if not is_file_name(given):
+        return given
+    if Path(given).name.endswith(".items.npz"):
+        kept = Items.load(given)
+        files[f"assist.{given}"] = [LoadedArray(Path(given), kept.ids)]
+        return kept
+    return _read(files, f"assist.{given}", given)
+
+
+def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
+    """The queries of a form, to be counted when they are drawn."""
+    threads = {"threads": given["threads"]}
+    if form is MATRIX:
+        pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
+        offsets = None if given["offsets"] is None else _read(files, "offsets", given["offsets"])
+        if offsets is None and all(len(file.shape) == 1 for file in neg.files):
+            raise OptionError("one pool of negatives is read once for all positives", fix="Leave out until.").about(
+                "until"
+            )
+        mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
+        if offsets is None:
+            _check_shards(pos, neg)
+        refuse_repeated(files)
+        return ScoredQueries(pos, neg, offsets=offsets, mask=mask, **threads)
+    if form is FLAT:
+        scores = Shards(files.setdefault("scores", [open_array(given["scores"])]))
+        queries = _read_labels(files, "queries", given["queries"])
+        return FlatQueries(scores, _read(files, "labels", given["labels"]), queries, **threads)
+    if form is ALL_ENTITIES:
+        embedded: Any = _read(files, "queries_emb", given["queries_emb"])
+        if given["relations"]:
+            embedded = embedded, _read(files, "relations", given["relations"])
+        return EntityQueries(
+            embedded, _read(files, "entities", given["entities"]), _targets(files, given), score=given["score"],
+            known=_sets(files, given, "known_values", "known_offsets"),
+            exclude=_sets(files, given, "exclude_values", "exclude_offsets"), **threads,
+        )  # fmt: skip
+    if form is RECOMMENDER:
+        asked = recommended(**_interactions(given, files), score=given["score"])
+        return EntityQueries(**asked, minus_inf=given["minus_inf"], **threads)
+    if form is TRIPLES:
+        model, test, facts = _triples(given, files)
+        return TripleSides(model, test, sides=given["sides"], **facts, **threads)
+    raise OptionError(f"{form.name} is read at once", fix="Leave out until.").about("until")
 
 
 def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
@@ -311,6 +445,12 @@ def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 def _from_recommender(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
+    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
+    return rank_recommended(**_interactions(given, files), **options, **labels)
+
+
+def _interactions(given: Mapping[str, Any], files: Opened) -> dict[str, Any]:
+    """The scores of a recommender, and the items of testing and training."""
     scores, items = (
         None if given[name] is None else _read(files, name, given[name]) for name in ("user_scores", "item_vectors")
     )
@@ -320,13 +460,19 @@ def _from_recommender(
     for name, pairs in (("test_items", test), ("train_items", train)):
         if pairs is not None:
             require_shape(pairs, (None, 2), name, "Pairs (n, 2) of user and item.")
-    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
-    return rank_recommended(scores, items, test=test, train=train, **options, **labels)
+    return {"scores": scores, "items": items, "test": test, "train": train}
 
 
 def _from_triples(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
+    model, test, facts = _triples(given, files)
+    options = {name: given[name] for name in ("sides", "keep", "threads")}
+    return rank_triples(model, test, **facts, **options, **labels)
+
+
+def _triples(given: Mapping[str, Any], files: Opened) -> tuple[Any, AnyArray, dict[str, Any]]:
+    """The model, the test triples, and what is known of them."""
     test = _read_whole(files, "triples", given["triples"])
     known = None
     if given["known_triples"]:
@@ -337,8 +483,7 @@ def _from_triples(
     else:
         model = tuple(_read(files, name, given[name]) for name in ("entities", "relation_vectors"))
         score = given["score"]
-    options = {name: given[name] for name in ("sides", "keep", "threads")}
-    return rank_triples(model, test, score=score, known=known, entities=given["n_entities"], **options, **labels)
+    return model, test, {"score": score, "known": known, "entities": given["n_entities"]}
 
 
 def _targets(files: Opened, given: Mapping[str, Any]) -> Any:

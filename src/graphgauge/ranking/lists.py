@@ -94,6 +94,15 @@ class QueryLists:
             None if self.grades is None else self.grades[queries[self.positive_query]],
         )  # fmt: skip
 
+    def arranged(self, order: Ints) -> QueryLists:
+        """The queries in another order."""
+        runs, positives = (_places(lengths, order) for lengths in (self.runs, self.relevant))
+        return QueryLists(
+            self.relevant[order], self.candidates[order], self.runs[order],
+            self.start[runs], self.length[runs], self.positives[runs],
+            None if self.grades is None else self.grades[positives],
+        )  # fmt: skip
+
     def columns(self) -> dict[str, AnyArray]:
         return {name: values for name, values in vars(self).items() if name in _COLUMNS and values is not None}
 
@@ -143,6 +152,12 @@ class QueryLists:
 def _counting(lengths: Ints) -> Ints:
     """0, 1, … for each length in turn."""
     return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _places(lengths: Ints, order: Ints) -> Ints:
+    """The places of what belongs to each query in turn, if each has so many, in another order of the queries."""
+    size = lengths[order]
+    return np.repeat((np.cumsum(lengths) - lengths)[order], size) + _counting(size)
 
 
 _COLUMNS = ("relevant", "candidates", "runs", "start", "length", "positives", "grades")

@@ -204,19 +204,23 @@ def _by_spread(
             f"the cluster sizes leave {found.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}: "
             "as many as three clusters of one size"
         )
-    few = too_few(sample.unit_counts, estimate)
-    if sample.group is None and few[0] and sample.unit_counts[0] > FEWEST_DF:
-        return NoInterval(too_few_reason(int(sample.unit_counts[0]), estimate, sample.over))
-
-    def of_enough(*given: Any) -> Bounds:
-        low, high = bounds(found, *given)
-        return (np.where(few, np.nan, low), np.where(few, np.nan, high)) if few.any() else (low, high)
-
+    function = partial(bounds, found)
+    if "fewest" in estimate.facts:
+        few = too_few(sample.unit_counts, estimate)
+        if sample.group is None and few[0] and sample.unit_counts[0] > FEWEST_DF:
+            return NoInterval(too_few_reason(int(sample.unit_counts[0]), estimate, sample.over))
+        function = partial(_of_enough, few, function)
     method = method if sample.cluster is None else f"cluster-{method}"
     return IntervalRule(
-        method, sample.over, of_enough, fewest="at least three", coverage=coverage,
+        method, sample.over, function, fewest="at least three", coverage=coverage,
         doubtful=partial(_rests_on_unseen, found),
     )  # fmt: skip
+
+
+def _of_enough(few: NDArray[np.bool_], bounds: Callable[..., Bounds], *given: Any) -> Bounds:
+    """The bounds of groups with enough units, NaN for the others."""
+    low, high = bounds(*given)
+    return (np.where(few, np.nan, low), np.where(few, np.nan, high)) if few.any() else (low, high)
 
 
 def _mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:

@@ -74,6 +74,13 @@ def recommend(
 def rank_recommended(scores: Any, items: Any = None, *, test: Any, train: Any, score: str | Scorer = "dot",
                      **counting: Any) -> RankingState:  # fmt: skip
     """The state of `recommend`; `counting` are further arguments of `rank_all`."""
+    return rank_all(**recommended(scores, items, test=test, train=train, score=score), **counting)
+
+
+def recommended(
+    scores: Any, items: Any = None, *, test: Any, train: Any, score: str | Scorer = "dot"
+) -> dict[str, Any]:
+    """The users, items and interactions as arguments of `rank_all`."""
     rows, columns = scores, items
     if items is None:
         if score != "dot":
@@ -84,11 +91,23 @@ def rank_recommended(scores: Any, items: Any = None, *, test: Any, train: Any, s
         score = _rows_of(matrix)
     users, count = (len(given[0] if isinstance(given, tuple) else given) for given in (rows, columns))
     right, known = _interactions(test, users, count, "test"), _interactions(train, users, count, "train")
-    return rank_all(rows, columns, _as_sets(right), exclude=_as_sets(known), score=score, **counting)
+    return {
+        "queries": rows,
+        "entities": columns,
+        "targets": _as_sets(right),
+        "exclude": _as_sets(known),
+        "score": score,
+    }
 
 
 def _rows_of(matrix: Any) -> Scorer:
-    return lambda rows, _: matrix[rows[0] : rows[-1] + 1]
+    """Rows that follow each other are a view, others, which were drawn, a copy."""
+
+    def score(rows: Any, _: Any) -> Any:
+        follow = rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all()
+        return matrix[rows[0] : rows[-1] + 1] if follow else matrix[rows]
+
+    return score
 
 
 def _dense(scores: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,26 +37,36 @@ def known_answers(triples: Any, known: Any, side: str = "tail") -> tuple[Ints, I
     (array([1, 2]), array([0, 2]))
     """
     one_of("side", side, SIDES)
-    return _answers_to(_triples(triples, "triples"), _joined(known, "known"), side)
+    return KnownAnswers(_triples(triples, "triples"), _joined(known, "known"), side).take()
 
 
-def _answers_to(asked: Edges, all_known: Edges, side: str) -> tuple[Ints, Ints]:
-    given, others = (asked.head, all_known.head) if side == "tail" else (asked.tail, all_known.tail)
-    answers = all_known.tail if side == "tail" else all_known.head
-    relations = 1 + max(int(asked.relation.max(initial=0)), int(all_known.relation.max(initial=0)))
-    if (1 + max(int(given.max(initial=0)), int(others.max(initial=0)))) * relations > np.iinfo(np.int64).max:
-        raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
-    keys, wanted = others * relations + all_known.relation, given * relations + asked.relation
-    order = np.lexsort((answers, keys))
-    keys, answers = keys[order], answers[order]
-    fresh = np.ones(len(keys), bool)
-    fresh[1:] = (keys[1:] != keys[:-1]) | (answers[1:] != answers[:-1])
-    keys, answers = keys[fresh], answers[fresh]
-    first, last = np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
-    size = last - first
-    ends = np.cumsum(size)
-    inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
-    return answers[np.repeat(first, size) + inside], np.concatenate([[0], ends])
+class KnownAnswers:
+    """The answers to the queries of triples that known triples contain, looked up for some queries or for all."""
+
+    def __init__(self, asked: Edges, all_known: Edges, side: str) -> None:
+        given, others = (asked.head, all_known.head) if side == "tail" else (asked.tail, all_known.tail)
+        answers = all_known.tail if side == "tail" else all_known.head
+        relations = 1 + max(int(asked.relation.max(initial=0)), int(all_known.relation.max(initial=0)))
+        if (1 + max(int(given.max(initial=0)), int(others.max(initial=0)))) * relations > np.iinfo(np.int64).max:
+            raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
+        keys, self._wanted = others * relations + all_known.relation, given * relations + asked.relation
+        order = np.lexsort((answers, keys))
+        keys, answers = keys[order], answers[order]
+        fresh = np.ones(len(keys), bool)
+        fresh[1:] = (keys[1:] != keys[:-1]) | (answers[1:] != answers[:-1])
+        self._keys, self._answers = keys[fresh], answers[fresh]
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+    def take(self, rows: Ints | slice = slice(None)) -> tuple[Ints, Ints]:
+        """As `(values, offsets)`."""
+        wanted = self._wanted[rows]
+        first, last = np.searchsorted(self._keys, wanted), np.searchsorted(self._keys, wanted, side="right")
+        size = last - first
+        ends = np.cumsum(size)
+        inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
+        return self._answers[np.repeat(first, size) + inside], np.concatenate([[0], ends])
 
 
 def rank_triples(
@@ -103,34 +114,74 @@ def rank_triples(
     weights
         How much each triple counts.
     """
-    sides = _sides(sides)
-    triples = _triples(test, "test")
-    rows = test if is_tensor(test) else np.stack([triples.head, triples.relation, triples.tail], axis=1)
-    asker = _asker(model, score, rows, entities)
-    _require_entities(triples, asker.entities, "test")
-    known_triples = None
-    if known is not None:
-        known_triples = Edges.joined([_joined(known, "known"), triples])
-        _require_entities(known_triples, asker.entities, "known")
-    allowed = _by_side(candidates)
-    extra = as_groups(groups)
+    asked = TripleQueries.of(
+        model, test, score=score, known=known, sides=sides, entities=entities, candidates=candidates
+    )
+    triples, extra = asked.triples, as_groups(groups)
     for name in ("side", "relation"):
         if name in extra:
             raise OptionError(f"groups already have {name!r}", fix="Leave it out, or rename it.")
     state = RankingState(keep=keep)
-    for side, (queries, every, function) in {side: asker.asked(side) for side in sides}.items():
-        filtered = None if known_triples is None else _answers_to(triples, known_triples, side)
+    for side in asked.sides:
         state.merge(
             rank_all(
-                queries, every, triples.tail if side == "tail" else triples.head, score=function, known=filtered,
-                candidates=allowed[side], kinds=None if allowed[side] is None else triples.relation,
+                *asked.arguments(side), **asked.options(side),
                 groups={"side": np.full(len(triples), side), "relation": triples.relation, **extra},
-                cluster=_numbered(triples) if cluster is None else cluster, weights=weights,
+                cluster=asked.numbers if cluster is None else cluster, weights=weights,
                 ids=len(SIDES) * np.arange(len(triples)) + SIDES.index(side), keep=keep, batch=batch,
                 max_memory=max_memory, threads=threads,
             )
         )  # fmt: skip
     return state
+
+
+@dataclass(frozen=True)
+class TripleQueries:
+    """The queries of test triples, side by side, as arguments of `rank_all`."""
+
+    triples: Edges
+    sides: tuple[str, ...]
+    asker: _Asker
+    known: Edges | None
+    allowed: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls, model: Any, test: Any, *, score: str | None = None, known: Any = None, sides: Sequence[str] = SIDES,
+        entities: int | None = None, candidates: Mapping[str, Any] | None = None,
+    ) -> TripleQueries:  # fmt: skip
+        """The arguments are those of `rank_triples`."""
+        chosen = _sides(sides)
+        triples = _triples(test, "test")
+        rows = test if is_tensor(test) else np.stack([triples.head, triples.relation, triples.tail], axis=1)
+        asker = _asker(model, score, rows, entities)
+        _require_entities(triples, asker.entities, "test")
+        known_triples = None
+        if known is not None:
+            known_triples = Edges.joined([_joined(known, "known"), triples])
+            _require_entities(known_triples, asker.entities, "known")
+        return cls(triples, chosen, asker, known_triples, _by_side(candidates))
+
+    def arguments(self, side: str) -> tuple[Any, Any, Ints]:
+        """The queries, the entities, and the right answers."""
+        queries, every, _ = self.asker.asked(side)
+        return queries, every, self.triples.tail if side == "tail" else self.triples.head
+
+    def options(self, side: str, at_once: bool = True) -> dict[str, Any]:
+        """Known answers of all queries `at_once`, or those of some when they are asked."""
+        allowed = self.allowed[side]
+        known = None if self.known is None else KnownAnswers(self.triples, self.known, side)
+        return {
+            "score": self.asker.asked(side)[2],
+            "known": known.take() if at_once and known is not None else known,
+            "candidates": allowed,
+            "kinds": None if allowed is None else self.triples.relation,
+        }
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each triple among the distinct ones: a repeated triple is one cluster."""
+        return _numbered(self.triples)
 
 
 def _require_entities(triples: Edges, count: int, name: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.loop import Axis, Measured, measured, sample_for
-from graphgauge.core.metric import Metric, select
+from graphgauge.core.metric import Metric, are_default, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.result import Evaluation
@@ -129,10 +129,10 @@ def evaluate(
         return sample
 
     found = measured(
-        chosen, quick if metrics is None else samples, confidence=confidence, conventions=conventions,
-        skip=metrics is None, by=axes,
+        chosen, quick if are_default(metrics) else samples, confidence=confidence, conventions=conventions,
+        skip=are_default(metrics), by=axes,
     )  # fmt: skip
-    skipped = _needing_models() if metrics is None and "models" not in samples else {}
+    skipped = _needing_models() if are_default(metrics) and "models" not in samples else {}
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.recovery.figure import draw_recovery, picture

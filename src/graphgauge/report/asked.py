@@ -98,7 +98,9 @@ def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
         where = f"{method} on {dataset}" if method else "no run"
         if len(held) > 1:
             where += f", {failed} of {len(held)} runs fail" if failed else f", {several(len(held), 'run')}"
-        reasons = dict.fromkeys(str(verdict["reason"]) for verdict in held if verdict["reason"])
+        told = [verdict["reason"] or (f"undecided: {verdict['undecided']}" if verdict.get("undecided") else None)
+                for verdict in held]  # fmt: skip
+        reasons = dict.fromkeys(str(reason) for reason in told if reason)
         values = (number_from_json(verdict["found"]) for verdict in held)
         # Levels, such as that of chance, differ from run to run.
         limits = [number_from_json(verdict.get("limit")) for verdict in held if verdict.get("limit") is not None]

@@ -13,6 +13,7 @@ from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, units_needed
 from graphgauge.stats.published import PublishedComparison, compare_published
 from graphgauge.stats.ranks import RankSum, rank_sum
+from graphgauge.stats.regression import Regression, gate
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
 from graphgauge.stats.sequence import MeanSequence, PairedSequence
@@ -34,6 +35,7 @@ __all__ = [
     "PairedTest",
     "PublishedComparison",
     "RankSum",
+    "Regression",
     "Run",
     "Runs",
     "SignedRank",
@@ -45,6 +47,7 @@ __all__ = [
     "compare_published",
     "critical_difference",
     "friedman",
+    "gate",
     "holm",
     "interquartile_mean",
     "load",

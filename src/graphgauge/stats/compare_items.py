@@ -16,6 +16,7 @@ from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.family import family
 from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps, require_unchanged
+from graphgauge.core.scrub import harmless
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
 from graphgauge.stats.method_test import Margin, margin_words
@@ -125,7 +126,7 @@ class ItemsComparison(Presented):
         seeds = f", averaged over {several(self.seeds, 'seed')}" if self.seeds > 1 else ""
         less = f" ({self.omitted:,} left out, without a value for every method)" if self.omitted else ""
         head = f"{self.metric} ({self.better} is better) on {self.dataset} over {first.n:,} items{less}{seeds}: {means}"
-        return f"{head}\n{self.design}\n\n{self.grid().text()}"
+        return harmless(f"{head}\n{self.design}\n\n{self.grid().text()}")
 
     def render(self, form: str, style: Style | None = None) -> str:
         table = self.grid(style)

@@ -12,6 +12,7 @@ from typing import Any
 from graphgauge.core.arrays import Floats
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.core.scrub import harmless
 from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.design import Design
 from graphgauge.stats.fair import UNFAIR
@@ -189,7 +190,7 @@ class Comparison(Presented):
             self.tests_grid().text(),
             "\n".join(self._remarks()),
         ]
-        return "\n".join(parts).rstrip() + "\n"
+        return harmless("\n".join(parts).rstrip() + "\n")
 
     @property
     def over(self) -> str:

@@ -122,8 +122,8 @@ def expected_score_coverage(
     def bounds(drawn: Drawn) -> Bounds:
         return score_interval(drawn.value, drawn.spread, reach[:2], confidence, at_ends=reach.at_ends)
 
-    key = _digest("score", deviation, size, label, np.array(reach), np.array(confidence), count.dtype.kind)
-    return _remembered(key, lambda: reported(_held(draw, bounds), confidence))
+    key = digest("score", deviation, size, label, np.array(reach), np.array(confidence), count.dtype.kind)
+    return remembered(key, lambda: reported(_held(draw, bounds), confidence))
 
 
 def expected_unit_coverage(
@@ -204,7 +204,7 @@ def expected_macro_coverage(
         return score_interval(drawn.value, drawn.spread, ends, confidence, at_ends=reach.at_ends)
 
     parts = (by_group, deviation, count, group, cluster, np.array(reach), np.array(confidence))
-    return _remembered(_digest("macro", *parts), lambda: reported(_held(draw, bounds), confidence))
+    return remembered(digest("macro", *parts), lambda: reported(_held(draw, bounds), confidence))
 
 
 def expected_threshold_coverage(
@@ -356,7 +356,8 @@ def _inside(low: Numbers, high: Numbers, truth: Floats) -> Floats:
 _known: dict[bytes, float | None] = {}
 
 
-def _remembered(key: bytes, simulate: Callable[[], float | None]) -> float | None:
+def remembered(key: bytes, simulate: Callable[[], float | None]) -> float | None:
+    """What was simulated for this key before, or now."""
     try:
         return _known[key]
     except KeyError:
@@ -367,7 +368,8 @@ def _remembered(key: bytes, simulate: Callable[[], float | None]) -> float | Non
     return found
 
 
-def _digest(kind: str, *parts: NDArray[Any] | str | None) -> bytes:
+def digest(kind: str, *parts: NDArray[Any] | str | None) -> bytes:
+    """A key of everything that an expectation depends on."""
     found = hashlib.blake2b(kind.encode(), digest_size=16)
     for part in parts:
         found.update(b"|" if part is None else part.encode() if isinstance(part, str) else _bytes(part))

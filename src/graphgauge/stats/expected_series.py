@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
-from graphgauge.stats.expected import POPULATIONS, SAMPLES, Bounds, Numbers, Reach, reported
+from graphgauge.stats.expected import POPULATIONS, SAMPLES, Bounds, Numbers, Reach, digest, remembered, reported
 from graphgauge.stats.intervals import FARTHER
 
-# The longest memory that is simulated, and the steps before a series begins.
-_LONGEST, _BURN_IN = 0.98, 50
+# The longest memory that is simulated.
+_LONGEST = 0.98
 
 
 def expected_serial_coverage(
@@ -19,25 +20,40 @@ def expected_serial_coverage(
     influence: Numbers,
     interval: Callable[[Floats, Floats], Bounds],
     confidence: float,
-    memory_of: Numbers | None = None,
+    errors: Numbers | None = None,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    rule: str = "",
 ) -> float | None:
     """What an interval of a value over time covers if it falls short of its level, else None.
 
-    `influence` is the deviation that each time block adds, in their order. Series are drawn as autoregressions of
-    order one about populations of the observed innovations. `interval` takes values and the influences of their blocks
-    (series, block). The memory is that of `influence` or of `memory_of`, whichever is longer.
+    `influence` is the deviation that each time block adds, in their order. Populations are drawn around the observed
+    deviations, and series from each: normal autoregressions of order one, whose values are replaced by the population's
+    quantiles. So a series has no values that the population lacks, and rare values occur together. `interval` takes
+    values and the influences of their blocks (series, block). The memory of the autoregression is that of `influence`,
+    or that of `errors` if it is longer: a score that few errors enter shows less memory than they have.
+    `bounds` are the least and the greatest value of a block. With a `rule`, the name of what `interval` computes from
+    its arguments and the confidence alone, the expectation is remembered.
     """
+    from scipy.special import ndtr
+
     size = len(influence)
     deviations = np.asarray(influence, dtype=np.float64) * size
     if size < 3 or not np.isfinite(deviations).all() or not np.ptp(deviations) > 0:
         return None
     centred = deviations - deviations.mean()
-    memory = max(_memory(centred), 0.0 if memory_of is None else _memory(np.asarray(memory_of, dtype=np.float64)))
-    news = centred[1:] - memory * centred[:-1]
-    news = news - news.mean()
-    reach = Reach(FARTHER * float(news.min()), FARTHER * float(news.max()), 0.0)
-    further, amount = reach.unseen(news)
-    values, weights = np.append(news, further), np.append(np.ones(size - 1), amount)
+    memory = float(memory_of(centred))
+    if errors is not None:
+        memory = max(memory, float(memory_of(errors)))
+    reach = Reach(
+        *(
+            _within(float(end), within, value)
+            for end, within in zip((centred.min(), centred.max()), bounds, strict=True)
+        )
+    )
+    further, amount = reach.unseen(centred)
+    values, weights = np.append(centred, further), np.append(np.ones(size), amount)
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
 
     def hold(rng: np.random.Generator) -> Floats:
         held = np.empty((POPULATIONS, SAMPLES))
@@ -46,30 +62,52 @@ def expected_serial_coverage(
             share /= share.sum()
             error = (1 - memory**2) ** 0.5 / size**0.5
             own = float(np.clip(memory + error * rng.standard_normal(), 0.0, _LONGEST)) if memory else 0.0
-            drawn = rng.choice(values, (SAMPLES, size + _BURN_IN), p=share)
-            series = _autoregression(drawn, own)[:, _BURN_IN:]
-            truth = value + float(share @ values) / (1 - own)
+            place = np.searchsorted(np.cumsum(share)[:-1], ndtr(_autoregression(rng, own, size)))
+            series, truth = values[place], value + float(share @ values)
             mean = series.mean(axis=1)
             low, high = interval(value + mean, (series - mean[:, np.newaxis]) / size)
             slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
             population[:] = np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
         return held
 
-    return reported(hold, confidence)
+    if not rule:
+        return reported(hold, confidence)
+    facts = np.array([value, memory, confidence, *bounds])
+    return remembered(digest(f"series {rule}", facts, deviations), lambda: reported(hold, confidence))
 
 
-def _memory(series: Floats) -> float:
-    """The autocorrelation of neighbours, 0 if it is within its error; estimates are too small (Kendall 1954)."""
-    centred = series - series.mean()
-    square = float(centred @ centred)
-    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
-    found = min(raw + (1 + 3 * raw) / len(series), _LONGEST)
-    return 0.0 if found * len(series) ** 0.5 < 1 else found
+def _within(end: float, bound: float, value: float) -> float:
+    """Four times as far out as the farthest block, or as far as the bound of the value allows."""
+    farther = FARTHER * end
+    return max(farther, bound - value) if end < 0 else min(farther, bound - value)
 
 
-def _autoregression(news: Floats, memory: float) -> Floats:
-    if not memory:
-        return news
+def memory_of(series: Numbers, there: NDArray[np.bool_] | None = None) -> Floats:
+    """The autocorrelation of neighbouring rows, for each column; 0 if it is within its error.
+
+    Estimates are too small by about (1 + 3·memory)/rows (Kendall 1954), which is added. Rows that are not `there` are
+    left out, as if the rows around them were neighbours.
+    """
+    values = np.asarray(series, dtype=np.float64)
+    if there is not None and not there.all():
+        order = np.argsort(~there, axis=0, kind="stable")
+        values, there = np.take_along_axis(values, order, axis=0), np.take_along_axis(there, order, axis=0)
+    else:
+        there = np.ones(values.shape, bool)
+    rows = np.maximum(there.sum(axis=0), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centred = np.where(there, values - np.where(there, values, 0.0).sum(axis=0) / rows, 0.0)
+        raw = (centred[1:] * centred[:-1]).sum(axis=0) / np.square(centred).sum(axis=0)
+        found = np.minimum(raw + (1 + 3 * raw) / rows, _LONGEST)
+    return np.where(found * np.sqrt(rows) >= 1, found, 0.0)
+
+
+def _autoregression(rng: np.random.Generator, memory: float, size: int) -> Floats:
+    """Standard normal series."""
     from scipy.signal import lfilter
 
+    news = rng.standard_normal((SAMPLES, size))
+    if not memory:
+        return news
+    news[:, 1:] *= (1 - memory**2) ** 0.5
     return np.asarray(lfilter([1.0], [1.0, -memory], news, axis=1))

@@ -116,6 +116,17 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bo
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
+def log_t_interval(
+    value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
+) -> Bounds:
+    """Delta-method t-interval on the log scale, for means of skewed numbers that are not negative; NaN at 0."""
+    value, error = np.asarray(value, dtype=float), np.asarray(standard_error, dtype=float)
+    flat = is_rounding(error, np.maximum(np.abs(value), scale)) | ~(value > 0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        margin = t_quantile(df, confidence) * np.where(flat, np.nan, error) / value
+        return value * np.exp(-margin), value * np.exp(margin)
+
+
 def logit_t_interval(
     p: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
 ) -> Bounds:

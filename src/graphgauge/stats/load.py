@@ -154,7 +154,7 @@ def _numbered_evaluations(evaluations: Sequence[Evaluation], **labels: Any) -> l
         if "seed" not in facts:
             facts["seed"] = taken[key]
             taken[key] += 1
-        runs.append(_from_evaluation(evaluation, labels=facts))
+        runs.append(from_evaluation(evaluation, labels=facts))
     return runs
 
 
@@ -502,7 +502,7 @@ def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation
         return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why, unchecked=notes), None
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
     evaluation = evaluation_from_dict(content, where=str(path))
-    run = _from_evaluation(
+    run = from_evaluation(
         evaluation,
         source=str(path),
         items=None if items is None else SideFile(side_path(path.parent, items), str(items.get("hash"))),
@@ -510,12 +510,13 @@ def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation
     return replace(run, truths=truths_of(run.family, content.get("receipt"))), evaluation
 
 
-def _from_evaluation(
+def from_evaluation(
     evaluation: Evaluation,
     source: str = "evaluation",
     items: SideFile | None = None,
     labels: Mapping[str, Any] | None = None,
 ) -> Run:
+    """An evaluation as a run, under other labels if they are given."""
     return Run(
         *_labels(evaluation.run if labels is None else labels, source),
         {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter, defaultdict
@@ -47,6 +48,10 @@ class SideFile:
 
     path: Path
     hash: str
+
+    @classmethod
+    def of(cls, path: Path) -> SideFile:
+        return cls(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,11 @@ class Runs:
             return known_metric(metric)[0]
         from graphgauge.core.metric import current_key
 
+        if not self.metrics:
+            why = listing(
+                list(dict.fromkeys(run.failed.removeprefix("failed: ") for run in self if run.failed)), 2
+            ).rstrip(".")
+            raise InputError("there is no value to compare", fix=f"All runs failed: {why}." if why else None)
         return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:

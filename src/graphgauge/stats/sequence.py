@@ -19,6 +19,7 @@ from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import confidence_level, generator_of
 from graphgauge.core.result import Interval
+from graphgauge.stats.intervals import t_quantile
 
 Decision = Literal["above", "below"]
 
@@ -29,7 +30,7 @@ _MOST_LOST = 0.9
 _ROUNDING = 1e-9
 _STATE = (
     "weight", "bounds", "confidence", "aim", "gate", "read", "left", "total", "sum", "errors", "centre",
-    "cost", "slope", "low", "high", "best_low", "best_high", "above", "below", "_decided",
+    "cost", "slope", "drift", "pace", "squares", "low", "high", "best_low", "best_high", "above", "below", "_decided",
 )  # fmt: skip
 
 
@@ -85,6 +86,7 @@ class MeanSequence:
         self.read, self.left, self.total = 0, self.weight, 0.0
         self.sum = self.errors = 0.0  # of the values, and of the squared errors of their predictions
         self.centre = self.cost = self.slope = 0.0
+        self.drift = self.pace = self.squares = 0.0  # the same sums for a t-interval, whose bets are not cut
         self.best_low, self.best_high = low, high
         self.low, self.high = low, high
         self.above, self.below = np.zeros(1 + len(_GAPS)), np.zeros(1 + len(_GAPS))  # log capital of each bet
@@ -122,37 +124,37 @@ class MeanSequence:
         )
         if len(x) == 0:
             return self
-        read = np.cumsum(w)
-        if not (w > 0).all() or (self.left < math.inf and read[-1] > self.left * (1 + 1e-9)):
+        # Sums run from item to item, so their bits do not depend on how items are batched.
+        left = _running(self.left, -w)
+        if not (w > 0).all() or left[-1] < -_ROUNDING * (self.weight if self.weight < math.inf else 0.0):
             raise InputError(
                 "more weight was read than the population has", where="weights", fix="Read each item once."
             )
-        before = np.concatenate(([0.0], read[:-1]))
-        left = np.maximum(self.left - before, np.finfo(float).tiny)
-        total = self.total + np.concatenate(([0.0], np.cumsum(w * x)[:-1]))  # Σwx of the items before
-        f, mean_f = self._predictions(x, predicted, mean_predicted)
+        total, sums = _running(self.total, w * x), _running(self.sum, x)
+        remaining, known_sum = np.maximum(left[:-1], np.finfo(float).tiny), total[:-1]
+        f, mean_f = self._predictions(x, sums[:-1], predicted, mean_predicted)
         scale = self._scale(predicted is not None)
         y = (x - f) / scale
         count = self.read + np.arange(len(x))
-        errors = self.errors + np.concatenate(([0.0], np.cumsum(y**2)[:-1]))
-        spread = (1 + errors) / (4 + count)
+        errors = _running(self.errors, y**2)
+        spread = (1 + errors[:-1]) / (4 + count)
         finite = self.weight < math.inf
-        growth = self.weight / left if finite else np.ones(len(x))
-        known = total / left if finite else np.zeros(len(x))
+        growth = self.weight / remaining if finite else np.ones(len(x))
+        known = known_sum / remaining if finite else np.zeros(len(x))
         bet = np.minimum(0.5, growth * (self.aim / scale) / spread)
-        centre = self.centre + np.cumsum(bet * (x - f + mean_f + known))
-        slope = self.slope + np.cumsum(bet * growth)
-        cost = self.cost + np.cumsum((-np.log1p(-bet) - bet) * y**2)
-        middle = centre / slope
-        reach = scale * (math.log(2 / self.alpha) + cost) / slope
+        told = x - f + mean_f + known
+        centre, slope = _running(self.centre, bet * told), _running(self.slope, bet * growth)
+        cost = _running(self.cost, (-np.log1p(-bet) - bet) * y**2)
+        drift, pace = _running(self.drift, growth * told), _running(self.pace, growth**2)
+        squares = _running(self.squares, (growth * (x - f)) ** 2)
+        reach = scale * (math.log(2 / self.alpha) + cost[1:]) / slope[1:]
         if self.gate is not None:
-            self._bet(x, f, mean_f, total, left, spread * scale**2, growth, count)
+            self._bet(x, f, mean_f, known_sum, remaining, spread * scale**2, growth, count, sums[:-1])
         self.read += len(x)
-        self.left -= float(read[-1])
-        self.total, self.sum = float(total[-1] + w[-1] * x[-1]), self.sum + float(x.sum())
-        self.errors += float(np.sum(y**2))
-        self.centre, self.slope, self.cost = float(centre[-1]), float(slope[-1]), float(cost[-1])
-        self._narrow(middle, reach)
+        self.left, self.total, self.sum, self.errors = (float(one[-1]) for one in (left, total, sums, errors))
+        self.centre, self.slope, self.cost = (float(one[-1]) for one in (centre, slope, cost))
+        self.drift, self.pace, self.squares = (float(one[-1]) for one in (drift, pace, squares))
+        self._narrow(centre[1:] / slope[1:], reach)
         return self
 
     def _checked(self, values: ArrayLike, name: str) -> Floats:
@@ -167,8 +169,9 @@ class MeanSequence:
         return x
 
     def _predictions(
-        self, x: Floats, predicted: ArrayLike | None, mean_predicted: ArrayLike | None
+        self, x: Floats, sums: Floats, predicted: ArrayLike | None, mean_predicted: ArrayLike | None
     ) -> tuple[Floats, Floats]:
+        """What was predicted for each item, and the mean over all unread ones; `sums` are those of the items before."""
         if (predicted is None) != (mean_predicted is None):
             raise InputError("predicted and mean_predicted belong together", fix="Give both, or neither.")
         if predicted is not None and mean_predicted is not None:
@@ -178,7 +181,6 @@ class MeanSequence:
             )
             return f, mean
         middle = sum(self.bounds) / 2
-        sums = self.sum + np.concatenate(([0.0], np.cumsum(x)[:-1]))
         f = (middle + sums) / (1 + self.read + np.arange(len(x)))
         return f, f
 
@@ -192,7 +194,7 @@ class MeanSequence:
         if self.weight < math.inf:  # what the unread items can still add
             self.low = max((self.total + max(self.left, 0.0) * low) / self.weight, low)
             self.high = min((self.total + max(self.left, 0.0) * high) / self.weight, high)
-            if self._finished:
+            if self.finished:
                 self.low = self.high = self.best_low = self.best_high = self.total / self.weight
                 return
         self.best_low = max(self.best_low, float((middle - reach).max()), self.low)
@@ -202,13 +204,12 @@ class MeanSequence:
 
     def _bet(
         self, x: Floats, f: Floats, mean_f: Floats, total: Floats, left: Floats, spread: Floats, growth: Floats,
-        count: NDArray[np.integer],
+        count: NDArray[np.integer], sums: Floats,
     ) -> None:  # fmt: skip
         """Capital that grows if the mean is above the gate, and capital that grows if it is below."""
         gate, (low, high) = float(self.gate or 0.0), self.bounds
         finite = self.weight < math.inf
         fair = (self.weight * gate - total) / left if finite else np.full(len(x), gate)
-        sums = self.sum + np.concatenate(([0.0], np.cumsum(x)[:-1]))
         mean = ((low + high) / 2 + sums) / (1 + count)
         needed = math.log((2 if self.two_sided else 1) / self.alpha)
         crossed: dict[Decision, int] = {}
@@ -222,7 +223,8 @@ class MeanSequence:
                 [growth * gap / (spread + gap**2), *(growth * step * span / spread for step in _GAPS)], axis=1
             )
             most = np.divide(_MOST_LOST, worst, out=np.full(len(x), np.inf), where=worst > 0)
-            capital = getattr(self, side) + np.cumsum(np.log1p(np.minimum(bets, most[:, None]) * gain[:, None]), axis=0)
+            won = np.log1p(np.minimum(bets, most[:, None]) * gain[:, None])
+            capital = np.cumsum(np.vstack([getattr(self, side), won]), axis=0)[1:]
             setattr(self, side, capital[-1])
             # half the adaptive bet, half the mean of the constant ones
             both = np.logaddexp(capital[:, 0], _log_mean(capital[:, 1:])) - math.log(2)
@@ -237,14 +239,15 @@ class MeanSequence:
     @property
     def decided(self) -> Decision | None:
         """On which side of the gate the mean has been shown to be, at any look so far."""
-        if self._decided is None and self.gate is not None and self._finished:
+        if self._decided is None and self.gate is not None and self.finished:
             beyond = self.total / self.weight - self.gate
             if abs(beyond) > _ROUNDING * (self.bounds[1] - self.bounds[0]):
                 return "above" if beyond > 0 else "below"
         return self._decided
 
     @property
-    def _finished(self) -> bool:
+    def finished(self) -> bool:
+        """Whether every item was read."""
         return self.weights is not None and self.read == len(self.weights)
 
     @property
@@ -262,6 +265,26 @@ class MeanSequence:
     def half_width(self) -> float:
         return (self.best_high - self.best_low) / 2
 
+    def at(self, confidence: float) -> tuple[float, float]:
+        """The interval of this look at another level; wider than `interval`, which is that of all looks together."""
+        if self.read == 0 or self.finished:
+            return self.best_low, self.best_high
+        reach = self._scale(False) * (math.log(2 / (1 - confidence)) + self.cost) / self.slope
+        middle = self.centre / self.slope
+        return max(middle - reach, self.low), min(middle + reach, self.high)
+
+    @property
+    def t_interval(self) -> Interval:
+        """The usual interval, for one look: it may decide when to stop by its width, and nothing else."""
+        method, over = "t, for one look", "items"
+        if self.read < 2 or self.finished:
+            return Interval(self.best_low, self.best_high, self.confidence, method, over)
+        middle = self.drift / self.pace
+        error = math.sqrt(self.squares * self.read / (self.read - 1)) / self.pace
+        reach = t_quantile(self.read - 1, self.confidence).item() * error
+        low, high = max(middle - reach, self.low), min(middle + reach, self.high)
+        return Interval(min(low, high), max(low, high), self.confidence, method, over)
+
     def merge(self, other: object) -> None:
         """Refused: the bounds of a sequence belong to the order in which its items were read."""
         raise OptionError("sequences cannot be merged", fix="Read the items of all shards in one order.")
@@ -272,15 +295,25 @@ class MeanSequence:
         return {**kept, "bounds": list(self.bounds), "above": self.above.tolist(), "below": self.below.tolist()}
 
     def resume(self, state: Mapping[str, Any]) -> MeanSequence:
-        """Go on from a saved state of a sequence with the same population, bounds, level, aim and gate."""
-        own = self.state()
-        differing = [name for name in ("weight", "bounds", "confidence", "aim", "gate") if state.get(name) != own[name]]
+        """Go on from a saved state of a sequence with the same population, bounds, level and gate.
+
+        The aim may differ: it is that of the items to come.
+        """
+        own, aim = self.state(), self.aim
+        differing = [name for name in ("weight", "bounds", "confidence", "gate") if state.get(name) != own[name]]
         if differing:
             raise InputError(f"the saved sequence differs in {', '.join(differing)}", fix="Give the same arguments.")
         for name in _STATE:
             value = state[name]
             setattr(self, name, np.array(value, float) if name in ("above", "below") else value)
-        self.bounds = (float(state["bounds"][0]), float(state["bounds"][1]))
+        self.bounds, self.aim = (float(state["bounds"][0]), float(state["bounds"][1])), aim
+        return self
+
+    def begin_after(self, other: MeanSequence) -> MeanSequence:
+        """Go on from items that another sequence has read, without having bet on them: for a gate that is new."""
+        for name in ("read", "left", "total", "sum", "errors", "low", "high"):
+            setattr(self, name, getattr(other, name))
+        self.best_low, self.best_high = self.low, self.high
         return self
 
     def __str__(self) -> str:
@@ -316,9 +349,13 @@ class PairedSequence(MeanSequence):
         bounds: tuple[float, float] = (0.0, 1.0),
         confidence: float = 0.95,
         aim: float = 0.01,
+        gate: float = 0.0,
+        two_sided: bool = True,
     ) -> None:
         span = float(bounds[1]) - float(bounds[0])
-        super().__init__(population, bounds=(-span, span), confidence=confidence, aim=aim, gate=0.0, two_sided=True)
+        super().__init__(
+            population, bounds=(-span, span), confidence=confidence, aim=aim, gate=gate, two_sided=two_sided
+        )
 
     def update_pair(self, first: ArrayLike, second: ArrayLike, *, weights: ArrayLike | None = None) -> PairedSequence:
         """Read the scores of both methods on the next items."""
@@ -331,11 +368,11 @@ class PairedSequence(MeanSequence):
         return self
 
     def _predictions(
-        self, x: Floats, predicted: ArrayLike | None, mean_predicted: ArrayLike | None
+        self, x: Floats, sums: Floats, predicted: ArrayLike | None, mean_predicted: ArrayLike | None
     ) -> tuple[Floats, Floats]:
         if predicted is None and mean_predicted is None:
             return np.zeros(len(x)), np.zeros(len(x))
-        return super()._predictions(x, predicted, mean_predicted)
+        return super()._predictions(x, sums, predicted, mean_predicted)
 
     def _scale(self, predicted: bool) -> float:
         """Differences are within one span of 0, but within two of a prediction."""
@@ -353,6 +390,11 @@ def _weights(population: int | ArrayLike | None) -> Floats | None:
     if weights.ndim != 1 or len(weights) == 0 or not ((weights > 0) & np.isfinite(weights)).all():
         raise InputError("expected a positive weight per item", where="population")
     return weights
+
+
+def _running(start: float, terms: Floats) -> Floats:
+    """The sums before each term and after the last, added up one after the other."""
+    return np.cumsum(np.concatenate(([start], terms)))
 
 
 def _log_mean(logs: Floats) -> Floats:

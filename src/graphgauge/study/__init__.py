@@ -2,6 +2,6 @@
 
 from graphgauge.study.parse import read_study
 from graphgauge.study.runner import run
-from graphgauge.study.verifier import verify
+from graphgauge.study.verifier import verify, verify_submission
 
-__all__ = ["read_study", "run", "verify"]
+__all__ = ["read_study", "run", "verify", "verify_submission"]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.fields import plain
-from graphgauge.core.files import read_json
+from graphgauge.core.fields import plain, read_all
+from graphgauge.core.files import files_named, read_json
 from graphgauge.core.schema import (
     FIRST_SCHEMA,
     UNCHECKED,
@@ -23,29 +24,41 @@ from graphgauge.core.schema import (
     side_files,
     side_path,
 )
-from graphgauge.io.hashing import HashIndex
+from graphgauge.io.code import source_hash
+from graphgauge.io.hashing import HashIndex, signature_of
 from graphgauge.study.model import Item, Study
 from graphgauge.study.options import from_arguments, options_of
 from graphgauge.study.parse import read_study
-from graphgauge.study.recipe import factories
+from graphgauge.study.proof import Proof, proof
+from graphgauge.study.recipe import MERGE, factories_of, fields_by_command
+from graphgauge.study.submission import Contradiction, Submission, Untested
 from graphgauge.study.text import shown
 
-Status = Literal[
-    "equal", "drifted", "inputs changed", "inputs missing", "study differs", "damaged", "not recomputed", "failed"
-]
+Status = Literal["equal", "drifted", "unchecked", "damaged", "failed"]
 # Used if receipts do not name the study file.
 _USUAL_STUDY = "study.toml"
+# Options may name this many files beyond those in the receipt.
+_MOST_FILES = 10_000
 _DECLARED = "method, dataset and seed are as declared; no study file names them"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on one result; `version` is the library version that made it."""
+    """The verdict on one result.
+
+    `equal`: recomputed, with the same outcome. `drifted`: the same inputs now give other values. `unchecked`: it could
+    not be recomputed here. `damaged`: the file or one of its side files was changed after it was written. `failed`: the
+    inputs or the study contradict it, or it cannot be computed from them. `detail` gives sizes and reasons. `version`
+    is the library version that made it, `proof` which fields are proved; `values` are the recomputed ones.
+    """
 
     path: Path
     status: Status
     detail: str = ""
     version: str | None = None
+    run: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    proof: Proof | None = None
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def mismatch(self) -> bool:
@@ -60,8 +73,28 @@ class Verdict:
         """The same verdict with these faults added; a fault is always a failure."""
         if not faults:
             return self
-        status = "damaged" if self.status in ("equal", "not recomputed", "failed") else self.status
+        status = self.status if self.status == "drifted" else "damaged"
         return replace(self, status=status, detail="; ".join([*([self.detail] if self.detail else []), *faults]))
+
+    def name(self, root: Path, *, several: bool = False) -> str:
+        """The path, relative to the folder that is verified; with the folder's name if there are several."""
+        base = root if self.path.is_relative_to(root) else root.resolve()
+        if base.is_dir() and self.path.is_relative_to(base):
+            inside = self.path.relative_to(base)
+            return (Path(root.name) / inside if several else inside).as_posix()
+        return self.path.as_posix()
+
+    def to_dict(self, root: Path | None = None) -> dict[str, Any]:
+        """As JSON; the path is relative to `root`, if given."""
+        return {
+            "path": self.path.as_posix() if root is None else self.name(root),
+            "outcome": self.status,
+            "detail": self.detail,
+            "run": dict(self.run),
+            "versions": {"then": self.version, "now": __version__},
+            "fields": None if self.proof is None else self.proof.to_dict(),
+            "values": dict(self.values),
+        }
 
     def __str__(self) -> str:
         made = f" (made by {shown(self.version)}, now {__version__})" if self.version not in (None, __version__) else ""
@@ -72,19 +105,26 @@ class Verdict:
 class Claim:
     """A result file whose inputs are unchanged, and how it was made from them.
 
-    `faults` list changes in the file and its side files; `remark` lists what could not be checked.
+    `command` is the command that computes it: the family's, or `merge`. `inputs` are the pinned entries of its receipt,
+    `code` the factories to import. `replaced` names the inputs for which a truth was given. `faults` list changes in
+    the file and its side files; `remark` lists what could not be checked.
     """
 
     path: Path
     content: dict[str, Any]
     item: Item
     folder: Path
+    command: str
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    code: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     remark: str = ""
     faults: tuple[str, ...] = ()
     first_edition: bool = False
 
-    def verdict(self, status: Status, detail: str = "") -> Verdict:
-        found = _verdict(self.path, self.content, status, detail)
+    def verdict(self, status: Status, detail: str = "", values: Mapping[str, Any] | None = None) -> Verdict:
+        found = _verdict(self.path, self.content, status, detail, self.inputs, self.replaced)
+        found = replace(found, values=values or {})
         return (found.unchecked() if self.first_edition else found).beside(self.faults)
 
     def beside(self, faults: tuple[str, ...]) -> Claim:
@@ -95,19 +135,30 @@ class Claim:
         return replace(self, first_edition=True)
 
 
+class _Refused(Exception):
+    """Why there is nothing to recompute."""
+
+    def __init__(self, status: Status, detail: str) -> None:
+        self.status, self.detail = status, detail
+
+
 class Examiner:
     """Reads result files, and caches the input hashes and studies that they share."""
 
-    def __init__(self) -> None:
+    def __init__(self, submission: Submission | None = None, *, trust_code: bool = False) -> None:
         self.indexes: dict[Path, HashIndex] = {}
+        self._submission, self._trust_code = submission, trust_code
         self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
 
     def examined(self, path: Path) -> Claim | Verdict | None:
         """A claim to recompute, or a verdict without recomputing; None for files that are not results."""
         try:
+            if self._submission is not None:
+                self._submission.require_inside(path, "the file")
             written = read_json(path)
-        except InputError:
-            return Verdict(path, "damaged", "not a JSON file")
+        except InputError as error:
+            outside = self._submission is not None and not self._submission.contains(path)
+            return Verdict(path, "damaged", shown(error.what) if outside else "not a JSON file")
         if not is_result(written):
             return None
         try:
@@ -119,41 +170,106 @@ class Examiner:
             return found.beside(tuple(_faults(path, written)))
         except GraphgaugeError as error:
             return Verdict(path, "damaged", shown(error))
-        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
             return Verdict(path, "damaged", f"its receipt cannot be read ({shown(f'{type(error).__name__} {error}')})")
 
     def _claim(self, path: Path, content: dict[str, Any]) -> Claim | Verdict:
+        pinned: list[Mapping[str, Any]] = []
+        try:
+            return self._checked(path, content, pinned)
+        except _Refused as refused:
+            return _verdict(path, content, refused.status, refused.detail, pinned)
+        except Contradiction as error:
+            return _verdict(path, content, "failed", str(error), pinned)
+        except Untested as error:
+            return _verdict(path, content, "unchecked", str(error), pinned)
+
+    def _checked(self, path: Path, content: dict[str, Any], pinned: list[Mapping[str, Any]]) -> Claim:
+        """The claim in a result file; the inputs that hold are added to `pinned`."""
         if content["status"] == "failed":
-            return _verdict(path, content, "failed", f"there is nothing to recompute ({shown(content['error'])})")
+            raise _Refused("failed", f"there is nothing to recompute ({shown(content['error'])})")
         receipt = content["receipt"]
-        study = receipt.get("study")
-        folder = Path.cwd() if study is None else (path.parent / study["folder"]).resolve()
+        study, single = receipt.get("study"), receipt.get("command")
+        recipe = single if study is None else study
+        folder = Path.cwd() if recipe is None else (path.parent / recipe["folder"]).resolve()
+        self._require_inside(folder, "the folder of its inputs")
+        run = content["run"]
+        given = () if self._submission is None else self._submission.given(run.get("dataset"))
+        names = {truth.name for truth in given if truth.path is not None}
         index = self.indexes.setdefault(folder, HashIndex(folder))
         for entry in receipt["inputs"]:
-            name = f"{shown(entry['path'])} ({shown(entry['name'])})"
-            try:
-                digest = index.hash(entry["path"])
-            except (OSError, InputError):
-                return _verdict(path, content, "inputs missing", name)
-            if digest != entry["hash"]:
-                return _verdict(path, content, "inputs changed", name)
-        if study is None:
+            if entry["name"] not in names:
+                self._pin(entry, folder, index)
+                pinned.append(entry)
+        if recipe is None:
             inputs = "its inputs are unchanged" if receipt["inputs"] else "it names no inputs"
-            return _verdict(path, content, "not recomputed", f"{inputs}, but no study describes how it was made")
-        run = content["run"]
+            raise _Refused("unchecked", f"not recomputed: {inputs}, but it does not say how it was made")
+        command = str(run["family"]) if study is not None else str(recipe["name"])
+        if command not in (run["family"], MERGE):
+            raise _Refused("failed", f"a result of {shown(run['family'])} is not made by {shown(command)}")
+        options = _options(command, recipe)
+        if self._submission is not None:
+            options = self._submission.with_truths(str(run["family"]), options, given, receipt["inputs"])
         item = Item(
-            str(run["family"]), str(run["method"]), str(run["dataset"]),
+            str(run["family"]), _name(run["method"]), _name(run["dataset"]),
             None if run["seed"] is None else int(run["seed"]),
-            _options(str(run["family"]), study), {str(check): str(why) for check, why in study["ignore"].items()},
+            options, {str(check): str(why) for check, why in recipe.get("ignore", {}).items()},
         )  # fmt: skip
-        differs, remark = self._against_study(path, item, folder, study.get("file"))
-        if differs:
-            return _verdict(path, content, "study differs", differs)
-        code = factories(item)
+        self._bound_files(command, item, folder, receipt, names)
+        remark = _DECLARED if self._submission is None else ""
+        if study is not None and self._submission is None:
+            differs, remark = self._against_study(path, item, folder, study.get("file"))
+            if differs:
+                raise _Refused("failed", f"study differs: {differs}")
+        code = tuple(factories_of(command, item.options))
         if code:
-            named = shown(", ".join(code))
-            return _verdict(path, content, "not recomputed", f"model not rerun: {named} is not imported")
-        return Claim(path, content, item, folder, remark)
+            self._require_code(code, folder, receipt)
+        return Claim(path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark)
+
+    def _require_inside(self, path: Path, what: str) -> None:
+        if self._submission is not None and not self._submission.contains(path):
+            raise _Refused("failed", f"{what} is outside the submission")
+
+    def _pin(self, entry: Mapping[str, Any], folder: Path, index: HashIndex) -> None:
+        """Refuse an input that is not the one in the receipt."""
+        name = f"{shown(entry['path'])} ({shown(entry['name'])})"
+        self._require_inside(folder / entry["path"], shown(entry["path"]))
+        try:
+            # A file of another size is not read: it may be large.
+            same_size = signature_of(folder / entry["path"])[0] == entry.get("bytes", math.nan)
+            digest = index.hash(entry["path"]) if same_size or "bytes" not in entry else None
+        except (OSError, InputError):
+            raise _Refused("unchecked", f"inputs missing: {name}") from None
+        if digest != entry["hash"]:
+            raise _Refused("failed", f"inputs changed: {name}")
+
+    def _bound_files(
+        self, command: str, item: Item, folder: Path, receipt: Mapping[str, Any], replaced: Set[str]
+    ) -> None:
+        """Refuse options that name files elsewhere, or far more of them than the receipt: a whole file system."""
+        fields = fields_by_command(command)
+        values = read_all(fields, item.options)
+        most, number = _MOST_FILES + len(receipt["inputs"]), 0
+        truths = frozenset() if self._submission is None else self._submission.files
+        with_truth = {name.partition(".")[0] for name in replaced}
+        for name, declared in fields.items():
+            texts = declared.kind.paths(values[name]) if declared.is_given(values[name]) else ()
+            for file in (file for text in texts for file in files_named(text, folder)):
+                number += 1
+                if number > most:
+                    raise _Refused("failed", f"its options name more than {most:,} files")
+                # Predictions must not be taken from the maintainer's truth.
+                if not (name in with_truth and file in truths):
+                    self._require_inside(folder / file, shown(file))
+
+    def _require_code(self, code: Sequence[str], folder: Path, receipt: Mapping[str, Any]) -> None:
+        named = shown(", ".join(code))
+        if not self._trust_code:
+            raise _Refused("unchecked", f"not recomputed: model not rerun: {named} is not imported")
+        stated = {entry["factory"]: entry["source_hash"] for entry in receipt["code"]}
+        for factory in code:
+            if stated.get(factory) != source_hash(factory, folder):
+                raise _Refused("failed", f"code changed: {shown(factory)}")
 
     def _against_study(self, path: Path, item: Item, folder: Path, named: object) -> tuple[str, str]:
         """Contradictions between study and result, and what the study does not cover; both usually empty."""
@@ -187,13 +303,17 @@ class Examiner:
         return self._studies[file]
 
 
-def _options(family: str, study: Mapping[str, Any]) -> dict[str, Any]:
+def _options(command: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
     """The options in a receipt; nothing in it is trusted."""
-    if "options" in study:
-        read = options_of(family, dict(study["options"]))
+    if "options" in recipe:
+        read = options_of(command, dict(recipe["options"]))
     else:
-        read = from_arguments(family, [str(argument) for argument in study["arguments"]])
+        read = from_arguments(command, [str(argument) for argument in recipe["arguments"]])
     return {name: plain(value) for name, value in read.items()}
+
+
+def _name(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
@@ -206,6 +326,14 @@ def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
             yield f"side_files differ, {shown(side_path(path.parent, side).name)} {error.what}"
 
 
-def _verdict(path: Path, content: Mapping[str, Any], status: Status, detail: str) -> Verdict:
+def _verdict(
+    path: Path,
+    content: Mapping[str, Any],
+    status: Status,
+    detail: str,
+    inputs: Iterable[Mapping[str, Any]] = (),
+    given: Iterable[str] = (),
+) -> Verdict:
     version = content["receipt"].get("versions", {}).get("graphgauge")
-    return Verdict(path, status, detail, None if version is None else str(version))
+    proved = proof(content, equal=status == "equal", inputs=inputs, given=given)
+    return Verdict(path, status, detail, None if version is None else str(version), dict(content["run"]), proved)

@@ -11,7 +11,8 @@ from graphgauge.core.schema import UNCHECKED, number_from_json
 from graphgauge.study.text import shown
 
 # Fields compared as a whole; values and intervals are compared number by number.
-_PARTS = ("status", "run", "conventions", "readings", "options", "breakdowns", "skipped", "findings", "notes", "error")
+_PARTS = ("status", "run", "conventions", "readings", "options", "breakdowns", "skipped", "findings", "notes", "error",
+          "gates")  # fmt: skip
 _SHOWN = 3
 
 

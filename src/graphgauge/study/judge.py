@@ -10,14 +10,15 @@ from typing import Any
 from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.core.gates import found_words
+from graphgauge.core.gates import found_words, gate_word
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.stats.compare_results import compare_results
 from graphgauge.stats.load import load
+from graphgauge.stats.regression import gate as regression
 from graphgauge.stats.runs import Runs
 from graphgauge.study.claims import Claims
-from graphgauge.study.model import SUMMARY, ComparisonRequest, GateRequest, Item, Study
+from graphgauge.study.model import SUMMARY, BaselineRequest, ComparisonRequest, GateRequest, Item, Study
 from graphgauge.study.text import shown
 
 
@@ -33,14 +34,16 @@ class GateVerdict:
     limit: float | None = None
     group: str | None = None
     approximate: bool = False
+    against: Mapping[str, Any] | None = None
+    undecided: str | None = None
 
     def __str__(self) -> str:
-        word = "passed" if self.passed else "failed"
+        word = gate_word(self.passed, self.undecided)
         seed = "" if self.run.get("seed") is None else f", seed {self.run['seed']}"
         who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
         why = self.reason
         if self.found is not None:
-            why = found_words(self.gate, self.found, self.limit, self.group, self.approximate)
+            why = self.undecided or found_words(self.gate, self.found, self.limit, self.group, self.approximate)
         return f"gate {word}: {self.gate}  ({who}{why})"
 
 
@@ -73,7 +76,7 @@ class Judgement:
 def judge(study: Study) -> Judgement:
     """Check every gate, make every comparison and run the audit; write `study.json` and `comparisons/`."""
     evaluations = {item: _evaluation(item.path(study.results)) for item in study.items}
-    gates = tuple(verdict for request in study.gates for verdict in _gate(request, evaluations))
+    gates = tuple(verdict for request in study.gates for verdict in _gate(request, evaluations, study.results))
     comparisons: list[ComparisonVerdict] = []
     if study.comparisons:
         runs = load([item.path(study.results) for item in study.items])
@@ -95,9 +98,46 @@ def _evaluation(path: Path) -> Evaluation | str:
     return evaluation_from_dict(content, where=str(path))
 
 
-def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) -> Iterator[GateVerdict]:
+def _against(
+    gate: BaselineRequest, request: GateRequest, evaluations: Mapping[Item, Evaluation | str], results: Path
+) -> Iterator[GateVerdict]:
+    """One verdict per method and dataset that the baseline has, too."""
+    key = gate.metric.partition("[")[0]
+    groups: dict[tuple[str, str | None, str | None], list[Item]] = {}
+    for item, found in evaluations.items():
+        if request.concerns(item) and not isinstance(found, str) and (key in found or key in found.skipped):
+            groups.setdefault((item.family, item.method, item.dataset), []).append(item)
+    if not groups:
+        yield GateVerdict(gate.text, {}, False, reason=f"no result has {shown(gate.metric)}")
+    for (family, method, dataset), items in groups.items():
+        run = {"family": family, "method": method, "dataset": dataset, "seed": None}
+        try:
+            old = _baseline_files(gate.against, family, str(method), str(dataset))
+            test = regression(
+                [item.path(results) for item in items], old, metric=gate.metric, margin=gate.margin, over=gate.over
+            )
+        except InputError as error:
+            yield GateVerdict(gate.text, run, False, reason=str(error))
+            continue
+        passed = test.passed or (test.worse == "undecided" and gate.undecided == "pass")
+        reason = " ".join(filter(None, (f"{test.verdict}: {test.evidence}.", test.advice)))
+        yield GateVerdict(gate.text, run, passed, reason=reason, against=test.to_dict())
+
+
+def _baseline_files(against: Path, family: str, method: str, dataset: str) -> Any:
+    """The baseline's results of this method, or of its only one, on this dataset."""
+    runs = load(against).only(family=family)
+    runs = runs.only(dataset=[dataset]) if dataset in runs.datasets or len(runs.datasets) > 1 else runs
+    runs = runs.only(method=[method]) if method in runs.methods else runs
+    return [run.source for run in runs]
+
+
+def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str], results: Path) -> Iterator[GateVerdict]:
     """One verdict per result of the families that have the gate's metric."""
     gate = request.gate
+    if isinstance(gate, BaselineRequest):
+        yield from _against(gate, request, evaluations, results)
+        return
     chosen = {item: found for item, found in evaluations.items() if request.concerns(item)}
     families = {
         item.family
@@ -120,7 +160,7 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) ->
         else:
             yield GateVerdict(
                 gate.text, run, outcome.passed, outcome.found,
-                limit=outcome.limit, group=outcome.group, approximate=outcome.approximate,
+                limit=outcome.limit, group=outcome.group, approximate=outcome.approximate, undecided=outcome.undecided,
             )  # fmt: skip
 
 

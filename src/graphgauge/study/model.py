@@ -22,11 +22,14 @@ class StudyError(InputError):
 
 @dataclass(frozen=True)
 class Item:
-    """One evaluation: the inputs and options of a family, as JSON has them, and whose run it evaluates."""
+    """One evaluation: the inputs and options of a family, as JSON has them, and whose run it evaluates.
+
+    In a study all runs are named; those of single commands need not be.
+    """
 
     family: str
-    method: str
-    dataset: str
+    method: str | None
+    dataset: str | None
     seed: int | None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     ignore: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -39,7 +42,7 @@ class Item:
     def label(self) -> str:
         """`ranking/transe/wn18rr/0`, which `--only` patterns are matched against."""
         seed = [] if self.seed is None else [str(self.seed)]
-        return "/".join([self.family, self.method, self.dataset, *seed])
+        return "/".join([self.family, str(self.method), str(self.dataset), *seed])
 
     def path(self, results: Path) -> Path:
         return result_path(results, self.family, self.run)
@@ -70,10 +73,25 @@ class ComparisonRequest:
 
 
 @dataclass(frozen=True)
+class BaselineRequest:
+    """A gate against a baseline: results of an earlier version, which must not be better by more than a margin."""
+
+    against: Path
+    metric: str
+    margin: float
+    over: str = "auto"
+    undecided: str = "fail"
+
+    @property
+    def text(self) -> str:
+        return f"{self.metric} against {shown(self.against.name)}, margin {self.margin:g}"
+
+
+@dataclass(frozen=True)
 class GateRequest:
     """A `[[gate]]` table: a requirement, and the results it applies to; no names mean all of them."""
 
-    gate: Gate
+    gate: Gate | BaselineRequest
     family: tuple[str, ...] = ()
     method: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import family
 from graphgauge.core.fields import Field, Fields, Output, read_all
+from graphgauge.study.recipe import MERGE, fields_by_command
 
 # Options of commands that a study sets in another way, and how.
 ELSEWHERE = {
@@ -39,14 +40,15 @@ def refused(fields: Fields, command: str, key: str) -> str | None:
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a family from a file that is not trusted: only keys that a study may have, checked and typed."""
-    declared = family(name)
-    allowed = keys_of(declared.fields)
+    """Options of a family, or of `merge`, from a file that is not trusted: only keys of studies, checked and typed."""
+    fields = fields_by_command(name)
+    allowed = keys_of(fields)
     for key in given:
         if key not in allowed:
             raise OptionError(f"{key!r:.60} is not an option of a study")
-    read = read_all(declared.fields, given)
-    declared.check(read)
+    read = read_all(fields, given)
+    if name != MERGE:
+        family(name).check(read)
     return {key: read[key] for key in given}
 
 

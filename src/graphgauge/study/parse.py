@@ -7,18 +7,30 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.family import family, family_names
 from graphgauge.core.fields import Fields, Several, located, plain, read_all
-from graphgauge.core.gates import Gate
+from graphgauge.core.gates import Gate, metrics_with_gates
 from graphgauge.stats import compare_results as comparing
+from graphgauge.stats.paired import require_margin
+from graphgauge.stats.regression import OVER
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
-from graphgauge.study.model import COMPARISONS, SUMMARY, ComparisonRequest, GateRequest, Item, Study, StudyError
+from graphgauge.study.model import (
+    COMPARISONS,
+    SUMMARY,
+    BaselineRequest,
+    ComparisonRequest,
+    GateRequest,
+    Item,
+    Study,
+    StudyError,
+)
 from graphgauge.study.templates import fill, placeholders
 from graphgauge.study.text import shown
 
@@ -30,6 +42,7 @@ AXES = {
     "method": ("method", "methods", str),
     "seed": ("run_seed", "seeds", int),
 }
+BASELINE_KEYS = ("against", "metric", "margin", "over", "undecided")
 GATE_FILTERS = ("family", "method", "dataset")
 # Tables are as wide as their longest name.
 _LONGEST_NAME = 1000
@@ -71,7 +84,9 @@ class _Reader:
             self._fail(f"schema is {shown(found)}", key="schema", fix=f"This version reads schema = {SCHEMA}.")
         folder = self._path.parent.resolve()
         ignored = self._ignored()
-        items = self._items(ignored)
+        items = self._with_gate_metrics(self._items(ignored))
+        gates = tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate")))
+        items = tuple(_with_gates(item, gates) for item in items)
         return Study(
             path=self._path,
             folder=folder,
@@ -81,7 +96,7 @@ class _Reader:
             comparisons=tuple(
                 self._comparison(table, index, items) for index, table in enumerate(self._tables("compare"))
             ),
-            gates=tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate"))),
+            gates=gates,
             ignore=ignored,
         )
 
@@ -199,6 +214,27 @@ class _Reader:
 
     # ----------------------------------------------------- comparisons and gates
 
+    def _with_gate_metrics(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        """The evaluations with the metrics that gates need, where none are named; wrong gates are refused later."""
+        gates: list[tuple[Gate, dict[str, Any]]] = []
+        for table in self._tables("gate"):
+            text = table.get("require", f"{str(table.get('metric')).partition('[')[0]} >= 0")
+            with suppress(InputError):
+                gates.append((Gate.parse(str(text)), table))
+        return tuple(self._with_metrics_of(item, gates) for item in items) if gates else items
+
+    def _with_metrics_of(self, item: Item, gates: Iterable[tuple[Gate, dict[str, Any]]]) -> Item:
+        declared = family(item.family)
+        own = [gate for gate, table in gates if gate.is_metric_of(item.family) and _may_concern(table, item)]
+        values = located(declared.fields, read_all(declared.fields, item.options), self._path.parent)
+        try:
+            names = metrics_with_gates(own, declared, values, declared.check(values)) if own else None
+        except InputError:
+            return item
+        if names is None or values.get("metrics") is not None:
+            return item
+        return replace(item, options={**item.options, "metrics": list(names)})
+
     def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> ComparisonRequest:
         own = {key: value for key, value in table.items() if key != "correction"}
         if table.get("correction", "holm") != "holm":
@@ -215,9 +251,15 @@ class _Reader:
         return ComparisonRequest(parameters)
 
     def _gate(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateRequest:
-        self._known_keys(table, ("require", *GATE_FILTERS), "gate", index)
+        if "against" in table:
+            return self._baseline(table, index, items)
+        self._known_keys(table, ("require", *BASELINE_KEYS, *GATE_FILTERS), "gate", index)
         if "require" not in table:
-            self._fail("require is missing", "gate", index, fix="For example require = 'mrr.low >= 0.7'.")
+            fix = "For example require = 'mrr.low >= 0.7', or against = 'main/results' with metric and margin."
+            self._fail("require is missing", "gate", index, fix=fix)
+        wrong = next((key for key in BASELINE_KEYS if key in table), None)
+        if wrong is not None:
+            self._fail(f"{wrong} needs against", "gate", index, wrong, fix="Name the results of the baseline.")
         text = self._typed(table, "require", str, None, "gate", index)
         with self._told_at("gate", index, "require"):
             gate = Gate.parse(text)
@@ -225,6 +267,30 @@ class _Reader:
         request = GateRequest(gate, **filters)
         with self._told_at("gate", index, "require"):
             _require_planned(request, items, self._path.parent)
+        return request
+
+    def _baseline(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateRequest:
+        """A gate against the results of an earlier version."""
+        self._known_keys(table, (*BASELINE_KEYS, *GATE_FILTERS), "gate", index)
+        for key in ("metric", "margin"):
+            if key not in table:
+                self._fail(f"{key} is missing", "gate", index, fix="For example metric = 'mrr' and margin = 0.005.")
+        margin = table["margin"]
+        with self._told_at("gate", index, "margin"):
+            require_margin(margin)
+        choices = {"over": OVER, "undecided": ("fail", "pass")}
+        chosen = {key: self._typed(table, key, str, known[0], "gate", index) for key, known in choices.items()}
+        for key, known in choices.items():
+            with self._told_at("gate", index, key):
+                one_of(key, chosen[key], known)
+        texts = {key: self._typed(table, key, str, None, "gate", index) for key in ("against", "metric")}
+        against = self._path.parent.resolve() / texts["against"]
+        filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
+        request = GateRequest(BaselineRequest(against, texts["metric"], float(margin), **chosen), **filters)
+        # As a requirement on the value, the metric must be computed.
+        plain_key = texts["metric"].partition("[")[0]
+        with self._told_at("gate", index, "metric"):
+            _require_planned(replace(request, gate=Gate.parse(f"{plain_key} >= 0")), items, self._path.parent)
         return request
 
     def _names_of(
@@ -302,8 +368,28 @@ class _Reader:
         raise error from None
 
 
+def _may_concern(table: Mapping[str, Any], item: Item) -> bool:
+    filters = {key: table[key] if isinstance(table.get(key), list) else [table.get(key)] for key in GATE_FILTERS}
+    return all(key not in table or getattr(item, key) in names for key, names in filters.items())
+
+
+def _with_gates(item: Item, gates: Iterable[GateRequest]) -> Item:
+    """An evaluation that reads until its gates are decided, with these gates among its options."""
+    until = item.options.get("until") or []
+    texts = [until] if isinstance(until, str) else list(until)
+    if "gates" not in texts:
+        return item
+    # A gate against a baseline compares finished runs.
+    own = [each.gate.text for each in gates if isinstance(each.gate, Gate) and each.concerns(item)]
+    if not own:
+        raise InputError(f"there are no gates to read until ({item})", fix="Write a [[gate]] table.")
+    named = [text for text in texts if text != "gates"]
+    return replace(item, options={**item.options, "until": [*named, *(text for text in own if text not in named)]})
+
+
 def _require_planned(request: GateRequest, items: Iterable[Item], folder: Path) -> None:
     """Refuse a gate on what the study will not compute, before anything is evaluated."""
+    assert isinstance(request.gate, Gate)
     refusals: dict[str, OptionError] = {}
     concerned = [item for item in items if request.concerns(item)]
     known = [name for name in dict.fromkeys(item.family for item in concerned) if request.gate.is_metric_of(name)]

@@ -11,6 +11,9 @@ from typing import Any
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.family import family
+from graphgauge.core.fields import named_paths, read_all
+from graphgauge.core.files import files_named
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.model import Item, Study
@@ -73,10 +76,21 @@ def plan(study: Study, index: HashIndex, only: str | None = None) -> Plan:
     return Plan(steps, tuple(code))
 
 
+def missing_inputs(study: Study, planned: Plan) -> list[str]:
+    """The files that evaluations to run name, and that are not there; patterns that match nothing."""
+    found: dict[str, None] = {}
+    for step in planned.to_run:
+        declared = family(step.item.family)
+        for text in named_paths(declared.fields, read_all(declared.fields, step.item.options)):
+            if text not in found and next(files_named(text, study.folder), None) is None:
+                found[text] = None
+    return list(found)
+
+
 def _fits(item: Item, only: str | None) -> bool:
     if only is None:
         return True
-    names = (item.label, item.family, item.method, item.dataset, str(item.seed))
+    names = (item.label, item.family, str(item.method), str(item.dataset), str(item.seed))
     return any(fnmatchcase(name, only) for name in names)
 
 

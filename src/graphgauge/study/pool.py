@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 
+from graphgauge.study.confine import Confinement
 from graphgauge.study.model import Item
 
 Task = Mapping[str, Any]
@@ -33,18 +34,23 @@ def task(
     hashes: Path,
     file: str | None = None,
     trusted: bool = True,
+    command: str | None = None,
+    trust_code: bool = False,
     debug: bool = False,
 ) -> Task:
     """A request to a worker: evaluate the item from this folder into this file, with known hashes.
 
     `file` is the name of the study file. In a folder that is not `trusted` the worker only reads the inputs:
-    it does not change into the folder, and imports nothing from it.
+    it does not change into the folder, and imports nothing from it unless its code is trusted. `command` is the one
+    that made the result, if it is not the family's.
     """
     return {
         "item": item.to_dict(),
         "folder": str(folder),
         "file": file,
         "trusted": trusted,
+        "command": item.family if command is None else command,
+        "trust_code": trust_code,
         "output": str(output),
         "threads": threads,
         "hashes": str(hashes),
@@ -53,15 +59,21 @@ def task(
 
 
 def answered(
-    tasks: Sequence[Task], *, jobs: int, threads: int, start_in: Path | None = None
+    tasks: Sequence[Task],
+    *,
+    jobs: int,
+    threads: int,
+    start_in: Path | None = None,
+    confined: Confinement | None = None,
 ) -> Iterator[tuple[int, Answer]]:
     """The index of each task and its answer, as they arrive; ending the iteration ends the processes.
 
     Libraries look for settings in the current folder: `start_in` is the folder where the processes start.
+    `confined` are their limits.
     """
     pending = deque(enumerate(tasks))
     answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-    workers = [_Worker(threads, start_in) for _ in range(min(jobs, len(tasks)))]
+    workers = [_Worker(threads, start_in, confined) for _ in range(min(jobs, len(tasks)))]
     helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
     try:
         for helper in helpers:
@@ -89,9 +101,10 @@ def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQue
 class _Worker:
     """A process that is started when first needed, and again after it died."""
 
-    def __init__(self, threads: int, start_in: Path | None = None) -> None:
+    def __init__(self, threads: int, start_in: Path | None = None, confined: Confinement | None = None) -> None:
         self._environment = {**_environment(), **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
-        self._start_in = start_in
+        self._start_in, self._confined = start_in, confined
+        self._late = False
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, task: Task) -> Answer:
@@ -101,10 +114,29 @@ class _Worker:
             assert process.stdout is not None
             process.stdin.write(json.dumps(task) + "\n")
             process.stdin.flush()
-            answer: Answer = json.loads(process.stdout.readline())
+            with self._clock():
+                answer: Answer = json.loads(process.stdout.readline())
             return answer
         except (OSError, ValueError):
             return self._lost()
+
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Kill the process if an answer takes too long."""
+        if self._confined is None:
+            yield
+            return
+
+        def end() -> None:
+            self._late = True
+            self.kill()
+
+        timer = Timer(self._confined.limits.seconds, end)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def kill(self) -> None:
         if self._process is not None:
@@ -126,19 +158,23 @@ class _Worker:
     def _started(self) -> subprocess.Popen[str]:
         # -P: a file in the current folder must not shadow a library.
         command = [sys.executable, "-P", "-m", "graphgauge.study.worker"]
+        if self._confined is not None:
+            command.append(self._confined.to_json())
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
             env=self._environment, cwd=self._start_in,
         )  # fmt: skip
 
     def _lost(self) -> Answer:
-        code = self.close()
-        if code is None:
+        code, late, self._late = self.close(), self._late, False
+        if late and self._confined is not None:
+            how = f"took longer than {self._confined.limits.seconds:g} s and was ended"
+        elif code is None:
             how = "could not be started"
         else:
             how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"
         error = f"The process that evaluates it {how}."
-        return {"status": "lost", "error": error, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
+        return {"status": "lost", "error": error, "lacking": False, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
 
 
 def _environment() -> dict[str, str]:

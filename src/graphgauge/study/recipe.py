@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from graphgauge._version import __version__
 from graphgauge.core.family import family
-from graphgauge.core.fields import named_factories, named_paths
+from graphgauge.core.fields import Fields, fields_of, named_factories, named_paths, read_all
 from graphgauge.core.files import files_named
+from graphgauge.engines.merge import merge_files
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.model import Item
+
+# The command that evaluates saved states.
+MERGE = "merge"
 
 
 @dataclass(frozen=True)
@@ -43,5 +49,19 @@ class Recipe:
 
 def factories(item: Item) -> list[str]:
     """The code that the item's evaluation would import."""
-    declared = family(item.family)
-    return named_factories(declared.fields, declared.read(item.options))
+    return factories_of(item.family, item.options)
+
+
+def factories_of(command: str, options: Mapping[str, Any]) -> list[str]:
+    fields = fields_by_command(command)
+    return named_factories(fields, read_by_command(command, options))
+
+
+def fields_by_command(command: str) -> Fields:
+    """The inputs and options of a command that evaluates: that of a family, or `merge`."""
+    return fields_of(merge_files) if command == MERGE else family(command).fields
+
+
+def read_by_command(command: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """All inputs and options, typed and checked together."""
+    return read_all(fields_of(merge_files), options) if command == MERGE else family(command).read(options)

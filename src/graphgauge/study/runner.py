@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.claims import Claims
 from graphgauge.study.judge import Judgement, judge
-from graphgauge.study.model import Item, Study
+from graphgauge.study.model import BaselineRequest, Item, Study
 from graphgauge.study.parse import read_study
 from graphgauge.study.plan import Plan, plan
 from graphgauge.study.pool import answered, task
@@ -86,6 +86,11 @@ def run(
     `on_plan` is called before anything is evaluated or imported, `on_done` after each evaluation.
     """
     study = read_study(path)
+    for request in study.gates:
+        if isinstance(request.gate, BaselineRequest) and not request.gate.against.exists():
+            raise InputError(
+                "no such file or folder", where=str(request.gate.against), fix="A gate names it as against."
+            )
     with sole_writer(study.results):
         claims = Claims(study)
         claims.refuse_foreign()

@@ -12,6 +12,7 @@ from typing import Any
 from graphgauge.core.family import BUILT_IN, family
 from graphgauge.core.fields import Fields
 from graphgauge.stats.compare_results import FIELDS as COMPARISON
+from graphgauge.stats.regression import OVER
 from graphgauge.study.options import keys_of
 from graphgauge.study.parse import AXES, GATE_FILTERS, SCHEMA
 
@@ -78,7 +79,16 @@ def _comparison() -> dict[str, Any]:
 def _gate() -> dict[str, Any]:
     require = {**_TEXT, "description": "KEY[.low|.high] >= NUMBER, for example 'mrr.low >= 0.7'."}
     filters = dict.fromkeys(GATE_FILTERS, _NAMES)
-    return {**_object({"require": require, **filters}), "required": ["require"]}
+    against = {**_TEXT, "description": "Results of a baseline: a file or a folder. Needs metric and margin."}
+    baseline = {
+        "against": against,
+        "metric": {**_TEXT, "description": "The metric that must not become worse."},
+        "margin": {"type": "number", "exclusiveMinimum": 0, "description": "The loss that does not matter."},
+        "over": {"enum": list(OVER)},
+        "undecided": {"enum": ["fail", "pass"]},
+    }
+    one = [{"required": ["require"]}, {"required": ["against", "metric", "margin"]}]
+    return {**_object({"require": require, **baseline, **filters}), "oneOf": one}
 
 
 def _ignored() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.stats.aggregate import aggregate
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Runs
-from graphgauge.study.model import Study
+from graphgauge.study.model import BaselineRequest, Study
 
 _COLUMNS = 4
 
@@ -24,7 +24,10 @@ def tables(study: Study) -> Iterator[str]:
 
 
 def _headlines(study: Study, runs: Runs) -> list[str]:
-    named = [request.options["metric"] for request in study.comparisons] + [gate.gate.key for gate in study.gates]
+    named = [request.options["metric"] for request in study.comparisons] + [
+        request.gate.metric if isinstance(request.gate, BaselineRequest) else request.gate.key
+        for request in study.gates
+    ]
     return [metric for metric in dict.fromkeys([*named, *runs.metrics]) if metric in runs.metrics][:_COLUMNS]
 
 

@@ -9,53 +9,118 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import read_content, result_files, side_path
+from graphgauge.core.gates import Gate
+from graphgauge.core.schema import evaluation_from_dict, read_content, result_files, side_path
 from graphgauge.core.state import load_state
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.claim import Claim, Examiner, Verdict
+from graphgauge.study.confine import Confinement, Limits, require_network_refused
 from graphgauge.study.drift import differences
 from graphgauge.study.pool import answered, task
 from graphgauge.study.runner import Share
-from graphgauge.study.text import shown
+from graphgauge.study.submission import GivenTruth, Submission
+from graphgauge.study.text import cleaned, shown
 
 # Fields of a receipt's input other than its path.
 _INPUT_FACTS = ("name", "bytes", "hash", "shape", "dtype")
+# Characters of an error in a verdict.
+_LONGEST = 300
+_DAY = 86_400.0
 _LACKING = "Install it with: "
 # Bytes of an archive in addition to its arrays.
 _HEADERS = 1 << 20
 
 
 def verify(
-    results: str | Path, *, jobs: int | None = None, on_verdict: Callable[[Verdict], None] = lambda verdict: None
+    results: str | Path,
+    *,
+    jobs: int | None = None,
+    trust_code: bool = False,
+    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> list[Verdict]:
-    """A verdict for every result file in a folder, or for one file. Inputs are always read again."""
+    """A verdict for every result file in a folder, or for one file. Inputs are always read again.
+
+    `trust_code` also recomputes results of models, by importing the code that they name, without network.
+    """
     target = Path(results)
     if not target.exists():
         raise InputError("no such file or folder", where=str(results))
+    confined = None
+    if trust_code:
+        require_network_refused()
+        confined = _Bounds(Limits(seconds=_DAY), (str(target.resolve().anchor),))
+    paths = result_files(target) if target.is_dir() else [target]
+    return _verified(str(results), paths, Examiner(trust_code=trust_code), jobs, on_verdict, confined)
+
+
+def verify_submission(
+    folder: str | Path,
+    truths: Iterable[GivenTruth | str],
+    *,
+    jobs: int | None = None,
+    trust_code: bool = False,
+    limits: Limits | None = None,
+    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
+) -> list[Verdict]:
+    """A verdict for every result file in a folder of somebody else, with these truths in place of the folder's own.
+
+    A truth is `NAME=FILE`, or `NAME=sha256:HASH` that the folder's own file must have; NAME is an input of the family.
+    Results without a given truth are unchecked. Only files inside the folder are read, in processes with `limits`.
+    """
+    submission = Submission.of(folder, truths)
+    if trust_code:
+        require_network_refused()
+    bounds = _Bounds(limits or Limits(), (str(submission.folder), *submission.files))
+    examiner = Examiner(submission, trust_code=trust_code)
+    return _verified(str(folder), result_files(submission.folder), examiner, jobs, on_verdict, bounds)
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What the processes that recompute results may use and read."""
+
+    limits: Limits
+    read: tuple[str, ...]
+
+    def confinement(self, scratch: Path, *, code: bool) -> Confinement:
+        return Confinement(self.limits, self.read, (str(scratch),), network=not code)
+
+
+def _verified(
+    where: str, paths: Iterable[Path], examiner: Examiner, jobs: int | None, on_verdict: Callable[[Verdict], None],
+    bounds: _Bounds | None,
+) -> list[Verdict]:  # fmt: skip
     verdicts: list[Verdict] = []
     claims: list[Claim] = []
-    examiner = Examiner()
-    for path in result_files(target) if target.is_dir() else [target]:
+    for path in paths:
         found = examiner.examined(path)
         if isinstance(found, Claim):
             claims.append(found)
         elif found is not None:
             verdicts.append(found)
             on_verdict(found)
-    for verdict in _recomputed(claims, examiner.indexes, jobs):
-        verdicts.append(verdict)
-        on_verdict(verdict)
+    # Code that is imported stays in its process, so that it cannot change other results.
+    data, code = ([claim for claim in claims if bool(claim.code) == imports] for imports in (False, True))
+    for group in (data, *([claim] for claim in code)):
+        for verdict in _recomputed(group, examiner.indexes, jobs, bounds):
+            verdicts.append(verdict)
+            on_verdict(verdict)
     if not verdicts:
-        raise InputError("no results here", where=str(results))
+        raise InputError("no results here", where=where)
     return sorted(verdicts, key=lambda verdict: verdict.path)
 
 
-def _recomputed(claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: int | None) -> Iterator[Verdict]:
+def _recomputed(
+    claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: int | None, bounds: _Bounds | None
+) -> Iterator[Verdict]:
+    if not claims:
+        return
     share = Share.of(len(claims), jobs)
     with tempfile.TemporaryDirectory(prefix="graphgauge-") as name:
         scratch = Path(name).resolve()
@@ -66,47 +131,94 @@ def _recomputed(claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: in
             index.save(kept[folder])
         # The same file name, because side files are named after it.
         outputs = [scratch / str(number) / claim.path.name for number, claim in enumerate(claims)]
+        code = any(claim.code for claim in claims)
         tasks = [
-            task(claim.item, claim.folder, output, threads=share.threads, hashes=kept[claim.folder], trusted=False)
+            task(
+                claim.item, claim.folder, output, threads=share.threads, hashes=kept[claim.folder], trusted=False,
+                command=claim.command, trust_code=bool(claim.code),
+            )
             for claim, output in zip(claims, outputs, strict=True)
-        ]
-        for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads, start_in=empty):
+        ]  # fmt: skip
+        confined = None if bounds is None else bounds.confinement(scratch, code=code)
+        answers = answered(tasks, jobs=share.jobs, threads=share.threads, start_in=empty, confined=confined)
+        for place, answer in answers:
             claim = claims[place]
             if answer["error"] is None:
                 yield _compared(claim, outputs[place])
             elif answer["status"] == "lost" or answer["lacking"]:
-                yield claim.verdict("not recomputed", str(answer["error"]))
+                yield claim.verdict("unchecked", f"not recomputed: {answer['error']}")
             else:
-                yield claim.verdict("drifted", f"it can no longer be computed: {shown(answer['error'])}")
+                yield claim.verdict(
+                    "failed", f"it can no longer be computed: {cleaned(str(answer['error'])[:_LONGEST])}"
+                )
 
 
 def _compared(claim: Claim, output: Path) -> Verdict:
     then, now = claim.content, read_content(output)
+    if "gates" in then:
+        now = {**now, "gates": _gates(then["gates"], now, str(output))}
     moved = differences(then, now, first_edition=claim.first_edition)
     found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
+    values = {
+        entry["key"]: {name: entry[name] for name in ("value", "interval", "direction")} for entry in now["results"]
+    }
     lacking = [
         f"{shown(entry['key'])}: {shown(entry['reason'])}"
         for entry in now["skipped"]
         if _LACKING in entry["reason"] and entry not in then["skipped"]
     ]
     if lacking:
-        return claim.verdict("not recomputed", "; ".join(lacking))
-    return claim.verdict("drifted", "; ".join(found)) if found else claim.verdict("equal", claim.remark)
+        return claim.verdict("unchecked", f"not recomputed: {'; '.join(lacking)}", values)
+    if found:
+        found += [f"its own {shown(name)} is not the given truth" for name in _other_truths(claim, now)]
+        return claim.verdict("drifted", "; ".join([*found, *_other_versions(then, now)]), values)
+    return claim.verdict("equal", claim.remark, values)
+
+
+def _gates(stated: Iterable[Mapping[str, Any]], now: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    """The same gates on the recomputed values."""
+    evaluation = evaluation_from_dict(now, where=where)
+    found = []
+    for entry in stated:
+        try:
+            found.append(Gate.parse(str(entry["gate"])).check(evaluation).to_dict())
+        except InputError as error:
+            found.append({"gate": str(entry["gate"]), "error": str(error)})
+    return found
+
+
+def _other_truths(claim: Claim, now: Mapping[str, Any]) -> list[str]:
+    """The replaced inputs whose content differs from the given truth."""
+    old, new = (
+        {entry["name"]: entry.get("content") or entry["hash"] for entry in content["receipt"]["inputs"]}
+        for content in (claim.content, now)
+    )
+    return [name for name in claim.replaced if old.get(name) != new.get(name)]
+
+
+def _other_versions(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Packages other than graphgauge whose versions differ, which may explain the drift."""
+    old, new = (content["receipt"].get("versions") or {} for content in (then, now))
+    names = [name for name in new if name != "graphgauge" and old.get(name) != new[name]]
+    if names:
+        yield "made with " + ", ".join(f"{name} {shown(old.get(name, 'none'))} (now {new[name]})" for name in names)
 
 
 def _receipt(claim: Claim, now: Mapping[str, Any]) -> Iterator[str]:
     """Differences between the inputs and code in the receipt and those used to recompute the result."""
     then = claim.content["receipt"]
-    if _inputs(then, claim.folder) != _inputs(now["receipt"], claim.folder):
+    if _inputs(then, claim) != _inputs(now["receipt"], claim):
         yield "its receipt names other inputs than were read"
-    if then.get("code"):
+    if then.get("code", []) != now["receipt"]["code"]:
         yield "its receipt names code that it does not use"
 
 
-def _inputs(receipt: Mapping[str, Any], folder: Path) -> list[str]:
+def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
+    """The inputs, without those that a given truth replaced."""
     return sorted(
-        repr([os.path.normpath(folder / entry["path"]), *(entry.get(fact) for fact in _INPUT_FACTS)])
+        repr([os.path.normpath(claim.folder / entry["path"]), *(entry.get(fact) for fact in _INPUT_FACTS)])
         for entry in receipt["inputs"]
+        if entry["name"] not in claim.replaced
     )
 
 

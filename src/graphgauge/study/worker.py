@@ -12,21 +12,25 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
 from graphgauge.core.family import family
-from graphgauge.core.fields import located
+from graphgauge.core.fields import Fields, located
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_to_dict, write_result
+from graphgauge.engines.merge import merge_files
+from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex, using
+from graphgauge.study.confine import Confinement
 from graphgauge.study.model import Item
-from graphgauge.study.recipe import Recipe, factories
+from graphgauge.study.recipe import MERGE, Recipe, factories_of, fields_by_command, read_by_command
 from graphgauge.study.store import write_failure
 
 _LONGEST_ERROR = 2000
@@ -37,6 +41,8 @@ def main() -> None:
     # Library output must not be read as an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    if len(sys.argv) > 1:
+        Confinement.from_json(sys.argv[1]).enter()
     tasks: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
     indexes: dict[str, HashIndex] = {}
@@ -72,7 +78,7 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         },
     }
     error, lacking = None, False
-    evaluate = _evaluated if trusted else _recomputed
+    evaluate = _evaluated if trusted else partial(_recomputed, task["command"], task["trust_code"])
     try:
         with using(index):
             evaluation, made_from = evaluate(item, folder, index, task["threads"])
@@ -111,24 +117,41 @@ def _evaluated(item: Item, folder: Path, index: HashIndex, threads: int) -> tupl
     return evaluation, {"key": before.key, "inputs": described, "code": code}
 
 
-def _recomputed(item: Item, folder: Path, index: HashIndex, threads: int) -> tuple[Evaluation, dict[str, Any]]:
+def _recomputed(
+    command: str, trust_code: bool, item: Item, folder: Path, index: HashIndex, threads: int
+) -> tuple[Evaluation, dict[str, Any]]:
     """Evaluate an item from an untrusted folder as its result file describes."""
-    code = factories(item)
-    if code:
+    code = factories_of(command, item.options)
+    if code and not trust_code:
         raise InputError(f"{', '.join(code)} is not imported")
-    declared = family(item.family)
-    placed = located(declared.fields, declared.read(item.options), folder)
-    evaluation, described = _of_family(item, placed, threads)
-    return evaluation, {"inputs": described, "code": []}
+    if code:
+        os.chdir(folder)
+    values = located(fields_by_command(command), read_by_command(command, item.options), folder)
+    if command == MERGE:
+        evaluation = _of(merge_files, fields_by_command(command), item, values, threads)
+        if evaluation.family != item.family:
+            raise InputError(f"the states are of {evaluation.family}")
+        described = list(evaluation.inputs())
+    else:
+        evaluation, described = _of_family(item, values, threads)
+    return evaluation, {"inputs": described, "code": [{"factory": factory, "source_hash": source_hash(factory, folder)}
+                                                      for factory in code]}  # fmt: skip
 
 
 def _of_family(item: Item, values: Mapping[str, Any], threads: int) -> tuple[Evaluation, list[Mapping[str, Any]]]:
     declared = family(item.family)
-    share = {"threads": threads} if "threads" in declared.fields else {}
-    evaluation: Evaluation = declared.evaluate_files(**{**values, **share})
+    evaluation = _of(declared.evaluate_files, declared.fields, item, values, threads)
+    return evaluation, list(evaluation.inputs())
+
+
+def _of(
+    function: Callable[..., Evaluation], fields: Fields, item: Item, values: Mapping[str, Any], threads: int
+) -> Evaluation:
+    share = {"threads": threads} if "threads" in fields else {}
+    evaluation = function(**{**values, **share})
     evaluation.run |= item.run
     _ignore(evaluation, item.ignore)
-    return evaluation, list(evaluation.inputs())
+    return evaluation
 
 
 def _ignore(evaluation: Evaluation, ignore: Mapping[str, str]) -> None:

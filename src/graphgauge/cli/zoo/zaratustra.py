@@ -10,17 +10,20 @@ from typing import Any
 import click
 
 from graphgauge.cli.options import NAMES
-from graphgauge.zoo.zaratustra.engine import ANCHORS, EMBEDDINGS, Settings
+from graphgauge.zoo.zaratustra.engine import ANCHORS, AVERAGES, EMBEDDINGS, RADII, Settings
 
 
 @click.group(name="zaratustra")
 def command() -> None:
-    """An engine that grows its own graph from elites (Normal), all nodes (Off) or the periphery (Inverted)."""
+    """An engine that grows its own graph from elites (Normal), all nodes (Off), the periphery (Inverted), or not at all
+    (Still)."""
 
 
 _HELP = {
     "anchor": "Draw from the pool, or take the nearest elites and the farthest periphery.",
     "embedding": "First embeddings: leading singular vectors of the features, or random.",
+    "average": "Pull towards neighbours divided by the square roots of both degrees, or towards their mean.",
+    "radius_by": "Distance from the centre: as smoothing leaves it, as at the start, or smaller for higher degrees.",
     "seeds_per_cycle": "Nodes that get new edges per cycle.",
     "edges_per_seed": "New edges per node.",
     "births_per_cycle": "New nodes per cycle.",
@@ -29,7 +32,7 @@ _HELP = {
     "smoothing": "Weight of the neighbours per cycle.",
     "birth_noise": "Noise around the mean of its anchors for a new node.",
 }
-_CHOICES = {"anchor": ANCHORS, "embedding": EMBEDDINGS}
+_CHOICES = {"anchor": ANCHORS, "embedding": EMBEDDINGS, "average": AVERAGES, "radius_by": RADII}
 
 
 def _settings(function: Callable[..., None]) -> Callable[..., None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -44,17 +44,17 @@ from graphgauge.generation.declared import (
     over_samples,
     values_of,
 )  # fmt: skip
-from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, row_ids, unique_at
-from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, pair_distances, row_ids, unique_at
+from graphgauge.generation.graphs import Graphs, concatenated
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import GraphIds, colour_counts, compared
 from graphgauge.generation.levels import (
-    BAND,
     MOST,
     SPLITS,
     band,
     named,
     near_copies,
+    pair_means,
     share_draws,
     simulated,
     wider,
@@ -63,12 +63,16 @@ from graphgauge.generation.samples import ConditionSample, canonical_order
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 from graphgauge.generation.two_sample import squared_distances
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.intervals import standard_error
 
 section(
     "diversity", family=FAMILY, priority="high",
     question="how many attempts are valid, and how much they differ from each other and from the training set",
 )  # fmt: skip
+
+
+# Draws of mean distances.
+_PAIR_DRAWS = 399
 
 
 class Valid:
@@ -83,7 +87,16 @@ class Valid:
         if table.real is not None:
             fit = np.ones(len(table.real_codes), bool) if table.real_valid is None else table.real_valid
             self.real, self.real_codes = _ordered(table.real, table.real_codes, fit)
-        self.train, self.excluded = table.train, len(table.excluded)
+        # With the real samples that were left out, because generated ones like them are not.
+        self.every_real, self.every_code = self.real, self.real_codes
+        left = table.excluded_samples
+        fits = np.ones(len(table.excluded), bool) if table.excluded_valid is None else table.excluded_valid
+        self.excluded = int(np.count_nonzero(fits))
+        if left is not None and self.real is not None and self.real_codes is not None and self.excluded:
+            codes = np.concatenate([self.real_codes, table.excluded[fits]])
+            every = concatenated(self.real, _rows_of(left, np.flatnonzero(fits)))
+            self.every_real, self.every_code = _ordered(every, codes, np.ones(len(codes), bool))
+        self.train, self.train_codes = table.train, table.train_codes
 
     @cached_property
     def rows(self) -> list[Codes]:
@@ -91,12 +104,12 @@ class Valid:
 
     @cached_property
     def real_rows(self) -> list[Codes]:
-        return [] if self.real_codes is None else members(self.real_codes, self.groups)
+        return [] if self.every_code is None else members(self.every_code, self.groups)
 
     @cached_property
     def _compared(self) -> GraphIds:
         """Ids of samples: equal samples have equal ids; graphs are equal up to isomorphism."""
-        given = [part for part in (self.generated, self.real, self.train) if part is not None]
+        given = [part for part in (self.generated, self.every_real, self.train) if part is not None]
         graphs = [part for part in given if isinstance(part, Graphs)]
         return compared(*graphs) if graphs else GraphIds(row_ids(*(_flat(part) for part in given)), 0)
 
@@ -138,7 +151,7 @@ class Valid:
 
     @cached_property
     def real_hamming(self) -> list[Pairs | None]:
-        return self._pairs(hamming_pairs, self.real, self.real_rows)
+        return self._pairs(hamming_pairs, self.every_real, self.real_rows)
 
     @cached_property
     def jaccard(self) -> list[Pairs | None]:
@@ -146,7 +159,7 @@ class Valid:
 
     @cached_property
     def real_jaccard(self) -> list[Pairs | None]:
-        return self._pairs(jaccard_pairs, self.real, self.real_rows)
+        return self._pairs(jaccard_pairs, self.every_real, self.real_rows)
 
     def _pairs(self, pairs: Callable[..., Pairs], samples: Samples | None, rows: list[Codes]) -> list[Pairs | None]:
         if samples is None:
@@ -155,12 +168,34 @@ class Valid:
         return [pairs(bits[own], threads=self._threads) if len(own) >= FEWEST_VALID else None for own in rows]
 
     @cached_property
-    def train_pairs(self) -> dict[str, Pairs]:
-        """Distances between training samples of the only condition."""
-        if self.groups > 1 or not isinstance(self.train, np.ndarray) or len(self.train) < FEWEST_VALID:
-            return {}
-        bits = _flat(self.train)[: MOST * 5]
-        return {"hamming": hamming_pairs(bits, threads=self._threads), "jaccard": jaccard_pairs(bits)}
+    def train_rows(self) -> list[Codes]:
+        """The training samples of each condition; none if their conditions are not known."""
+        if self.train_codes is None:
+            return [np.empty(0, np.int64)] * self.groups
+        return [np.flatnonzero(self.train_codes == code) for code in range(self.groups)]
+
+    def pair_draws(self, kind: str, copies: bool) -> Floats | None:
+        """Mean distances (draws, conditions) within as many samples as were generated, fresh or of the training set."""
+        if (kind, copies) not in self._pair_draws:
+            self._pair_draws[kind, copies] = self._drawn_pairs(kind, copies)
+        return self._pair_draws[kind, copies]
+
+    def _drawn_pairs(self, kind: str, copies: bool) -> Floats | None:
+        samples, rows = (self.train, self.train_rows) if copies else (self.every_real, self.real_rows)
+        if not isinstance(samples, np.ndarray):
+            return None
+        bits, generator = _flat(samples), self.draws.generator(23, int(copies))
+        found = np.full((min(self.draws.resamples, _PAIR_DRAWS), self.groups), np.nan)
+        for place, (mine, own) in enumerate(zip(self.rows, rows, strict=True)):
+            if len(mine) >= FEWEST_VALID and len(own) >= FEWEST_VALID:
+                some = bits[generator.permutation(own)[:MOST]]
+                n = None if copies else len(own)
+                found[:, place] = pair_means(pair_distances(some, kind), len(mine), n, len(found), generator)
+        return found
+
+    @cached_property
+    def _pair_draws(self) -> dict[tuple[str, bool], Floats | None]:
+        return {}
 
     @cached_property
     def near_copy_novelty(self) -> float:
@@ -182,14 +217,14 @@ class Valid:
         assert self.train is not None
         if self.real is None or self.real_ids is None:
             return None
-        # Real samples that are in the training set were left out, so generated ones that equal either are too.
         own = np.flatnonzero(self.novel & ~np.isin(self.ids, self.real_ids))
         if min(len(own), len(self.real), len(self.train)) < FEWEST_COMPARED:
             return None
-        made, train, real = _vectors_of(_rows_of(self.generated, own), self.train, self.real)
+        # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
+        made, train, real = _vectors_of(_rows_of(self.generated, own), self.train, self.every_real)
         generator = self.draws.generator(13)
         copies = None if getattr(self.train, "directed", False) else near_copies(self.train, generator)
-        near = None if copies is None else _vectors_of(copies, self.train, self.real)[0]
+        near = None if copies is None else _vectors_of(copies)[0]
         return Nearest.of(
             made, train, real, near, generator, self.draws.resamples, graphs=isinstance(self.train, Graphs)
         )
@@ -327,20 +362,16 @@ class Attempts(ConditionSample):
                 (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
         return self.estimate(values, self.counts, _FEW, error=error, df=df)
 
-    def pairs_level(self, pairs: Sequence[Pairs | None], scale: float, kind: type[Level]) -> Level:
-        """The mean distance in a reference sample, with the band of further samples of the run's sizes."""
-        values = np.where(self.enough, values_of(pairs, "mean"), np.nan) / scale
-        error, df = np.full(self.groups, np.nan), np.zeros(self.groups)
-        for place, own in enumerate(pairs):
-            if own is not None and self.counts[place]:
-                spread = 2 * (own.row_means - own.mean) / scale
-                (found,), (df[place],) = standard_error(spread, np.ones(len(spread)))
-                error[place] = found * np.sqrt(1 + len(spread) / self.counts[place])
-        whole = self.averaged(self.average or "macro").estimate(values, self.counts, "", error=error, df=df)
-        low, high = t_interval(whole.value, whole.facts["error"], whole.facts["df"], BAND)
-        value = float(whole.value[0])
-        edges = [None if bound != bound else float(bound) for bound in (low[0], high[0])]
-        return kind(value, *(edges if None not in edges else (None, None)))
+    def pairs_level(self, name: str, kind: str, scale: float) -> Level | None:
+        """The mean distance within samples of a reference generator, as many as the run has."""
+        drawn = self.valid.pair_draws(kind, name == "memoriser")
+        if drawn is None:
+            return None
+        known = ~np.isnan(drawn[0])
+        if not known.any() or (self.enough & ~known).any():
+            return None
+        weights = known * (self.counts if self.average == "micro" else 1)
+        return simulated(name, np.nansum(drawn * weights, axis=1) / weights.sum() / scale)
 
     def unique_level(self, k: int | None) -> Level | None:
         """The share of distinct samples among real ones.
@@ -365,9 +396,9 @@ class Attempts(ConditionSample):
             reduced += [size] if k is None and size < m else []
             drawn = np.array([unique_at(generator.permutation(ids)[:half], size) for _ in range(SPLITS * 5)])
             columns[:, place] = wider(drawn, centre[0, place], n, m, half)
-            # Pairs of equal samples, as rare events (Jeffreys' prior).
+            # Pairs of equal samples, as rare events (Jeffreys' prior, of all conditions together).
             pairs = float((np.unique(ids, return_counts=True)[1] ** 2).sum() - n) / 2
-            rate = generator.gamma(pairs + 0.5, 1 / (n * (n - 1) / 2), SPLITS * 5)
+            rate = generator.gamma(pairs + 0.5 / np.count_nonzero(self.enough), 1 / (n * (n - 1) / 2), SPLITS * 5)
             repeats = generator.poisson(rate * m * (m - 1) / 2) * (size - 1) / max(m - 1, 1) / m
             columns[:, place] = np.where(pairs < 5, 1 - np.minimum(repeats, 1), columns[:, place])
         known = ~np.isnan(centre[0])
@@ -404,10 +435,10 @@ def _real_pairs(kind: str, scale: Callable[[Valid], float], *, spread: bool = Fa
         if spread:
             found = level(sample, np.where(sample.enough, values_of(real, "std") / by, np.nan), sample.counts)
             return named({"chance": Level(0.0), "perfect": Ideal(found)})
-        train = [valid.train_pairs[kind]] if kind in valid.train_pairs else []
-        levels = {"perfect": sample.pairs_level(real, by, Ideal)}
-        levels |= {"memoriser": sample.pairs_level(train, by, Baseline)} if train else {}
-        return named({"chance": Level(0.0), **levels})
+        levels = {name: sample.pairs_level(name, kind, by) for name in ("memoriser", "perfect")}
+        found = level(sample, np.where(sample.enough, values_of(real, "mean") / by, np.nan), sample.counts)
+        drawn = levels["perfect"] or Ideal(found)
+        return named({"chance": Level(0.0), **levels, "perfect": Ideal(found, drawn.low, drawn.high)})
 
     chance.__doc__ = _real_pairs.__doc__
     return chance
@@ -421,18 +452,22 @@ def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str
     repeated = level(sample, np.where(sample.enough, 1 / np.maximum(sizes, 1), np.nan), sample.counts)
     levels: dict[str, Level | None] = {"chance": Level(repeated)}
     levels["perfect"] = sample.unique_level(k)
-    if valid.train is not None and sample.groups == 1 and len(valid.train) and sample.enough[0]:
-        generator, size = valid.draws.generator(15), int(sizes[0])
-        again = len(valid.train) < size
-        ids = [generator.choice(valid.train_ids, size, replace=again) for _ in range(SPLITS)]
-        levels["memoriser"] = simulated("memoriser", np.array([len(np.unique(own)) / size for own in ids]))
+    copied = [len(rows) > 0 for rows in valid.train_rows]
+    if valid.train is not None and sample.enough.any() and np.all(copied, where=sample.enough):
+        generator, shares = valid.draws.generator(15), np.full((SPLITS, sample.groups), np.nan)
+        for place in np.flatnonzero(sample.enough):
+            ids, size = valid.train_ids[valid.train_rows[place]], int(sizes[place])
+            drawn = (generator.choice(ids, size, replace=len(ids) < size) for _ in range(SPLITS))
+            shares[:, place] = [len(np.unique(own)) / size for own in drawn]
+        averaged = [level(sample, row, sample.counts) for row in shares]
+        levels["memoriser"] = simulated("memoriser", np.array(averaged))
     return named(levels)
 
 
 def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
     """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
     the same with one bit or edge moved."""
-    # Real samples that it was trained on were dropped; they count as not novel.
+    # Real samples that it was trained on were dropped; the valid ones count as not novel.
     valid = sample.valid
     given = valid.excluded + (0 if valid.real is None else len(valid.real))
     levels: dict[str, Level | None] = {"memoriser": Baseline(0.0, 0.0, 0.0)}
@@ -457,11 +492,13 @@ def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[s
     # Conditions without real samples have the rate of all.
     valid, n = np.where(n > 0, valid, fit.sum()), np.where(n > 0, n, len(fit))
     draws = sample.valid.draws
-    shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18))
+    prior = None if sample.groups == 1 else (valid.sum() + 0.5) / (n.sum() + 1)
+    shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18), prior=prior)
     asked = sample.attempts > 0
     weights = sample.attempts[asked] / sample.attempts.sum()
-    drawn = (shares[:, asked] * weights).sum(axis=1)
-    return named({"perfect": Ideal(float((valid[asked] / n[asked] * weights).sum()), *band(drawn))})
+    low, high = band((shares[:, asked] * weights).sum(axis=1))
+    value = float((valid[asked] / n[asked] * weights).sum())
+    return named({"perfect": Ideal(value, min(low, value), max(high, value))})
 
 
 def _never_new(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:

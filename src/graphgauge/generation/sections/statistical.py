@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from graphgauge.core.metric import (
     metric,
     section,
 )  # fmt: skip
-from graphgauge.core.result import Result, Table
+from graphgauge.core.result import Result
 from graphgauge.generation.declared import (
     COUNT_LAWS,
     FAMILY,
@@ -39,7 +38,7 @@ from graphgauge.generation.declared import (
 )  # fmt: skip
 from graphgauge.generation.inputs import Codes
 from graphgauge.generation.levels import named, simulated
-from graphgauge.generation.sections.two_sided import NEIGHBOURS, Described, Drawn, Encoded, TwoSided
+from graphgauge.generation.sections.two_sided import NEIGHBOURS, UPPER, Described, Drawn, Encoded, TwoSided
 from graphgauge.generation.two_sample import p_value
 
 section(
@@ -47,50 +46,10 @@ section(
     question="whether generated samples have the distribution of real ones",
 )  # fmt: skip
 
-# The goal of a distance: this quantile of the distance between two draws from the real samples.
-_UPPER = 0.95
-
-
-@dataclass(frozen=True)
-class Statistics(TwoSided):
-    """Statistics of both sides."""
-
-    sides: Described = field(kw_only=True)
-
-    def by_statistic(self) -> dict[str, Table]:
-        """A table by condition for each statistic: distances, their null distribution, the moments of both sides."""
-        tables, sides = {}, self.sides
-        for place, name in enumerate(sides.names):
-            null = sides.null[:, :, place]
-            columns = {
-                name: np.array(self.labels),
-                "n": sides.counts,
-                "real_n": sides.real_counts.astype(float),
-                "wasserstein": sides.raw[:, place],
-                "scaled": sides.scaled[:, place],
-                "null_mean": null.mean(0),
-                "null_95": np.quantile(null, _UPPER, axis=0),
-                "real_mean": sides.real_moments[0][:, place],
-                "real_std": sides.real_moments[1][:, place],
-                "generated_mean": sides.generated_moments[0][:, place],
-                "generated_std": sides.generated_moments[1][:, place],
-            }
-            tables[name] = Table(name, columns)
-        return tables
-
-
-@dataclass(frozen=True)
-class Encodings(TwoSided):
-    """Encodings of both sides."""
-
-    sides: Encoded = field(kw_only=True)
-
-
-@dataclass(frozen=True)
-class GraphSides(TwoSided):
-    """Graphs on both sides."""
-
-    sides: Drawn = field(kw_only=True)
+# The samples of the metrics below.
+Statistics = TwoSided[Described]
+Encodings = TwoSided[Encoded]
+GraphSides = TwoSided[Drawn]
 
 
 def _mean_over_statistics(values: Floats) -> Floats:
@@ -104,21 +63,28 @@ def _mean_over_statistics(values: Floats) -> Floats:
 def _null_of_mean(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
     """Perfect: two draws from the real samples, with the sizes of the generated and the real sample.
 
-    If the real samples are constant, from real and generated samples together.
+    If the real samples are constant, from real and generated samples together. Memoriser: training samples, if their
+    statistics are given.
     """
-    return _drawn_levels(sample, {"perfect": _mean_over_statistics(sample.sides.scaled_null)})
+    sides = sample.sides
+    copies = {} if sides.memoriser is None else {"memoriser": _mean_over_statistics(sides.scaled_by(sides.memoriser))}
+    return _drawn_levels(sample, {"perfect": _mean_over_statistics(sides.scaled_null), **copies})
 
 
-def _null_of(read: Callable[[Described], Floats]) -> ChanceFunction:
+def _null_of(*, scaled: bool) -> ChanceFunction:
     def chance(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
-        place = sample.sides.names.index(params["statistic"])
-        return _drawn_levels(sample, {"perfect": read(sample.sides)[:, :, place]})
+        sides = sample.sides
+        place = sides.names.index(params["statistic"])
+        drawn = {"perfect": (sides.scaled_null if scaled else sides.null)[:, :, place]}
+        if sides.memoriser is not None:
+            drawn["memoriser"] = (sides.scaled_by(sides.memoriser) if scaled else sides.memoriser)[:, :, place]
+        return _drawn_levels(sample, drawn)
 
     chance.__doc__ = _null_of_mean.__doc__
     return chance
 
 
-def _drawn_levels(sample: TwoSided, drawn: Mapping[str, Floats]) -> dict[str, float]:
+def _drawn_levels(sample: TwoSided[Any], drawn: Mapping[str, Floats]) -> dict[str, float]:
     """Levels from draws (draws, conditions), averaged like the sample."""
     return named({name: simulated(name, sample.averaged_draws(draws)) for name, draws in drawn.items()})
 
@@ -127,7 +93,7 @@ def _of_kernels(read: Callable[[Any], Mapping[str, Floats]]) -> ChanceFunction:
     """Perfect: two draws from the real samples, with the run's sizes. Memoriser: training samples; near_copy: the same
     with one bit or edge moved. Chance: samples with separate coordinates, graphs with random edges."""
 
-    def chance(function: MetricFunction, sample: TwoSided, params: Mapping[str, Any]) -> dict[str, float]:
+    def chance(function: MetricFunction, sample: TwoSided[Any], params: Mapping[str, Any]) -> dict[str, float]:
         return _drawn_levels(sample, read(sample.sides))
 
     chance.__doc__ = _of_kernels.__doc__
@@ -190,7 +156,7 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     if sample.average is None:
         return sample.estimate(values, sample.n, reason)
     null = sample.averaged_draws(_mean_over_statistics(sides.scaled_null))
-    goal: dict[str, Any] = {"goal": float(np.quantile(null, _UPPER))} if len(null) else {}
+    goal: dict[str, Any] = {"goal": float(np.quantile(null, UPPER))} if len(null) else {}
     estimate = sample.estimate(values, sample.n, reason, **goal)
     return estimate.warned(
         *(
@@ -203,7 +169,7 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
 
 
 @metric(
-    key="wasserstein_{statistic}", conventions=MACRO | _EACH, chance=_null_of(lambda sides: sides.null), **_COMMON
+    key="wasserstein_{statistic}", conventions=MACRO | _EACH, chance=_null_of(scaled=False), **_COMMON
 )  # fmt: skip
 def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
     """Wasserstein-1 distance of one statistic between generated and real samples, in the unit of the statistic."""
@@ -213,7 +179,7 @@ def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estim
 
 @metric(
     key="scaled_wasserstein_{statistic}", conventions=MACRO | _EACH | _SCALE,
-    chance=_null_of(lambda sides: sides.scaled_null), **_COMMON,
+    chance=_null_of(scaled=True), **_COMMON,
 )  # fmt: skip
 def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
     """Wasserstein-1 distance of one statistic divided by the real standard deviation within the condition."""
@@ -222,13 +188,13 @@ def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -
 
 
 @metric(key="num_generated", **_COUNT)
-def num_generated(sample: TwoSided) -> Estimate:
+def num_generated(sample: TwoSided[Any]) -> Estimate:
     """Number of valid generated samples in the compared conditions."""
     return sample.estimate(np.where(sample.sides.enough, sample.n, np.nan), sample.n, _FEW)
 
 
 @metric(key="num_real", **_COUNT)
-def num_real(sample: TwoSided) -> Estimate:
+def num_real(sample: TwoSided[Any]) -> Estimate:
     """Number of real samples in the compared conditions."""
     counts = sample.sides.real_counts
     return sample.estimate(np.where(sample.sides.enough, counts, np.nan), counts, _FEW)
@@ -253,9 +219,10 @@ def energy_distance(sample: Statistics) -> Estimate:
 def energy_p_value(sample: Statistics) -> Estimate:
     """Share of permutations within each condition with a distance at least as large as the observed one."""
     if sample.average is None:
-        return sample.estimate(values_of(sample.sides.energy, "p_value"), _compared(sample.sides.energy), _FEW)
+        tests = sample.sides.energy_tested
+        return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW)
     test = sample.sides.energy_overall
-    n = _compared(sample.sides.energy).sum()
+    n = _compared(sample.sides.energy_tested).sum()
     return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([n]), reason=_FEW)
 
 
@@ -303,7 +270,7 @@ def _compared(tests: list[Any]) -> Codes:
     return np.array([0 if test is None else test.n[1] for test in tests], np.int64)
 
 
-def _of_tests(sample: TwoSided, values: Floats, tests: list[Any], **facts: Any) -> Estimate:
+def _of_tests(sample: TwoSided[Any], values: Floats, tests: list[Any], **facts: Any) -> Estimate:
     """Values of tests, which do not compare all samples of large sides, or under some conventions."""
     compared = _compared(tests)
     estimate = sample.estimate(values, compared, _FEW, **facts)
@@ -317,13 +284,13 @@ def _of_tests(sample: TwoSided, values: Floats, tests: list[Any], **facts: Any) 
     return estimate
 
 
-def _of_mmd(sample: TwoSided, tests: list[Any]) -> Estimate:
+def _of_mmd(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     errors = values_of(tests, "error")
     df = np.maximum(np.minimum(_compared(tests), sample.sides.real_counts) - 1, 0).astype(float)
     return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df)
 
 
-def _p_of(sample: TwoSided, tests: list[Any]) -> Estimate:
+def _p_of(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     """The share of permutations within each condition with a mean at least as large as the observed one."""
     if sample.average is None:
         return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW)
@@ -353,7 +320,7 @@ _PERMUTED = WHOLE | _EACH | {"test": "permutations within each condition"}
 @metric(key="mmd_p_value", **_MMD | _P_VALUE | {"conventions": _PERMUTED})
 def mmd_p_value(sample: Encodings) -> Estimate:
     """Share of permutations within each condition with a mean discrepancy at least as large as the observed one."""
-    return _p_of(sample, sample.sides.mmd)
+    return _p_of(sample, sample.sides.mmd_tested)
 
 
 @metric(
@@ -420,25 +387,25 @@ def spectral_mmd(sample: GraphSides) -> Estimate:
 @metric(key="degree_mmd_p_value", **_GRAPH_P)
 def degree_mmd_p_value(sample: GraphSides) -> Estimate:
     """Share of permutations of real and generated graphs with a degree_mmd at least as large as the observed one."""
-    return _p_of(sample, sample.sides.mmd("degree"))
+    return _p_of(sample, sample.sides.mmd_tested("degree"))
 
 
 @metric(key="clustering_mmd_p_value", **_GRAPH_P)
 def clustering_mmd_p_value(sample: GraphSides) -> Estimate:
     """Share of permutations of real and generated graphs with a clustering_mmd at least as large as observed."""
-    return _p_of(sample, sample.sides.mmd("clustering"))
+    return _p_of(sample, sample.sides.mmd_tested("clustering"))
 
 
 @metric(key="orbit_mmd_p_value", **_GRAPH_P)
 def orbit_mmd_p_value(sample: GraphSides) -> Estimate:
     """Share of permutations of real and generated graphs with an orbit_mmd at least as large as the observed one."""
-    return _p_of(sample, sample.sides.mmd("orbit"))
+    return _p_of(sample, sample.sides.mmd_tested("orbit"))
 
 
 @metric(key="spectral_mmd_p_value", **_GRAPH_P)
 def spectral_mmd_p_value(sample: GraphSides) -> Estimate:
     """Share of permutations of real and generated graphs with a spectral_mmd at least as large as the observed one."""
-    return _p_of(sample, sample.sides.mmd("spectral"))
+    return _p_of(sample, sample.sides.mmd_tested("spectral"))
 
 
 @metric(
@@ -452,8 +419,9 @@ def graph_mmd_ratio(sample: GraphSides) -> Estimate:
 
     1 means as far from the real graphs as the training set is.
     """
-    if sample.groups > 1:
-        return sample.nothing("training samples have no conditions")
-    values = nan_array(sample.sides.ratio(0) if sample.sides.enough[0] else np.nan for _ in range(1))
-    reason = "the training set is at no distance from the real graphs" if sample.sides.enough[0] else _FEW
+    sides = sample.sides
+    if sides.train_codes is None:
+        return sample.nothing("the conditions of the training graphs are not given")
+    values = nan_array(sides.ratio(code) if sides.enough[code] else np.nan for code in range(sample.groups))
+    reason = "the training set is at no distance from the real graphs" if sides.enough.any() else _FEW
     return sample.estimate(values, sample.n, reason)

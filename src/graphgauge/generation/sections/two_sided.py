@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats
+from graphgauge.core.errors import InputError
 from graphgauge.core.options import whole_number
+from graphgauge.core.result import Table
 from graphgauge.generation.declared import FEWEST_COMPARED, few
 from graphgauge.generation.distances import NullDraws, null_distances, rounded_off
 from graphgauge.generation.graph_mmd import CONVENTIONS, feature_mmd, padded
-from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.graphs import Graphs, concatenated
 from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.levels import (
     MOST,
@@ -39,11 +41,14 @@ from graphgauge.generation.two_sample import (
     prdc,
     prdc_of,
     squared_distances,
+    squared_radii,
     stratified,
     unbiased,
 )
 from graphgauge.kernels.wasserstein import moments, wasserstein
 
+# The goal of a distance: this quantile of the distance between two draws from the real samples.
+UPPER = 0.95
 # The number of neighbours in precision, recall, density and coverage.
 NEIGHBOURS = 5
 
@@ -65,7 +70,17 @@ class Draws:
 
 
 class Sides:
-    """Both sides, and the conditions with enough samples on both."""
+    """Both sides, and the conditions with enough samples on both.
+
+    `train` are training samples in the same form, with their conditions, for the levels of generators that copy them.
+    """
+
+    train: Any = None
+    train_codes: Codes | None = None
+    # Real samples that were left out because they are in the training set, and which generated samples are in it.
+    left: Any = None
+    left_codes: Codes | None = None
+    copied: Bits | None = None
 
     def __init__(self, real: Any, real_codes: Codes, generated: Any, codes: Codes, groups: int) -> None:
         self.real, self.real_codes, self.generated, self.codes = real, real_codes, generated, codes
@@ -77,6 +92,31 @@ class Sides:
     def pair(self, code: int) -> tuple[Any, Any]:
         """The real and the generated samples of one condition."""
         return _rows(self.real, self.real_codes == code), _rows(self.generated, self.codes == code)
+
+    def unseen_pair(self, code: int) -> tuple[Any, Any]:
+        """Both sides without training samples, for tests; with them if too few are left.
+
+        Real samples of the training set are left out of everything. If they are a part of what occurs often, a perfect
+        generator would differ by them alone.
+        """
+        real, generated = self.pair(code)
+        if self.copied is None:
+            return real, generated
+        generated = _rows(generated, ~self.copied[self.codes == code])
+        return (real, generated) if len(generated) >= FEWEST_COMPARED else self.pair(code)
+
+    def fresh(self, code: int, real: Any) -> Any:
+        """Real samples and those that were left out: what a perfect generator would generate."""
+        if self.left is None or self.left_codes is None:
+            return real
+        return concatenated(real, _rows(self.left, self.left_codes == code))
+
+    def copies(self, code: int, generator: np.random.Generator, most: int) -> Any:
+        """At most this many training samples of one condition; None without any."""
+        if self.train is None or self.train_codes is None:
+            return None
+        rows = np.flatnonzero(self.train_codes == code)
+        return _rows(self.train, np.sort(generator.permutation(rows)[:most])) if len(rows) else None
 
     def each(self, measure: Callable[[int], Any]) -> list[Any]:
         """The measurement in each condition with enough samples; None in the others."""
@@ -93,13 +133,18 @@ class Sides:
         return columns
 
 
-def _rows(samples: Any, mask: Bits) -> Any:
-    return samples.take(mask) if isinstance(samples, Graphs) else samples[mask]
+def _rows(samples: Any, rows: Bits | Codes) -> Any:
+    return samples.take(rows) if isinstance(samples, Graphs) else samples[rows]
+
+
+Kind = TypeVar("Kind", bound=Sides)
 
 
 @dataclass(frozen=True)
-class TwoSided(ConditionSample):
-    sides: Sides = field(kw_only=True)
+class TwoSided(ConditionSample, Generic[Kind]):
+    """Both sides, averaged over conditions or separate."""
+
+    sides: Kind = field(kw_only=True)
 
     @property
     def n(self) -> Codes:
@@ -131,14 +176,75 @@ class Described(Sides):
         assert table.statistics is not None
         assert table.generated_statistics is not None
         self.names, self._draws = tuple(table.statistics), draws
-        real = _columns(table.statistics, self.names, len(table.real_codes))
-        generated = _columns(table.generated_statistics, self.names, len(table.codes))
+        self._spans = _spans(table)
+        real, generated = (
+            _columns(part, self._spans, rows)
+            for part, rows in (
+                (table.statistics, len(table.real_codes)),
+                (table.generated_statistics, len(table.codes)),
+            )
+        )
         super().__init__(*_in_order(real, table.real_codes, table.real_valid),
                          *_in_order(generated, table.codes, table.valid), len(table.labels))  # fmt: skip
+        if table.train_statistics is not None and table.train_codes is not None:
+            rows = _columns(table.train_statistics, self._spans, len(table.train_codes))
+            self.train, self.train_codes = _in_order(rows, table.train_codes)
+        self.copied = _copied_rows(generated, table)
+
+    @cached_property
+    def memoriser(self) -> Floats | None:
+        """Distances (draws, conditions, statistics) of training samples in place of the generated ones."""
+        if self.train is None or self.train_codes is None:
+            return None
+        generator, found = self._draws.generator(22), np.full((SPLITS, self.groups, self.real.shape[1]), np.nan)
+        rows = [np.flatnonzero(self.train_codes == code) for code in range(self.groups)]
+        compared = self.enough & np.array([len(own) > 0 for own in rows])
+        sizes = np.where(compared, self.counts, 0)
+        codes = np.repeat(np.arange(self.groups), sizes)
+        for place in range(SPLITS):
+            chosen = [
+                generator.choice(own, size, replace=size > len(own))
+                for own, size in zip(rows, sizes, strict=True)
+                if size
+            ]
+            if chosen:
+                drawn = wasserstein(self.real, self.train[np.concatenate(chosen)], self.real_codes, codes, self.groups)
+                found[place] = np.where(compared[:, np.newaxis], drawn, np.nan)
+        return self._distances(found) if (compared | ~self.enough).all() and compared.any() else None
+
+    def _distances(self, columns: Floats) -> Floats:
+        """Distances (…, statistics) from those of columns. Of categories, half of the sum: total variation."""
+        return np.stack(
+            [
+                columns[..., span.start] if words is None else columns[..., span].sum(-1) / 2
+                for span, words in self._spans.values()
+            ],
+            axis=-1,
+        ) if self._spans else columns  # fmt: skip
+
+    def _spreads(self, columns: Floats) -> Floats:
+        """Standard deviations (…, statistics). Of categories, the same as of 0 and 1 if there are two."""
+        return np.stack(
+            [
+                columns[..., span.start] if words is None else np.sqrt((columns[..., span] ** 2).sum(-1) / 2)
+                for span, words in self._spans.values()
+            ],
+            axis=-1,
+        ) if self._spans else columns  # fmt: skip
+
+    def in_units(self, rows: Floats, scale: Floats) -> Floats:
+        """Rows (n, columns) in units of the scales of their statistics; different categories are one unit apart."""
+        found = np.empty_like(rows)
+        for place, (span, words) in enumerate(self._spans.values()):
+            found[:, span] = _over(rows[:, span], scale[place] * (1 if words is None else np.sqrt(2)))
+        return found
+
+    def is_categorical(self, place: int) -> bool:
+        return list(self._spans.values())[place][1] is not None
 
     @cached_property
     def raw(self) -> Floats:
-        raw = wasserstein(self.real, self.generated, self.real_codes, self.codes, self.groups)
+        raw = self._distances(wasserstein(self.real, self.generated, self.real_codes, self.codes, self.groups))
         return np.where(self.enough[:, np.newaxis], raw, np.nan)
 
     @cached_property
@@ -158,7 +264,7 @@ class Described(Sides):
     def constant(self) -> Bits:
         """Whether (conditions, statistics) the real samples are constant."""
         mean, spread = self.real_moments
-        return np.asarray(self.enough[:, np.newaxis] & (rounded_off(spread, mean) == 0))
+        return np.asarray(self.enough[:, np.newaxis] & (self._spreads(rounded_off(spread, mean)) == 0))
 
     @cached_property
     def scale(self) -> Floats:
@@ -167,12 +273,42 @@ class Described(Sides):
         0 if all are equal.
         """
         mean, spread = moments(*self._pooled, self.groups)[:2]
-        scale = np.where(self.constant, rounded_off(spread, mean), self.real_moments[1])
+        scale = np.where(self.constant, self._spreads(rounded_off(spread, mean)), self._spreads(self.real_moments[1]))
         return np.where(self.enough[:, np.newaxis], scale, np.nan)
 
     @cached_property
     def scaled(self) -> Floats:
         return _over(self.raw, self.scale)
+
+    def scaled_by(self, draws: Floats) -> Floats:
+        """Distances (draws, conditions, statistics) in units of the scale."""
+        return _over(draws, self.scale)
+
+    def by_statistic(self, labels: tuple[str, ...]) -> dict[str, Table]:
+        """A table by condition for each statistic: distances, their null distribution, the moments of both sides."""
+        tables = {}
+        for place, name in enumerate(self.names):
+            null = self.null[:, :, place]
+            own = list(self._spans.values())[place][0].start
+            moments_of = [
+                np.full(self.groups, np.nan) if self.is_categorical(place) else part[:, own]
+                for part in (*self.real_moments, *self.generated_moments)
+            ]
+            columns = {
+                name: np.array(labels),
+                "n": self.counts,
+                "real_n": self.real_counts.astype(float),
+                "wasserstein": self.raw[:, place],
+                "scaled": self.scaled[:, place],
+                "null_mean": null.mean(0),
+                "null_95": np.quantile(null, UPPER, axis=0),
+                "real_mean": moments_of[0],
+                "real_std": moments_of[1],
+                "generated_mean": moments_of[2],
+                "generated_std": moments_of[3],
+            }
+            tables[name] = Table(name, columns)
+        return tables
 
     @cached_property
     def _null_draws(self) -> NullDraws:
@@ -185,6 +321,7 @@ class Described(Sides):
 
         def drawn(sample: Floats, codes: Codes, stream: int) -> NullDraws:
             found = null_distances(sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream))
+            found = NullDraws(self._distances(found.distances), self._spreads(found.scales))
             n = np.maximum(np.bincount(codes, minlength=self.groups), 2)[:, np.newaxis]
             return found._replace(distances=found.distances * np.sqrt(n / (n - 1)))
 
@@ -192,9 +329,9 @@ class Described(Sides):
         columns = np.flatnonzero(self.constant.any(0))
         if len(columns):
             pooled, codes = self._pooled
-            others = drawn(pooled[:, columns], codes, 6)
+            others = drawn(pooled, codes, 6)
             for values, other in zip(nulls, others, strict=True):
-                values[:, :, columns] = np.where(self.constant[:, columns], other, values[:, :, columns])
+                values[:, :, columns] = np.where(self.constant[:, columns], other[:, :, columns], values[:, :, columns])
         return nulls
 
     @property
@@ -214,16 +351,22 @@ class Described(Sides):
     @cached_property
     def energy(self) -> list[EnergyTest | None]:
         """The energy test of all scaled statistics together in each condition."""
+        return self.each(lambda code: self._energy(code, self.pair(code)))
 
-        def test(code: int) -> EnergyTest | None:
-            if not self.names:
-                return None
-            real, generated = (_over(side, self.scale[code]) for side in self.pair(code))
-            return energy_test(
-                real, generated, permutations=self._draws.permutations, generator=self._draws.generator(2, code)
-            )
+    @cached_property
+    def energy_tested(self) -> list[EnergyTest | None]:
+        """The same without training samples, for the p-value."""
+        if self.copied is None:
+            return self.energy
+        return self.each(lambda code: self._energy(code, self.unseen_pair(code)))
 
-        return self.each(test)
+    def _energy(self, code: int, pair: tuple[Any, Any]) -> EnergyTest | None:
+        if not self.names:
+            return None
+        real, generated = (self.in_units(side, self.scale[code]) for side in pair)
+        return energy_test(
+            real, generated, permutations=self._draws.permutations, generator=self._draws.generator(2, code)
+        )
 
     @cached_property
     def energy_levels(self) -> dict[str, Floats]:
@@ -233,11 +376,15 @@ class Described(Sides):
             test = self.energy[code]
             if test is None:
                 return None
-            real = _over(self.pair(code)[0], self.scale[code])
+            real = self.in_units(self.pair(code)[0], self.scale[code])
             generator = self._draws.generator(9, code)
             chance = unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]
+            pools = {"chance": chance}
+            train = self.copies(code, generator, MOST)
+            if train is not None:
+                pools["memoriser"] = self.in_units(train, self.scale[code])
             return kernel_levels(
-                lambda x, y: np.sqrt(squared_distances(x, y)), real, {"chance": chance}, *test.n, energy,
+                lambda x, y: np.sqrt(squared_distances(x, y)), real, pools, *test.n, energy,
                 draws=self._draws.resamples, generator=generator,
             )  # fmt: skip
 
@@ -245,7 +392,7 @@ class Described(Sides):
 
     @cached_property
     def energy_overall(self) -> EnergyTest | None:
-        tests = [test for test in self.energy if test is not None]
+        tests = [test for test in self.energy_tested if test is not None]
         return stratified(tests) if tests else None
 
 
@@ -255,27 +402,33 @@ class Encoded(Sides):
     def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
         self._draws, self._threads = draws, threads
         self.space = "latent vectors" if encoded(table) else "bits"
-        self._train: Floats | None = None
+        train: Floats | None
         if encoded(table):
-            real, generated = table.latents, table.generated_latents
+            real, generated, train = table.latents, table.generated_latents, table.train_latents
         else:
             real, generated = (_as_vectors(samples) for samples in (table.real, table.generated))
-            # Training samples have no conditions, so they stand for generated ones only if there is a single one.
-            if table.train is not None and len(table.labels) == 1 and len(table.train):
-                self._train = _as_vectors(table.train)
-                self._train = self._train[canonical_order(self._train)]
+            train = None if table.train is None or not len(table.train) else _as_vectors(table.train)
+        if train is not None and table.train_codes is not None:
+            self.train, self.train_codes = _in_order(train, table.train_codes)
+        if not encoded(table) and isinstance(table.excluded_samples, np.ndarray) and len(table.excluded):
+            self.left, self.left_codes = _in_order(
+                _as_vectors(table.excluded_samples), table.excluded, table.excluded_valid
+            )
+        assert generated is not None
+        self.copied = _copied_rows(generated, table)
         assert real is not None
         assert generated is not None
         super().__init__(*_in_order(real, table.real_codes, table.real_valid),
                          *_in_order(generated, table.codes, table.valid), len(table.labels))  # fmt: skip
 
-    def pools(self, real: Floats, count: int, generator: np.random.Generator) -> dict[str, Floats]:
+    def pools(self, code: int, real: Floats, count: int, generator: np.random.Generator) -> dict[str, Floats]:
         """Samples of the reference generators other than the perfect one."""
         pools: dict[str, Floats] = {}
-        if self._train is not None:
-            size = min(len(self._train), MOST)
-            chosen = self._train[np.sort(generator.choice(len(self._train), size, replace=False))]
-            pools |= {"memoriser": chosen, "near_copy": near_copies(chosen, generator)}
+        train = self.copies(code, generator, MOST)
+        if train is not None:
+            pools["memoriser"] = train
+            if self.space == "bits":
+                pools["near_copy"] = near_copies(train, generator)
         if real.shape[1] > 1:
             pools["chance"] = unstructured(real, max(count, min(4 * count, MOST)), generator)
         return pools
@@ -299,29 +452,28 @@ class Encoded(Sides):
             sizes[code] = kept, fresh
             generator = self._draws.generator(3, code)
             real = real[np.sort(generator.choice(len(real), min(len(real), most), replace=False))]
+            held_out = len(real)
+            real = self.fresh(code, real)
             within = squared_distances(real, real)
-            parts = splits(len(real), kept, fresh, generator)
+            parts = splits(held_out, len(real), kept, fresh, generator)
+            radii = [squared_radii(within[np.ix_(a, a)], NEIGHBOURS) for a, _ in parts]
             found = {
                 "perfect": [
-                    prdc_of(within[np.ix_(a, a)], within[np.ix_(b, b)], within[np.ix_(a, b)], NEIGHBOURS)
-                    for a, b in parts
+                    prdc_of(
+                        own_radii, squared_radii(within[np.ix_(b, b)], NEIGHBOURS), within[np.ix_(a, b)], NEIGHBOURS
+                    )
+                    for (a, b), own_radii in zip(parts, radii, strict=True)
                 ]
             }
 
-            def against(pool: Floats, rows: Any, chosen: Any) -> PRDC:
-                some = pool[chosen]
-                return prdc_of(
-                    within[np.ix_(rows, rows)], squared_distances(some, some), squared_distances(real[rows], some),
-                    NEIGHBOURS,
-                )  # fmt: skip
+            def against(pool: Floats, place: int) -> PRDC:
+                some = pool[generator.choice(len(pool), fresh, replace=len(pool) < fresh)]
+                inside = squared_radii(squared_distances(some, some), NEIGHBOURS)
+                return prdc_of(radii[place], inside, squared_distances(real[parts[place][0]], some), NEIGHBOURS)
 
-            first = parts[0][0]
-            own[code] = against(generated, first, generator.choice(len(generated), fresh, replace=False))
-            for name, pool in self.pools(real, fresh, generator).items():
-                found[name] = [
-                    against(pool, rows, generator.choice(len(pool), fresh, replace=len(pool) < fresh))
-                    for rows, _ in parts
-                ]
+            own[code] = against(generated, 0)
+            for name, pool in self.pools(code, real, fresh, generator).items():
+                found[name] = [against(pool, place) for place in range(len(parts))]
             return found
 
         drawn = self.each(levels)
@@ -340,11 +492,15 @@ class Encoded(Sides):
 
     @cached_property
     def mmd(self) -> list[MMDTest | None]:
-        return self.each(
-            lambda code: mmd_test(
-                *self.pair(code), permutations=self._draws.permutations, generator=self._draws.generator(4, code)
-            )
-        )
+        return self.each(lambda code: self._mmd(code, self.pair(code)))
+
+    @cached_property
+    def mmd_tested(self) -> list[MMDTest | None]:
+        """The same without training samples, for the p-value."""
+        return self.mmd if self.copied is None else self.each(lambda code: self._mmd(code, self.unseen_pair(code)))
+
+    def _mmd(self, code: int, pair: tuple[Any, Any]) -> MMDTest:
+        return mmd_test(*pair, permutations=self._draws.permutations, generator=self._draws.generator(4, code))
 
     @cached_property
     def mmd_levels(self) -> dict[str, Floats]:
@@ -354,11 +510,24 @@ class Encoded(Sides):
                 return None
             real, _ = self.pair(code)
             generator, width = self._draws.generator(10, code), -2 * test.bandwidth**2
-            return kernel_levels(
-                lambda x, y: np.exp(squared_distances(x, y) / width), real,
-                self.pools(real, min(max(test.n[1], 2), MOST), generator), *test.n, unbiased,
-                draws=self._draws.resamples, generator=generator,
-            )  # fmt: skip
+
+            def levels_of(some: Floats, pools: dict[str, Floats], fresh: Any) -> dict[str, Floats]:
+                return kernel_levels(
+                    lambda x, y: np.exp(squared_distances(x, y) / width), some, pools, min(len(some), test.n[0]),
+                    test.n[1], unbiased,
+                    draws=self._draws.resamples, generator=generator, fresh=fresh,
+                )  # fmt: skip
+
+            count = min(max(test.n[1], 2), MOST)
+            pools = self.pools(code, real, count, generator)
+            others = {name: pool for name, pool in pools.items() if name != "chance"}
+            found = levels_of(real, others, self.fresh(code, real))
+            if "chance" in pools:
+                # Samples made of the coordinates of the same real ones would be too near to them.
+                first, second = real[::2], real[1::2]
+                apart = {"chance": unstructured(second, max(count, min(4 * count, MOST)), generator)}
+                found["chance"] = levels_of(first, apart, first)["chance"]
+            return found
 
         return self.drawn(self.each(levels))
 
@@ -381,7 +550,13 @@ class Drawn(Sides):
             (graphs.take(rows), own[rows]) for (graphs, own, _), rows in zip(sides, kept, strict=True)
         )
         super().__init__(real, real_codes, generated, codes, len(table.labels))
-        self._train = table.train if isinstance(table.train, Graphs) and len(table.labels) == 1 else None
+        if isinstance(table.train, Graphs) and len(table.train) and table.train_codes is not None:
+            self.train, self.train_codes = table.train, table.train_codes
+        if table.copied is not None and table.copied[kept[1]].any():
+            self.copied = table.copied[kept[1]]
+        if isinstance(table.excluded_samples, Graphs) and len(table.excluded):
+            fits = np.ones(len(table.excluded), bool) if table.excluded_valid is None else table.excluded_valid
+            self.left, self.left_codes = table.excluded_samples.take(fits), table.excluded[fits]
         self._tests: dict[str, list[MMDTest | None]] = {}
         self._features: dict[str, tuple[Floats, Floats]] = {}
 
@@ -394,17 +569,29 @@ class Drawn(Sides):
 
     def mmd(self, kind: str) -> list[MMDTest | None]:
         if kind not in self._tests:
-            real, generated = self._described(kind)
-            self._tests[kind] = self.each(
-                lambda code: feature_mmd(
-                    _by_content(real[self.real_codes == code]),
-                    _by_content(self._kept(generated[self.codes == code], kind, code)),
-                    self.convention.kernels[kind],
-                    self.convention.score, permutations=self._draws.permutations,
-                    generator=self._draws.generator(5, code),
-                )
-            )  # fmt: skip
+            self._tests[kind] = self.each(lambda code: self._mmd(kind, code, self.codes == code))
         return self._tests[kind]
+
+    def mmd_tested(self, kind: str) -> list[MMDTest | None]:
+        """The same without training graphs, for the p-value."""
+        if self.copied is None:
+            return self.mmd(kind)
+        new = ~self.copied
+
+        def test(code: int) -> MMDTest:
+            own = self.codes == code
+            enough = np.count_nonzero(own & new) >= FEWEST_COMPARED
+            return self._mmd(kind, code, own & new if enough else own)
+
+        return self.each(test)
+
+    def _mmd(self, kind: str, code: int, rows: Bits) -> MMDTest:
+        real, generated = self._described(kind)
+        return feature_mmd(
+            _by_content(real[self.real_codes == code]), _by_content(self._kept(generated[rows], kind, code)),
+            self.convention.kernels[kind], self.convention.score, permutations=self._draws.permutations,
+            generator=self._draws.generator(5, code),
+        )  # fmt: skip
 
     def _kept(self, generated: Floats, kind: str, code: int) -> Floats:
         """The generated graphs that the convention compares."""
@@ -412,7 +599,8 @@ class Drawn(Sides):
 
     def ratio(self, code: int) -> float:
         """The mean over statistics of the MMD² of generated graphs over that of the training set, both biased."""
-        if self._train is None or len(self._train) < 2:
+        own = None if self.train_codes is None else self.train.take(self.train_codes == code)
+        if own is None or len(own) < 2:
             return np.nan
         found = []
         for kind, chosen in self.convention.kernels.items():
@@ -420,7 +608,7 @@ class Drawn(Sides):
                 side[codes == code]
                 for side, codes in zip(self._described(kind), (self.real_codes, self.codes), strict=True)
             )
-            real, generated, train = padded(real, generated, chosen.features(self._train))
+            real, generated, train = padded(real, generated, chosen.features(own))
             inside = chosen.kernel(real, real).sum()
             values = [
                 biased(
@@ -441,14 +629,18 @@ class Drawn(Sides):
             assert test is not None
             n, m = test.n
             pools = {name: chosen.features(pool) for name, pool in self._pools(code, m).items()}
+            if self.left is not None and self.left_codes is not None:
+                pools["left"] = chosen.features(self.left.take(self.left_codes == code))
             width = max([own.shape[1], *(pool.shape[1] for pool in pools.values())])
 
             def wide(rows: Floats) -> Floats:
                 return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
 
+            wider = {name: wide(pool) for name, pool in pools.items()}
+            fresh = concatenated(wide(own), wider.pop("left", None))
             return kernel_levels(
-                chosen.kernel, wide(own), {name: wide(pool) for name, pool in pools.items()}, n, m,
-                self.convention.score, draws=self._draws.resamples, generator=self._draws.generator(11, code),
+                chosen.kernel, wide(own), wider, n, m, self.convention.score, draws=self._draws.resamples,
+                generator=self._draws.generator(11, code), fresh=fresh,
             )  # fmt: skip
 
         return self.drawn(self.each(levels))
@@ -458,9 +650,8 @@ class Drawn(Sides):
             generator = self._draws.generator(12, code)
             real, _ = self.pair(code)
             pools = {} if real.directed else {"chance": unstructured(real, min(count, _POOL), generator)}
-            if self._train is not None and len(self._train):
-                size = min(len(self._train), _POOL)
-                train = self._train.take(np.sort(generator.choice(len(self._train), size, replace=False)))
+            train = self.copies(code, generator, _POOL)
+            if train is not None:
                 pools["memoriser"] = train
                 if not train.directed:
                     pools["near_copy"] = near_copies(train, generator)
@@ -490,12 +681,55 @@ def _over(distances: Floats, scales: Floats) -> Floats:
     return np.where(scales == 0, 0.0, distances / np.where(scales == 0, 1.0, scales))
 
 
-def _columns(statistics: Mapping[str, Floats], names: tuple[str, ...], rows: int) -> Floats:
-    return np.column_stack([statistics[name] for name in names]) if names else np.empty((rows, 0))
+# The columns of each statistic, and the categories if it has any.
+Spans = dict[str, tuple[slice, Any]]
+
+
+def _spans(table: SampleTable) -> Spans:
+    """Numbers have one column; categories have one each, of those that occur on any side."""
+    sides = [
+        part for part in (table.statistics, table.generated_statistics, table.train_statistics) if part is not None
+    ]
+    found, start = {}, 0
+    for name in sides[0]:
+        columns = [part[name] for part in sides]
+        texts = {column.dtype.kind == "U" for column in columns}
+        if len(texts) > 1:
+            raise InputError(f"{name} is text on one side and numbers on the other", where="statistics")
+        words = np.unique(np.concatenate(columns)) if texts == {True} else None
+        width = 1 if words is None else len(words)
+        found[name] = slice(start, start + width), words
+        start += width
+    return found
+
+
+def _columns(statistics: Mapping[str, Any], spans: Spans, rows: int) -> Floats:
+    parts = [
+        statistics[name][:, np.newaxis] if words is None else statistics[name][:, np.newaxis] == words
+        for name, (_, words) in spans.items()
+    ]
+    return np.concatenate(parts, axis=1).astype(np.float64) if parts else np.empty((rows, 0))
+
+
+def columns_of(statistics: Mapping[str, Any], table: SampleTable) -> tuple[Floats, list[str]]:
+    """The columns of one side, and their names."""
+    spans = _spans(table)
+    names = []
+    for name, (_, words) in spans.items():
+        names += [name] if words is None else [f"{name} = {word}" for word in words.tolist()]
+    return _columns(statistics, spans, len(next(iter(statistics.values()), ()))), names
 
 
 def _as_vectors(samples: Any) -> Floats:
     return np.ascontiguousarray(samples.reshape(len(samples), int(np.prod(samples.shape[1:]))), dtype=np.float64)
+
+
+def _copied_rows(values: Floats, table: SampleTable) -> Bits | None:
+    """Which of the valid generated samples, in their order, are training samples; None if none of them."""
+    if table.copied is None or not table.copied.any():
+        return None
+    kept = np.arange(len(table.codes)) if table.valid is None else np.flatnonzero(table.valid)
+    return table.copied[kept[canonical_order(table.codes[kept], values[kept])]]
 
 
 def _in_order(values: Floats, codes: Codes, valid: Bits | None = None) -> tuple[Floats, Codes]:

@@ -47,27 +47,42 @@ def periphery(degrees: NDArray[Any], share: float = 0.25) -> Ids:
     return np.flatnonzero(degrees <= np.quantile(degrees, share))
 
 
+def nobody(degrees: NDArray[Any]) -> Ids:
+    """No node: nothing grows, embeddings are smoothed all the same."""
+    return np.empty(0, np.int64)
+
+
 RULES: Mapping[str, Growth] = {
     "Normal": Growth(elites, "nearest"),
     "Off": Growth(everyone),
     "Inverted": Growth(periphery, "farthest"),
+    "Still": Growth(nobody),
 }
 
 
 Edges = NDArray[np.int64]
 ANCHORS = ("uniform", "distance")
 EMBEDDINGS = ("features", "random")
+AVERAGES = ("symmetric", "mean")
+RADII = ("smoothing", "start", "degree")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the engine. `anchor="distance"` is circular: it chooses by the distance that scores the edges."""
+    """Settings of the engine. `anchor="distance"` is circular: it chooses by the distance that scores the edges.
+
+    Smoothing pulls a node towards its neighbours, divided by the square roots of both degrees (`average="symmetric"`)
+    or averaged (`"mean"`). Its distance from the centre is then the result of the smoothing (`radius_by="smoothing"`),
+    that of the start (`"start"`), or decreases with its degree, so that hubs are near the centre (`"degree"`).
+    """
 
     seeds_per_cycle: int = 20
     edges_per_seed: int = 2
     births_per_cycle: int = 2
     anchor: Literal["uniform", "distance"] = "uniform"
     embedding: Literal["features", "random"] = "features"
+    average: Literal["symmetric", "mean"] = "symmetric"
+    radius_by: Literal["smoothing", "start", "degree"] = "smoothing"
     dimension: int = 32
     radius: float = 0.9
     smoothing: float = 0.1
@@ -76,6 +91,8 @@ class Settings:
     def __post_init__(self) -> None:
         one_of("anchor", self.anchor, ANCHORS)
         one_of("embedding", self.embedding, EMBEDDINGS)
+        one_of("average", self.average, AVERAGES)
+        one_of("radius_by", self.radius_by, RADII)
         for name, least in (("seeds_per_cycle", 0), ("births_per_cycle", 0), ("edges_per_seed", 1), ("dimension", 1)):
             whole_number(name, getattr(self, name), least)
         for name in ("radius", "smoothing"):
@@ -104,11 +121,11 @@ class Zaratustra:
         self.edges_created_at_cycle: list[Edges] = []
         # For the nodes before the last cycle: 1 if the node was a possible anchor, otherwise 0.
         self.pools = np.zeros(data.num_nodes, dtype=np.int64)
-        self.embeddings = self._first_embeddings()
         self._edges = [data.edges]
         self._neighbours: list[set[int]] = [set() for _ in range(data.num_nodes)]
         for u, v in data.edges.tolist():
             self._join(u, v)
+        self.embeddings = first_embeddings(data.features, self.settings, self.degrees, self.seed)
         self._tgc: float | None = None
 
     @property
@@ -139,13 +156,12 @@ class Zaratustra:
         self.pools[pool] = 1
         births = np.array(born, dtype=np.int64).reshape(-1, 2)
         self._edges.append(births)
-        self._smooth()
-        component = largest_component(pair_codes(self.edges, self.num_nodes), self.num_nodes)
-        self._close(births, tgc_step(len(births), self.num_nodes, component, self._tgc))
+        self.embeddings = smoothed(self.embeddings, self.edges, self.degrees, self.settings)
+        self._close(births, None)
         return births
 
-    def replay(self, births: Edges, embeddings: Floats, tgc: float) -> None:
-        """Apply a stored cycle as if it had been run now."""
+    def replay(self, births: Edges, embeddings: Floats, tgc: float | None = None) -> None:
+        """Apply a stored cycle as if it had been run now; without its capacity, this is computed."""
         self._neighbours += [set() for _ in range(len(embeddings) - self.num_nodes)]
         for u, v in births.tolist():
             self._join(u, v)
@@ -153,7 +169,10 @@ class Zaratustra:
         self.embeddings = embeddings
         self._close(births, tgc)
 
-    def _close(self, births: Edges, tgc: float) -> None:
+    def _close(self, births: Edges, tgc: float | None) -> None:
+        if tgc is None:
+            component = largest_component(pair_codes(self.edges, self.num_nodes), self.num_nodes)
+            tgc = tgc_step(len(births), self.num_nodes, component, self._tgc)
         self.edges_created_at_cycle.append(births)
         self._tgc = tgc
         self.cycle += 1
@@ -187,34 +206,65 @@ class Zaratustra:
         if len(pool) == 0:
             return []
         anchors = rng.choice(pool, min(self.settings.edges_per_seed, len(pool)), replace=False)
-        noise = self.settings.birth_noise * rng.standard_normal(self.settings.dimension)
-        middle = self.embeddings[anchors].mean(axis=0) + noise
-        self.embeddings = np.vstack([self.embeddings, _into_ball(middle[None], self.settings.radius)])
+        noise = rng.standard_normal(self.settings.dimension)
+        self.embeddings = np.vstack([self.embeddings, placed(self.embeddings[anchors], noise, self.settings)])
         newborn = self.num_nodes
         self._neighbours.append(set())
         for anchor in anchors.tolist():
             self._join(newborn, anchor)
         return [(newborn, anchor) for anchor in anchors.tolist()]
 
-    def _smooth(self) -> None:
-        """x ← (1 − w)·x + w·Âx, with Â the adjacency matrix divided by the square roots of both degrees."""
-        edges, nodes = self.edges, self.num_nodes
-        roots = np.sqrt(np.maximum(self.degrees, 1))
+
+def smoothed(points: Floats, edges: Edges, degrees: NDArray[np.int64], settings: Settings) -> Floats:
+    """One step: x ← (1 − w)·x + w·Âx, with Â the adjacency matrix over the roots of both degrees, or over one degree.
+
+    A node without neighbours stays where it is if they are averaged.
+    """
+    nodes, counts = len(points), np.maximum(degrees, 1)[:, None]
+    if settings.average == "symmetric":
+        roots = np.sqrt(counts[:, 0])
         weight = 1 / (roots[edges[:, 0]] * roots[edges[:, 1]])
         half = sp.csr_array((weight, (edges[:, 0], edges[:, 1])), shape=(nodes, nodes))
-        pulled = half @ self.embeddings + half.T @ self.embeddings
-        w = self.settings.smoothing
-        self.embeddings = _into_ball((1 - w) * self.embeddings + w * pulled, self.settings.radius)
+        pulled = half @ points + half.T @ points
+    else:
+        half = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(nodes, nodes))
+        pulled = np.where(degrees[:, None] > 0, (half @ points + half.T @ points) / counts, points)
+    moved = (1 - settings.smoothing) * points + settings.smoothing * pulled
+    if settings.radius_by == "smoothing":
+        return _into_ball(moved, settings.radius)
+    if settings.radius_by == "start":
+        return _with_norms(moved, np.linalg.norm(points, axis=1))
+    return _with_norms(moved, radii_by_degree(degrees, settings.radius))
 
-    def _first_embeddings(self) -> Floats:
-        """The leading singular vectors of the features, or noise, scaled so that the largest norm is the radius."""
-        settings = self.settings
-        rng = np.random.default_rng(self.seed)
-        if settings.embedding == "random":
-            start: Floats = rng.standard_normal((self.data.num_nodes, settings.dimension))
-        else:
-            start = _leading(self.data.features, settings.dimension, rng)
-        return np.asarray(settings.radius / np.linalg.norm(start, axis=1).max() * start)
+
+def placed(anchors: Floats, noise: Floats, settings: Settings) -> Floats:
+    """The place of a new node: the mean of its anchors with some noise."""
+    return _into_ball(anchors.mean(axis=0) + settings.birth_noise * noise, settings.radius)
+
+
+def radii_by_degree(degrees: NDArray[np.int64], radius: float) -> Floats:
+    """Norms for which the hyperbolic distance from the centre decreases linearly with the logarithm of the degree.
+
+    It is that of `radius` for degree 0 or 1, and the smaller the higher the degree, as in hyperbolic random graphs.
+    """
+    order = np.log(np.maximum(degrees, 1))
+    height = 1 - order / np.log(max(int(degrees.max(initial=1)), 1) + 1)
+    return np.asarray(np.tanh(height * np.arctanh(radius)))
+
+
+def first_embeddings(features: Any, settings: Settings, degrees: NDArray[np.int64], seed: int) -> Floats:
+    """The leading singular vectors of the features, or noise, scaled so that the largest norm is the radius.
+
+    With `radius_by="degree"`, only their directions are used.
+    """
+    rng = np.random.default_rng(seed)
+    if settings.embedding == "random":
+        start: Floats = rng.standard_normal((features.shape[0], settings.dimension))
+    else:
+        start = _leading(features, settings.dimension, rng)
+    if settings.radius_by == "degree":
+        return _with_norms(start, radii_by_degree(degrees, settings.radius))
+    return np.asarray(settings.radius / np.linalg.norm(start, axis=1).max() * start)
 
 
 def _leading(features: Any, dimension: int, rng: np.random.Generator) -> Floats:
@@ -232,3 +282,9 @@ def _leading(features: Any, dimension: int, rng: np.random.Generator) -> Floats:
 def _into_ball(points: Floats, radius: float) -> Floats:
     norms = np.linalg.norm(points, axis=-1, keepdims=True)
     return np.asarray(points * np.minimum(1, radius / np.maximum(norms, radius)))
+
+
+def _with_norms(points: Floats, norms: Floats) -> Floats:
+    """The same directions with these norms; a point in the centre has no direction and stays."""
+    own = np.linalg.norm(points, axis=1)
+    return np.asarray(points * (norms / np.where(own > 0, own, 1))[:, None])

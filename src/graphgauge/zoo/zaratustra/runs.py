@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,8 @@ from graphgauge.core.schema import dumps
 from graphgauge.evolution import EvolutionLog
 from graphgauge.zoo.zaratustra.data import GraphData
 from graphgauge.zoo.zaratustra.engine import RULES, Growth, Settings, Zaratustra
+
+_SETTINGS = "settings.json"
 
 
 def grow(
@@ -33,16 +36,16 @@ def grow(
         one_of("condition", condition, tuple(rules))
     cycles, seeds = whole_number("cycles", cycles, 0), whole_number("seeds", seeds, 0)
     log = EvolutionLog(folder)
-    _hold_settings(settings, log.folder)
+    _hold_settings(settings, log)
     for condition in conditions:
         for seed in range(seeds):
             engine = Zaratustra(data, settings, seed=seed, rules=rules)
+            _write_settings(settings, log)
             log.begin(condition, seed, edges=data.edges, embeddings=engine.embeddings)
             _hold_start(log, condition, seed, engine)
             for done in log.cycles(condition, seed):
                 if done.cycle >= cycles:
                     break
-                assert done.tgc is not None  # this engine always writes it
                 engine.replay(done.new_edges, done.embeddings, done.tgc)
                 yield condition, seed, done.cycle
             while engine.cycle < cycles:
@@ -63,14 +66,29 @@ def write_labels(data: GraphData, folder: Path) -> Path:
     return path
 
 
-def _hold_settings(settings: Settings, folder: Path) -> None:
-    """All runs in a folder must have the same settings."""
-    path = folder / "settings.json"
-    text = dumps({"engine": "zaratustra", **asdict(settings)})
+def _hold_settings(settings: Settings, log: EvolutionLog) -> None:
+    """All runs in a folder must have the same settings; those that came later have their defaults in older runs."""
+    stored = stored_settings(log)
+    if stored is not None and log.runs and stored != settings:
+        raise InputError("contains runs with different settings", where=str(log.folder), fix="Choose another --output.")
+
+
+def _write_settings(settings: Settings, log: EvolutionLog) -> None:
+    """Once the engine has accepted the data, so that a first run that fails leaves nothing behind."""
+    if stored_settings(log) != settings:
+        write_text(log.folder / _SETTINGS, dumps({"engine": "zaratustra", **asdict(settings)}))
+
+
+def stored_settings(log: EvolutionLog) -> Settings | None:
+    """The settings of the runs in a folder, if the engine wrote them."""
+    path = log.folder / _SETTINGS
     if not path.exists():
-        write_text(path, text)
-    elif path.read_text(encoding="utf-8") != text:
-        raise InputError("contains runs with different settings", where=str(folder), fix="Choose another --output.")
+        return None
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return Settings(**{name: value for name, value in stored.items() if name != "engine"})
+    except (ValueError, TypeError, AttributeError, OptionError) as error:
+        raise InputError(f"is not a file of settings: {error}", where=str(path), fix="Choose another folder.") from None
 
 
 def _hold_start(log: EvolutionLog, condition: str, seed: int, engine: Zaratustra) -> None:

@@ -1,0 +1,262 @@
+"""What adaptive evaluation costs: shares of queries and scores read, and time against a full ranking.
+
+    python -m benchmarks.adaptive_cost fb15k237.npz [model.npz]   # trains a small model if there is no such file
+    python -m benchmarks.adaptive_cost synthetic
+
+Writes the tables of docs/adaptive.md, `docs/adaptive/cost_NAME.inc`: on a trained model of FB15k-237, and on synthetic
+embeddings.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge import ranking
+from graphgauge.core.result import Evaluation
+from graphgauge.ranking.drawn import EntityQueries
+from graphgauge.ranking.items import Items
+from graphgauge.ranking.until import read_until
+
+TABLES = Path(__file__).parents[1] / "docs" / "adaptive"
+SEEDS = 10
+WIDTHS = (0.02, 0.01, 0.005)
+GAPS = (0.05, 0.02, 0.01)
+
+
+# ------------------------------------------------------------------- a model
+
+
+def trained(data: Mapping[str, np.ndarray], path: Path, width: int = 64, epochs: int = 12) -> tuple[np.ndarray, ...]:
+    """DistMult by sampled softmax in both directions; also as it was some epochs before."""
+    if path.exists():
+        with np.load(path) as kept:
+            return tuple(kept[name] for name in ("entities", "relations", "earlier_entities", "earlier_relations"))
+    import torch
+
+    torch.manual_seed(0)
+    triples = torch.as_tensor(data["train"].astype(np.int64))
+    count, kinds = int(max(data[part].max() for part in ("train", "test"))) + 1, int(data["train"][:, 1].max()) + 1
+    tables = [torch.nn.Parameter(0.1 * torch.randn(number, width)) for number in (count, 2 * kinds)]
+    optimiser = torch.optim.Adam(tables, lr=0.005)
+    earlier: list[np.ndarray] = []
+    for epoch in range(epochs):
+        started, total = time.perf_counter(), 0.0
+        for rows in torch.randperm(len(triples)).split(4096):
+            h, r, t = triples[rows].T
+            negatives = torch.randint(0, count, (1024,))
+            loss = torch.zeros(())
+            for given, kind, answer in ((h, r, t), (t, r + kinds, h)):
+                query = tables[0][given] * tables[1][kind]
+                own = (query * tables[0][answer]).sum(1, keepdim=True)
+                logits = torch.cat([own, query @ tables[0][negatives].T], dim=1)
+                loss = loss + torch.nn.functional.cross_entropy(logits, torch.zeros(len(rows), dtype=torch.long))
+                loss = loss + 2e-3 * (query**2).sum(1).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            total += float(loss.detach())
+        print(f"epoch {epoch + 1}: loss {total:.1f}, {time.perf_counter() - started:.0f} s", flush=True)
+        if epoch == epochs - 3:
+            earlier = [table.detach().numpy().copy() for table in tables]
+    entities, relations = (table.detach().numpy() for table in tables)
+    names = ("entities", "relations", "earlier_entities", "earlier_relations")
+    np.savez(path, **dict(zip(names, (entities, relations, *earlier), strict=True)))
+    return entities, relations, *earlier
+
+
+class Queries:
+    """Both sides of the test triples as queries of embeddings."""
+
+    def __init__(self, data: Mapping[str, np.ndarray], entities: np.ndarray, relations: np.ndarray) -> None:
+        test = data["test"].astype(np.int64)
+        kinds = len(relations) // 2
+        everything = [data[part].astype(np.int64) for part in ("train", "valid", "test")]
+        self.queries = np.concatenate([entities[test[:, 0]] * relations[test[:, 1]],
+                                       entities[test[:, 2]] * relations[test[:, 1] + kinds]])  # fmt: skip
+        self.entities, self.targets = entities, np.concatenate([test[:, 2], test[:, 0]])
+        sides = [ranking.known_answers(test, everything, side) for side in ("tail", "head")]
+        self.known = (np.concatenate([sides[0][0], sides[1][0]]),
+                      np.concatenate([sides[0][1], sides[0][1][-1] + sides[1][1][1:]]))  # fmt: skip
+        self.groups = {"relation": np.concatenate([test[:, 1], test[:, 1]]), "side": np.repeat([0, 1], len(test))}
+        self.hard = _frequent(everything[0], kinds, self.groups)
+
+    @property
+    def arguments(self) -> tuple[np.ndarray, ...]:
+        return self.queries, self.entities, self.targets
+
+
+def _frequent(train: np.ndarray, kinds: int, groups: Mapping[str, np.ndarray], most: int = 50) -> list[np.ndarray]:
+    """The most frequent answers of each relation and side."""
+    sets = {}
+    for side, column in ((0, 2), (1, 0)):
+        for kind in range(kinds):
+            found, count = np.unique(train[train[:, 1] == kind, column], return_counts=True)
+            sets[kind, side] = found[np.argsort(-count, kind="stable")[:most]]
+    return [sets[kind, side] for kind, side in zip(groups["relation"].tolist(), groups["side"].tolist(), strict=True)]
+
+
+# ------------------------------------------------------------------- measuring
+
+
+class Replayed:
+    """Queries whose counts are known from a full ranking: an adaptive run on them reads the same as a real one."""
+
+    pace = EntityQueries.pace
+
+    def __init__(self, kept: Items) -> None:
+        self.kept, self.queries = kept, len(kept)
+
+    def count(self, rows: np.ndarray) -> Items:
+        kept = self.kept
+        return Items(rows, kept.greater[rows], kept.equal[rows], kept.candidates[rows])
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What was found, and the seconds of processor time that it took."""
+    started = time.process_time()
+    found = work()
+    return found, time.process_time() - started
+
+
+HEADS = ("asked", "with", "queries read", "scores read", "fewer scores", "seconds", "faster than `rank_all`", "missed")
+
+
+def row(*cells: object) -> str:
+    text = f"| {' | '.join(map(str, cells))} |"
+    print(text, flush=True)
+    return text
+
+
+def fb15k237(path: Path, kept: Path) -> list[str]:
+    with np.load(path) as archive:
+        data = {name: archive[name] for name in ("train", "valid", "test")}
+    entities, relations, *earlier = trained(data, kept)
+    asked, before = Queries(data, entities, relations), Queries(data, *earlier)
+    ranking.rank_all(asked.queries[:64], asked.entities, asked.targets[:64])  # compiles
+    whole, full = timed(lambda: ranking.rank_all(*asked.arguments, known=asked.known, keep="items").evaluate())
+    old, _ = timed(lambda: ranking.rank_all(*before.arguments, known=before.known, keep="items").evaluate())
+    truth = whole["mrr"].value
+    print(f"MRR {truth:.4f}, {full:.1f} s; earlier checkpoint {old['mrr'].value:.4f}", flush=True)
+    replayed, replayed_before = (Replayed(each.per_item) for each in (whole, old))
+    by_relation: dict[str, Any] = {"groups": asked.groups, "assist": ["relation", "side"]}
+    methods: dict[str, dict[str, Any]] = {
+        "–": {},
+        "relation and side": by_relation,
+        "an earlier checkpoint's ranks, and these": {**by_relation, "assist": ["relation", "side", old]},
+        'guarantee="width"': {"guarantee": "width"},
+    }
+    races: dict[str, dict[str, Any]] = {
+        "race": {},
+        "race after 50 frequent answers, relation and side": {**by_relation, "hard": asked.hard},
+    }
+    lines = [row(*HEADS), "|" + "---|" * len(HEADS)]
+
+    def real(**options: Any) -> tuple[Evaluation, list[str]]:
+        found, seconds = timed(lambda: ranking.rank_until(*asked.arguments, known=asked.known, **options))
+        return found, [f"{seconds:.2f}", f"{full / seconds:.1f} ×"]
+
+    def add(what: str, name: str, clock: Sequence[str], **options: Any) -> None:
+        found = [read_until(replayed, seed=seed, **options) for seed in range(SEEDS)]
+        share = np.mean([each.options["until"]["read"] for each in found]) / replayed.queries
+        followed = [next(iter(each.values())).interval for each in found]
+        missed = sum(interval is not None and truth not in interval for interval in followed)
+        wrong = f"{missed} of {SEEDS}" if "within" in options else "–"
+        lines.append(row(what, name, f"{share:.1%}", f"{share:.1%}", f"{1 / share:.1f} ×", *clock, wrong))
+
+    for width in WIDTHS:
+        for name, options in methods.items():
+            clock = real(within={"mrr": width}, **options)[1] if name == "–" and width > WIDTHS[-1] else ["–", "–"]
+            add(f"mrr ± {width:g}", name, clock, within={"mrr": width}, **options)
+        for name, options in races.items() if width > WIDTHS[-1] else ():
+            found, clock = real(within={"mrr": width}, inner="race", **options)
+            until = found.options["until"]
+            share, interval = until["scores"] / until["scores_of"], found["mrr"].interval
+            wrong = f"{int(interval is not None and truth not in interval)} of 1"
+            lines.append(row(f"mrr ± {width:g}", name, f"{until['read'] / until['of']:.1%}", f"{share:.1%}",
+                             f"{1 / share:.1f} ×", *clock, wrong))  # fmt: skip
+    for gap in GAPS:
+        for side, sign in (("below", -1), ("above", 1)):
+            gates = [f"mrr >= {truth + sign * gap:.6f}"]
+            clock = real(gates=gates)[1] if gap == GAPS[0] else ["–", "–"]
+            add(f"gate {gap:g} {side} the value", "–", clock, gates=gates)
+    pairs = [read_until(replayed, replayed_before, seed=seed) for seed in range(SEEDS)]
+    share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
+    lines.append(row(f"which is better: {truth:.4f} or {old['mrr'].value:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
+                     f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
+    kept_now, number = replayed.kept, np.arange(replayed.queries)
+    greater = np.where(number % 8, 1, 2) * kept_now.greater + (number % 12 == 0)
+    worse = Replayed(Items(kept_now.ids, greater, kept_now.equal, kept_now.candidates))
+    other = float(np.mean(worse.kept.values("mrr")))
+    pairs = [read_until(replayed, worse, seed=seed) for seed in range(SEEDS)]
+    share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
+    lines.append(row(f"which is better: {truth:.4f} or, made worse, {other:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
+                     f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
+    note = (f"FB15k-237, DistMult with {entities.shape[1]} dimensions: {len(asked.targets):,} filtered queries, "
+            f"{len(entities):,} entities, MRR {truth:.4f}. Shares are means over {SEEDS} seeds, except those of races. "
+            f"Seconds are processor time on one thread, of one run; `rank_all` takes {full:.1f}.")  # fmt: skip
+    return [note, "", *lines]
+
+
+class Synthetic:
+    """Embeddings with a MRR of about .3; few queries, because a full ranking of them is timed, too."""
+
+    def __init__(self, entities: int, queries: int, width: int = 64) -> None:
+        rng = np.random.default_rng(0)
+        self.entities = rng.standard_normal((entities, width), dtype=np.float32)
+        self.targets = rng.integers(0, entities, queries)
+        noise = rng.uniform(0.4, 2.6, (queries, 1)).astype(np.float32)
+        self.queries = self.entities[self.targets] + noise * rng.standard_normal((queries, width), dtype=np.float32)
+        self.known = None
+
+    @property
+    def arguments(self) -> tuple[np.ndarray, ...]:
+        return self.queries, self.entities, self.targets
+
+
+def synthetic() -> list[str]:
+    lines = []
+    for count, queries, number in ((200_000, 40_000, 100), (1_000_000, 40_000, 25)):
+        asked = Synthetic(count, queries)
+        seconds = []
+        for some in (number, 2 * number):  # their difference is the time of queries without that of preparation
+            work = partial(ranking.rank_all, asked.queries[:some], asked.entities, asked.targets[:some])
+            seconds.append(min(timed(work)[1] for _ in range(2)))
+        each = (seconds[1] - seconds[0]) / number
+        size = f"{count:,} entities × {queries:,} queries, {asked.entities.shape[1]} dimensions"
+        lines += [f"{size}: a full ranking would take {each * queries / 60:.0f} minutes of processor time, "
+                  f"{1000 * each:.1f} ms per query.", ""]  # fmt: skip
+        lines += ["| asked | queries read | seconds | faster |", "|---|---|---|---|"]
+        value = 0.0
+        for what in ("mrr ± 0.05", "mrr ± 0.02", "gate .05 below the value", "gate .02 below the value"):
+            given: dict[str, Any] = {"within": {"mrr": float(what.split()[-1])}} if "±" in what else {}
+            if not given:
+                given["gates"] = [f"mrr >= {value - float(what.split()[1]):.4f}"]
+            found, took = timed(partial(ranking.rank_until, *asked.arguments, **given))
+            value, read = found["mrr"].value, found.options["until"]["read"]
+            share = f"{read:,} of {queries:,} ({read / queries:.1%})"
+            lines.append(row(what, share, f"{took:.1f}", f"{each * queries / took:.0f} ×"))
+        lines.append("")
+    return lines
+
+
+def main(arguments: Sequence[str]) -> None:
+    if arguments[0] == "synthetic":
+        name, lines = "synthetic", synthetic()
+    else:
+        path = Path(arguments[0])
+        kept = Path(arguments[1]) if len(arguments) > 1 else Path("fb15k237_model.npz")
+        name, lines = "fb15k237", fb15k237(path, kept)
+    place = TABLES / f"cost_{name}.inc"
+    place.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    print(place)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,440 @@
+"""Runs that can be replayed: the graph at the start, the births in order, and what chance would have added instead.
+
+Chance growth keeps what the system did not choose, or chose otherwise: `withheld` adds nothing, `shuffled` keeps every
+source and every target and changes only who is connected to whom, `redrawn` keeps every source and draws its target
+anew. Growth whose targets are random is exchangeable with these, so a test against them is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.errors import InputError
+from graphgauge.evolution.inputs import Flags, as_edges, whole_numbers
+from graphgauge.evolution.ledger import Codes, Ledger
+from graphgauge.evolution.log import Cycle
+
+NEVER = np.iinfo(np.int64).max
+# Swaps tried per birth, from the observed births to a common state and from there to each draw.
+_SWAPS = 10
+# Draws of one target before the free ones are listed.
+_REDRAWS = 20
+
+
+@dataclass(frozen=True)
+class GrownGraph:
+    """A graph and how it grew: the argument of `embed`. A node's number is its row in the embeddings.
+
+    `history` are all edges that ever existed, `born` and `gone` the cycles in which they appeared and disappeared
+    (−1: at the start; `NEVER`). `relations` numbers their relations, if there are several. `arrived` is the cycle of
+    each node, −1 at the start; `ids` are the names of the nodes in a ledger. Withheld births leave their nodes without
+    edges.
+    """
+
+    history: Ints
+    born: Ints
+    gone: Ints
+    arrived: Ints
+    cycles: int
+    embeddings: Floats | None = None
+    condition: str = "run"
+    seed: int = 0
+    relations: Ints | None = None
+    ids: Sequence[Hashable] | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.arrived)
+
+    @cached_property
+    def edges(self) -> Ints:
+        """The edges at the end, each once."""
+        return self.at(self.cycles)
+
+    def at(self, cycle: int) -> Ints:
+        """The edges after a cycle; −1: before the first."""
+        alive: Ints = self.history[(self.born <= cycle) & (self.gone > cycle)]
+        return alive
+
+    def born_in(self, cycle: int) -> Ints:
+        births: Ints = self.history[self.born == cycle]
+        return births
+
+    def adjacency(self) -> Any:
+        """The symmetric adjacency matrix at the end, as a SciPy array."""
+        import scipy.sparse as sp
+
+        edges, size = self.edges, (self.num_nodes, self.num_nodes)
+        half = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=size).tocsr()
+        both = half + half.T
+        both.data[:] = 1.0  # several relations of two nodes count once
+        return both
+
+
+@dataclass(frozen=True)
+class GrowthRun:
+    """One run: the start, and the births in order, each from its source to its target.
+
+    `fixed` births are the same in every replay of chance, `moved` edges in every replay, also without births: they are
+    no growth, but follow from merged nodes. `pools` has one array per cycle.
+    """
+
+    condition: str
+    seed: int
+    start: Ints
+    start_gone: Ints
+    births: Ints
+    born: Ints
+    gone: Ints
+    arrived: Ints
+    cycles: int
+    fixed: Flags
+    moved: Flags
+    embeddings: Floats | None = None
+    pools: Sequence[Ints | None] = ()
+    types: Ints | None = None
+    start_relations: Ints | None = None
+    relations: Ints | None = None
+    directed: bool = False
+    notes: tuple[str, ...] = ()
+    ids: Sequence[Hashable] | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.arrived)
+
+    @property
+    def growth(self) -> Ints:
+        """The births without edges that merges moved."""
+        births: Ints = self.births[~self.moved]
+        return births
+
+    def graph(self, births: Ints | None = None) -> GrownGraph:
+        """The graph with these births in place of its own."""
+        return self._graph(self.births if births is None else births, np.ones(len(self.births), bool))
+
+    def withheld(self) -> GrownGraph:
+        """Nothing was added; what was removed from the start is removed all the same."""
+        return self._graph(self.births, self.moved)
+
+    def _graph(self, births: Ints, kept: Flags) -> GrownGraph:
+        relations = None
+        if self.relations is not None and self.start_relations is not None:
+            relations = np.concatenate([self.start_relations, self.relations[kept]])
+        return GrownGraph(
+            np.concatenate([self.start, births[kept]]),
+            np.concatenate([np.full(len(self.start), -1), self.born[kept]]),
+            np.concatenate([self.start_gone, self.gone[kept]]),
+            self.arrived, self.cycles, self.embeddings, self.condition, self.seed, relations, self.ids,
+        )  # fmt: skip
+
+    # ---- shuffled ends
+
+    def shuffled(self, draws: int, rng: np.random.Generator) -> list[Ints]:
+        """Births with their targets exchanged at random, `draws` times.
+
+        A chain of exchanges leads from the observed births to a common state, and from there to each draw. Exchanges
+        are symmetric, so that observed and drawn births are exchangeable if all permitted pairings are equally likely,
+        after any number of steps (Besag and Clifford, 1989).
+        """
+        middle = self._exchanged(self.births, rng)
+        return [self._exchanged(middle, rng) for _ in range(draws)]
+
+    def _exchanged(self, births: Ints, rng: np.random.Generator) -> Ints:
+        free = np.flatnonzero(~self.fixed)
+        if len(free) < 2:
+            return births.copy()
+        targets, sources = births[:, 1].tolist(), births[:, 0].tolist()
+        born, arrived, kinds, types = self.born.tolist(), self.arrived.tolist(), self._kinds, self._types.tolist()
+        taken, standing, code = self._taken(births), self._standing, self._code
+        for one, other in free[rng.integers(0, len(free), (_SWAPS * len(free), 2))].tolist():
+            a, b, s, t = targets[one], targets[other], sources[one], sources[other]
+            if a == b or s in (t, b) or t == a or types[a] != types[b] or kinds[one] != kinds[other]:
+                continue
+            # Both must have existed by then, and only new nodes stand in for new nodes.
+            if arrived[b] > born[one] or (arrived[b] == born[one]) != (arrived[a] == born[one]):
+                continue
+            if arrived[a] > born[other] or (arrived[a] == born[other]) != (arrived[b] == born[other]):
+                continue
+            first, second = code(s, b, kinds[one]), code(t, a, kinds[other])
+            if first in taken or second in taken:
+                continue
+            if standing.get(first, -1) >= born[one] or standing.get(second, -1) >= born[other]:
+                continue
+            taken -= {code(s, a, kinds[one]), code(t, b, kinds[other])}
+            taken |= {first, second}
+            targets[one], targets[other] = b, a
+        return np.stack([births[:, 0], np.array(targets, np.int64)], axis=1)
+
+    # ---- redrawn targets
+
+    def redrawn(self, draws: int, rng: np.random.Generator) -> list[Ints]:
+        """Births with every target drawn anew from the nodes that could have been chosen in its place, in order."""
+        candidates = [self._candidates(row) for row in range(len(self.births))]
+        return [self._redraw(candidates, rng) for _ in range(draws)]
+
+    def _redraw(self, candidates: list[Ints], rng: np.random.Generator) -> Ints:
+        standing, kinds, code = self._standing, self._kinds, self._code
+        births = self.births.copy()
+        taken = {
+            code(int(births[row, 0]), int(births[row, 1]), kinds[row]) for row in np.flatnonzero(self.fixed).tolist()
+        }
+        sources, born, fixed = births[:, 0].tolist(), self.born.tolist(), self.fixed.tolist()
+        for row, pool in enumerate(candidates):
+            if fixed[row]:
+                continue
+            s, kind, when = sources[row], kinds[row], born[row]
+
+            def free(nodes: Ints, s: int = s, kind: int = kind, when: int = when) -> Iterator[int]:
+                for node in nodes.tolist():
+                    edge = code(s, node, kind)
+                    if node != s and edge not in taken and standing.get(edge, -1) < when:
+                        yield node
+
+            drawn = next(free(pool[rng.integers(0, len(pool), _REDRAWS)]), None)
+            if drawn is None:
+                left = list(free(pool))
+                drawn = left[rng.integers(len(left))] if left else int(births[row, 1])
+            taken.add(code(s, drawn, kind))
+            births[row, 1] = drawn
+        return births
+
+    def _candidates(self, row: int) -> Ints:
+        target, cycle = int(self.births[row, 1]), int(self.born[row])
+        given = self.pools[cycle] if cycle < len(self.pools) else None
+        pool = -1 if given is None or target >= len(given) else int(given[target])
+        key = (cycle, bool(self.arrived[target] == cycle), int(self._types[target]), pool)
+        if key not in self._known:
+            self._known[key] = self._alike(*key)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, bool, int, int], Ints]:
+        return {}
+
+    def _alike(self, cycle: int, is_new: bool, kind: int, pool: int) -> Ints:
+        """The nodes of a cycle that are as new, of the same type and of the same pool."""
+        there = (self.arrived == cycle if is_new else self.arrived < cycle) & (self._types == kind)
+        given = self.pools[cycle] if pool >= 0 else None
+        if given is not None:
+            there[: len(given)] &= given == pool
+            there[len(given) :] = False
+        return np.flatnonzero(there)
+
+    # ---- parts
+
+    @cached_property
+    def _types(self) -> Ints:
+        return np.zeros(self.num_nodes, np.int64) if self.types is None else self.types
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        return [0] * len(self.births) if self.relations is None else self.relations.tolist()
+
+    def _code(self, source: int, target: int, relation: int = 0) -> int:
+        if not self.directed and source > target:
+            source, target = target, source
+        return (relation * self.num_nodes + source) * self.num_nodes + target
+
+    def _taken(self, births: Ints) -> set[int]:
+        return {self._code(s, t, kind) for (s, t), kind in zip(births.tolist(), self._kinds, strict=True)}
+
+    @cached_property
+    def _standing(self) -> dict[int, int]:
+        """The edges of the start, and the cycle in which they disappear."""
+        kinds = np.zeros(len(self.start), np.int64) if self.start_relations is None else self.start_relations
+        rows = zip(self.start.tolist(), kinds.tolist(), self.start_gone.tolist(), strict=True)
+        return {self._code(s, t, kind): gone for (s, t), kind, gone in rows}
+
+    def shared(self, births: Ints) -> int:
+        """How many births of a replay are those of the run."""
+        return len(self._taken(births) & self._taken(self.births))
+
+
+class _Book:
+    """The history of a run while it is read: edges by code, with the cycles in which they appear and disappear."""
+
+    def __init__(self, codes: Codes, start: Ints) -> None:
+        self.codes, self.start = codes, start
+        self.gone = [NEVER] * len(start)
+        self.births: list[Ints] = []
+        self.born: list[int] = []
+        self.moved: list[bool] = []
+        self.both_ways: list[bool] = []
+        self.ended: list[int] = []
+        self._alive: dict[int, tuple[list[int], int]] = {
+            code: (self.gone, row) for row, code in enumerate(codes.of(start).tolist())
+        }
+
+    def add(self, cycle: int, births: Ints, after: Ints, both_ways: Flags | None = None, moved: int = 0) -> None:
+        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle."""
+        standing = set(after.tolist())
+        for code in [code for code in self._alive if code not in standing]:
+            ends, row = self._alive.pop(code)
+            ends[row] = cycle
+        for row, code in enumerate(self.codes.of(births).tolist()):
+            self._alive[code] = (self.ended, len(self.born))
+            self.births.append(births[row])
+            self.born.append(cycle)
+            self.ended.append(NEVER)
+            self.moved.append(row >= len(births) - moved)
+            self.both_ways.append(both_ways is not None and bool(both_ways[row]))
+
+    def run(
+        self, arrived: Ints, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
+        embeddings: Any = None, pools: Sequence[Ints | None] = (), types: Ints | None = None, notes: Iterable[str] = (),
+        ids: Sequence[Hashable] | None = None,
+    ) -> GrowthRun:  # fmt: skip
+        width = self.start.shape[1]
+        births = np.array(self.births, np.int64).reshape(-1, width)
+        born, moved = np.array(self.born, np.int64), np.array(self.moved, bool)
+        _, inverse, count = np.unique(self.codes.of(births), return_inverse=True, return_counts=True)
+        again = count[inverse] > 1 if len(births) else np.zeros(0, bool)
+        pairs = births[:, :2]
+        if not self.codes.directed:
+            pairs = _oriented(pairs, born, np.array(self.both_ways, bool), arrived, rng)
+        counted = {
+            "births of an edge that was born more than once, kept in all chance replays": again & ~moved,
+            "edges moved by merges, kept in all replays": moved,
+        }
+        said = [f"{what}: {np.count_nonzero(which)}" for what, which in counted.items() if which.any()]
+        return GrowthRun(
+            condition, seed, self.start[:, :2], np.array(self.gone, np.int64), pairs, born,
+            np.array(self.ended, np.int64), arrived, cycles, again | moved, moved,
+            None if embeddings is None else np.asarray(embeddings, float), pools, types,
+            self.start[:, 2] if width > 2 else None, births[:, 2] if width > 2 else None, self.codes.directed,
+            (*notes, *said), ids,
+        )  # fmt: skip
+
+
+def read_run(
+    cycles: Iterable[Cycle], *, types: Any = None, directed: bool = False, undeclared: str = "refuse", seed: int = 0
+) -> GrowthRun:
+    """One run from its cycles, whose births are reconciled with the graphs before and after.
+
+    A birth that is listed both ways gets its source by a coin, because its direction is unknown. If only one end is
+    new, that end is the source. With `undeclared="report"`, edges that were not declared are births too.
+    """
+    listed = list(_without_embeddings(cycles))
+    if not listed:
+        raise InputError("no cycle to replay", where="log", fix="Pass a folder, or a list of cycles.")
+    first, size = listed[0], max(len(cycle.embeddings) for cycle in listed)
+    codes = Codes(size, directed)
+    sizes, pools, hidden, last = [_nodes_before(first)], [], 0, None
+    book: _Book | None = None
+    for number, cycle in enumerate(listed):
+        where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}"
+        after, given = (_edges(edges, name, size, where) for name, edges in
+                        (("all_edges", cycle.all_edges), ("new_edges", cycle.new_edges)))  # fmt: skip
+        standing = np.union1d(codes.of(after), codes.of(given))
+        if cycle.previous_edges is not None:
+            before = np.unique(codes.of(_edges(cycle.previous_edges, "previous_edges", size, where)))
+        else:
+            before = np.setdiff1d(standing, codes.of(given)) if last is None else last
+        if last is not None and len(np.setxor1d(before, last)):
+            raise InputError("the graph before is not the one after the last cycle", where=where,
+                             fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
+        own = codes.of(given)
+        fresh = ~np.isin(own, before)
+        _, places = np.unique(own, return_index=True)
+        places = np.sort(places[fresh[places]])
+        missing = np.setdiff1d(standing, np.concatenate([before, own]))
+        if len(missing) and undeclared == "refuse":
+            raise InputError(
+                f"{len(missing)} edges were neither in the graph before the cycle nor in new_edges", where=where,
+                fix='Declare every birth; undeclared="report" replays them as births.',
+            )  # fmt: skip
+        hidden += len(missing)
+        directions = set(map(tuple, given.tolist()))
+        both_ways = [(v, u) in directions for u, v in given[places].tolist()] + [True] * len(missing)
+        book = book or _Book(codes, codes.edges(before))
+        book.add(number, np.concatenate([given[places], codes.edges(missing)]), standing, np.array(both_ways, bool))
+        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, f"{where}: pools"))
+        sizes.append(len(cycle.embeddings))
+        last = standing
+    assert book is not None
+    arrived = np.repeat(np.arange(-1, len(listed)), np.diff([0, *np.maximum.accumulate(sizes)]))
+    return book.run(
+        arrived, len(listed), np.random.default_rng([seed, 7]), condition=first.condition, seed=first.seed,
+        embeddings=first.previous_embeddings, pools=pools, types=None if types is None else _checked_types(types, size),
+        notes=[f"undeclared edges, replayed as births: {hidden}"] if hidden else [],
+    )  # fmt: skip
+
+
+def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refuse", seed: int = 0) -> GrowthRun:
+    """One run from a ledger; a node's row is its place in `ledger.ids`.
+
+    Targets are exchanged and redrawn within relations and types of nodes.
+    """
+    book: _Book | None = None
+    arrived, cycles = np.full(ledger.nodes, NEVER), 0
+    for change in ledger.changes(undeclared=undeclared):
+        if book is None:
+            book = _Book(change.codes, change.edges_before)
+            there = change.present.copy()
+            there[change.born_nodes] = False
+            arrived[there] = -1
+            arrived[change.dead_nodes] = -1
+            arrived[book.start[:, :2].ravel()] = -1
+        new = change.born_nodes[arrived[change.born_nodes] == NEVER]
+        arrived[new] = cycles
+        declared = change.codes.of(change.births)
+        moved = np.setdiff1d(change.after, np.concatenate([change.before, declared]))
+        extra = change.codes.edges(moved, relations=change.relations)
+        born = np.concatenate([change.births, extra])
+        ends = born[:, :2].ravel()
+        arrived[ends[arrived[ends] == NEVER]] = cycles
+        book.add(cycles, born, change.after, moved=len(moved))
+        cycles += 1
+    if book is None:
+        raise InputError("contains no cycle after the start", where="ledger", fix="Events of cycle 0 and later grow.")
+    kinds = ledger.node_types if types is None else _checked_types(types, ledger.nodes)
+    return book.run(arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids)
+
+
+def _without_embeddings(cycles: Iterable[Cycle]) -> Iterator[Cycle]:
+    """Only those of the start are kept, and the number of nodes; a log is read one cycle at a time."""
+    for number, cycle in enumerate(cycles):
+        rows = np.empty((len(cycle.embeddings), 0))
+        yield replace(cycle, embeddings=rows, previous_embeddings=cycle.previous_embeddings if number == 0 else None)
+
+
+def _nodes_before(cycle: Cycle) -> int:
+    nodes = len(cycle.embeddings)
+    if cycle.previous_embeddings is not None:
+        return len(cycle.previous_embeddings)
+    if cycle.previous_edges is None:
+        return nodes
+    return min(nodes, int(as_edges(cycle.previous_edges, "previous_edges").max(initial=-1)) + 1)
+
+
+def _edges(edges: Any, name: str, nodes: int, where: str) -> Ints:
+    try:
+        found = as_edges(edges, name, nodes)
+    except InputError as error:
+        fix = f"This is in {where}. {error.fix or ''}".rstrip()
+        raise InputError(error.what, where=error.where, fix=fix) from None
+    kept: Ints = found[found[:, 0] != found[:, 1]]
+    return kept
+
+
+def _oriented(births: Ints, born: Ints, both_ways: Flags, arrived: Ints, rng: np.random.Generator) -> Ints:
+    new = arrived[births] == born[:, None]
+    turned = both_ways & (rng.random(len(births)) < 0.5)
+    turned = np.where(new[:, 0] == new[:, 1], turned, new[:, 1])
+    return np.where(turned[:, None], births[:, ::-1], births)
+
+
+def _checked_types(types: Any, nodes: int) -> Ints:
+    given = np.asarray(types)
+    if given.ndim != 1 or len(given) != nodes:
+        raise InputError(
+            f"expected one type for each of the {nodes} nodes at the end, found shape {given.shape}", where="node_types"
+        )
+    return np.unique(given.astype(str), return_inverse=True)[1].astype(np.int64)

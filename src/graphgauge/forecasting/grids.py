@@ -1,0 +1,222 @@
+"""Labelled arrays as weather and sensor data have them: other names of the axes, grids, issue times and lead times.
+
+Dimensions of an xarray object get the names time, horizon, node and channel. Those that are left, such as latitude and
+longitude, are nodes. A truth by valid time is looked up for forecasts by issue time and lead time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_numeric
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.forecasting.options import AXES, CHANNEL
+
+_NAMES = {
+    "time": ("init_time", "issue_time", "forecast_reference_time", "reference_time", "valid_time"),
+    "horizon": ("lead_time", "lead", "step", "prediction_timedelta", "forecast_period"),
+    "channel": ("variable", "feature"),
+}
+_LATITUDE = ("latitude", "lat", "nav_lat")
+COS_LATITUDE = "cos-latitude"
+_WIDER = ("quantiles", "samples")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Values with named axes and their labels, as much of an xarray.DataArray as is read."""
+
+    values: AnyArray
+    dims: tuple[str, ...]
+    coords: Mapping[str, Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> AnyArray:
+        return np.asarray(self.values, dtype)
+
+
+def dims_of(value: Any) -> tuple[str, ...] | None:
+    """The names of the dimensions, if an array has names."""
+    dims = getattr(value, "dims", None)
+    return tuple(map(str, dims)) if isinstance(dims, tuple) and hasattr(value, "values") else None
+
+
+def arranged(given: Mapping[str, Any], axes: Any) -> dict[str, Any]:
+    """The arrays with the dimensions time, horizon, channel and node, if those of the truth can be named so."""
+    truth = dims_of(given["y_true"])
+    known = {*AXES, CHANNEL}
+    if truth is None or tuple(axes) != AXES:
+        return dict(given)
+    read = {name: _renamed(array) for name, array in given.items() if dims_of(array) is not None}
+    dims = read["y_true"].dims
+    if "time" not in dims:
+        return dict(given)
+    places = tuple(dim for dim in dims if dim not in known or dim == "node")
+    ahead = any("horizon" in read[name].dims for name in read if name not in ("y_true", "mask"))
+    if set(dims) <= known and (not ahead or "horizon" in dims):
+        return dict(given) | {name: array for name, array in read.items() if _changed(array, given[name])}
+    found = dict(given) | {name: _stacked(name, array, places) for name, array in read.items()}
+    return _by_issue_time(found) if ahead and "horizon" not in dims else found
+
+
+def _changed(array: Labelled, given: Any) -> bool:
+    return array.dims != dims_of(given)
+
+
+def _renamed(array: Any) -> Labelled:
+    dims = tuple(map(str, array.dims))
+    coords = {str(name): array.coords[name] for name in array.coords} if hasattr(array, "coords") else {}
+    new = list(dims)
+    for name, others in _NAMES.items():
+        if name not in dims:
+            place = next((dims.index(other) for other in others if other in dims), None)
+            if place is not None:
+                new[place] = name
+    labels = {name: _values(coords[dim]) for dim, name in zip(dims, new, strict=True) if dim in coords}
+    if "horizon" in labels:
+        labels["horizon"] = _hours(labels["horizon"])
+    return Labelled(np.asarray(array.values), tuple(new), labels)
+
+
+def _values(coordinate: Any) -> AnyArray:
+    return np.asarray(coordinate.values if hasattr(coordinate, "values") else coordinate)
+
+
+def _hours(leads: AnyArray) -> AnyArray:
+    """Lead times in hours if they are whole hours, in minutes otherwise; numbers as they are."""
+    if leads.dtype.kind != "m":
+        return leads
+    minutes = leads.astype("m8[s]").astype(np.int64) // 60
+    return minutes // 60 if not (minutes % 60).any() else minutes
+
+
+def _stacked(name: str, array: Labelled, places: tuple[str, ...]) -> Labelled:
+    """The dimensions of the places as one, at the end; members and quantiles come after it."""
+    missing = [dim for dim in places if dim not in array.dims]
+    if missing:
+        raise InputError(
+            f"has the dimensions {', '.join(array.dims)}, but y_true has {', '.join(missing)}", where=name,
+            fix="Dimensions are matched by name: rename them.",
+        )  # fmt: skip
+    if not places:
+        return array
+    others = [dim for dim in array.dims if dim not in places]
+    last = [dim for dim in others if dim not in (*AXES, CHANNEL)] if name in _WIDER else []
+    first = [dim for dim in others if dim not in last]
+    order = [array.dims.index(dim) for dim in (*first, *places, *last)]
+    values = array.values.transpose(order)
+    shape = values.shape
+    values = values.reshape(*shape[: len(first)], -1, *shape[len(first) + len(places) :])
+    coords = {dim: labels for dim, labels in array.coords.items() if dim in (*first, *last)}
+    if all(dim in array.coords for dim in places):
+        coords["node"] = _names([array.coords[dim] for dim in places])
+    return Labelled(values, (*first, "node", *last), coords)
+
+
+def _names(sides: list[AnyArray]) -> AnyArray:
+    if len(sides) == 1:
+        return sides[0]
+    grid = np.meshgrid(*[np.array([str(label) for label in side.tolist()], object) for side in sides], indexing="ij")
+    return np.array([", ".join(cell) for cell in zip(*(side.ravel() for side in grid), strict=True)])
+
+
+def _by_issue_time(found: dict[str, Any]) -> dict[str, Any]:
+    """The truth at issue time plus lead time; cells whose valid time it lacks are masked."""
+    truth = found["y_true"]
+    name, forecast = next((name, array) for name, array in found.items()
+                          if name not in ("y_true", "mask") and "horizon" in (dims_of(array) or ()))  # fmt: skip
+    for owner, array in (("y_true", truth), (name, forecast)):
+        if "time" not in array.coords or "time" not in array.dims:
+            raise InputError("has no coordinate time", where=owner, fix="Lead times are added to issue times.")
+    if "horizon" not in forecast.coords:
+        raise InputError("has no coordinate with lead times", where=name)
+    index = _valid_times(truth.coords["time"], forecast.coords["time"], forecast.coords["horizon"], name)
+    there = index >= 0
+    found["y_true"] = _looked_up(truth, index, forecast)
+    mask = found.get("mask")
+    if mask is None:
+        if not there.all():
+            shape = tuple(len(index) if dim == "time" else index.shape[1] if dim == "horizon" else size
+                          for dim, size in zip(found["y_true"].dims, found["y_true"].shape, strict=True))  # fmt: skip
+            seen = np.broadcast_to(there.reshape(*there.shape, *(1,) * (len(shape) - 2)), shape)
+            found["mask"] = Labelled(np.ascontiguousarray(seen), found["y_true"].dims, found["y_true"].coords)
+    elif dims_of(mask) is not None and "horizon" not in mask.dims:
+        given = _looked_up(mask, index, forecast)
+        extra = there.reshape(*there.shape, *(1,) * (len(given.shape) - 2))
+        found["mask"] = Labelled(given.values.astype(bool) & extra, given.dims, given.coords)
+    elif not there.all():
+        raise InputError(
+            "some valid times are missing in y_true", where=name, fix="Pass a mask with the dimensions of y_true."
+        )
+    return found
+
+
+def _looked_up(array: Labelled, index: Ints, forecast: Labelled) -> Labelled:
+    values = np.moveaxis(array.values, array.dims.index("time"), 0)
+    dims = [dim for dim in array.dims if dim != "time"]
+    coords = {dim: labels for dim, labels in array.coords.items() if dim != "time"}
+    coords |= {dim: forecast.coords[dim] for dim in ("time", "horizon")}
+    return Labelled(values[np.maximum(index, 0)], ("time", "horizon", *dims), coords)
+
+
+def _valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray, name: str) -> Ints:
+    """The place of issue time + lead time among the known times, or −1."""
+    if known.dtype.kind == "M":
+        known, issued = known.astype("M8[s]").astype(np.int64), issued.astype("M8[s]").astype(np.int64)
+        leads = np.asarray(leads).astype(np.int64) * 3600
+    valid = issued[:, np.newaxis] + np.asarray(leads)[np.newaxis]
+    order = np.argsort(known, kind="stable")
+    place = np.minimum(np.searchsorted(known[order], valid), len(known) - 1)
+    index = np.where(known[order][place] == valid, order[place], -1)
+    if not (index >= 0).any():
+        raise InputError("no issue time plus lead time is a time of y_true", where=name, fix="Lead times are in hours.")
+    return np.asarray(index, np.int64)
+
+
+# ------------------------------------------------------------------- weights
+
+
+def cos_latitude(latitude: Any) -> Floats:
+    """Node weights of a regular grid: the cosine of the latitude, in degrees, divided by the mean.
+
+    >>> cos_latitude([0.0, 60.0]).round(3)
+    array([1.333, 0.667])
+    """
+    degrees = as_numeric(latitude, "latitude").astype(np.float64)
+    if degrees.size and not (np.abs(degrees) <= 90).all():
+        raise InputError("has values outside −90 to 90", where="latitude", fix="Latitudes are in degrees.")
+    weights = np.maximum(np.cos(np.deg2rad(degrees)), 0.0)
+    return np.asarray(weights / weights.mean())
+
+
+def node_weights(weights: Any, y_true: Any) -> Any:
+    """Given weights, or those that a name asks for: `cos-latitude` reads the latitude of the truth."""
+    if not isinstance(weights, str):
+        return weights
+    if weights != COS_LATITUDE:
+        raise OptionError(f"weights must be one number per node, or {COS_LATITUDE!r}, not {weights!r:.60}")
+    dims = dims_of(y_true) or ()
+    coords = getattr(y_true, "coords", {})
+    name = next((name for name in _LATITUDE if name in coords), None)
+    if name is None:
+        raise InputError(
+            f"weights={COS_LATITUDE!r} needs a coordinate {' or '.join(_LATITUDE[:2])}", where="y_true",
+            fix="Pass weights=cos_latitude(…), with one latitude per node.",
+        )  # fmt: skip
+    latitude = _values(coords[name])
+    known = {*AXES, CHANNEL, *(other for others in _NAMES.values() for other in others)}
+    places = [dim for dim in dims if dim not in known or dim == "node"]
+    if latitude.ndim != 1 or (name not in places and len(places) != 1):
+        raise InputError(f"the coordinate {name} is not along one dimension of nodes", where="y_true")
+    sizes = dict(zip(dims, np.shape(y_true), strict=True))
+    along = places.index(name) if name in places else 0
+    shape = [sizes[dim] for dim in places]
+    table = np.broadcast_to(latitude.reshape([-1 if at == along else 1 for at in range(len(places))]), shape)
+    return cos_latitude(table.ravel())

@@ -1,0 +1,296 @@
+"""Compare generators of which one set of samples each is given: by permutations and resampling over samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.metric import find
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.generation.declared import FAMILY, FEWEST_COMPARED
+from graphgauge.generation.distances import row_ids
+from graphgauge.generation.evaluate import evaluate
+from graphgauge.generation.graph_mmd import CONVENTIONS, padded
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.inputs import Bits, Codes, Samples
+from graphgauge.generation.isomorphism import graph_ids
+from graphgauge.generation.levels import MOST, apart
+from graphgauge.generation.sections.two_sided import Described, Draws
+from graphgauge.generation.table import SampleTable
+from graphgauge.generation.two_sample import Score, energy, squared_distances, unbiased
+from graphgauge.stats.intervals import tail
+
+_COPIES = ("copied-training-set", "near-copies")
+
+
+@dataclass(frozen=True)
+class SampleComparison:
+    """One metric of two generators on the same real samples.
+
+    `p_value` is that of random exchanges of samples between the generators, corrected (Holm) for the number of metrics
+    and pairs. `better` is the generator with the better value if the difference is significant and it does not copy its
+    training set; `remark` names those that do.
+    """
+
+    metric: str
+    first: str
+    second: str
+    values: tuple[float, float]
+    difference: float
+    interval: tuple[float, float]
+    p_value: float
+    better: str | None = None
+    remark: str | None = None
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        said = f"{self.first} {self.values[0]:.4g}, {self.second} {self.values[1]:.4g}"
+        verdict = "no significant difference" if self.p_value > 1 - _CONFIDENCE else f"better: {self.better or 'none'}"
+        text = f"{self.metric}: {said}, difference {self.difference:.4g} [{low:.4g}, {high:.4g}], p {self.p_value:.3g}"
+        return f"{text}; {verdict}" + (f"; {self.remark}" if self.remark else "")
+
+
+_CONFIDENCE = 0.95
+
+
+def compare_samples(
+    real: Any,
+    generated: Mapping[str, Any],
+    *,
+    train: Any = None,
+    valid: Mapping[str, Any] | None = None,
+    statistics: Mapping[str, Any] | None = None,
+    generated_statistics: Mapping[str, Mapping[str, Any]] | None = None,
+    samples: str | None = None,
+    node_labels: Sequence[str] | str | None = None,
+    edge_labels: Sequence[str] | str | None = None,
+    convention: str = "graphgauge",
+    confidence: float = 0.95,
+    permutations: int = 999,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[SampleComparison, ...]:
+    """Which of several generators has samples that are nearer to the real ones, more often valid, new or distinct.
+
+    Parameters
+    ----------
+    real, train, statistics
+        As in `evaluate`.
+    generated, valid, generated_statistics
+        The same for each generator, by name; at least two generators.
+
+    Discrepancies (MMDs, energy distance) are tested by exchanging samples between both generators, and shares likewise.
+    Intervals are percentiles of a bootstrap of all samples, moved to the observed difference. At most 1,000 samples of
+    each generator are compared.
+    """
+    if len(generated) < 2:
+        raise OptionError("a comparison needs at least two generators", where="generated")
+    one_of("convention", convention, CONVENTIONS)
+    draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
+    shared: dict[str, Any] = {
+        "real": real, "train": train, "statistics": statistics, "samples": samples, "node_labels": node_labels,
+        "edge_labels": edge_labels,
+    }  # fmt: skip
+    tables, remarks = {}, {}
+    for name, made in generated.items():
+        own = {
+            "generated": made, "valid": None if valid is None else valid.get(name),
+            "generated_statistics": None if generated_statistics is None else generated_statistics.get(name),
+        }  # fmt: skip
+        tables[name] = SampleTable.of(**shared, **own)
+        remarks[name] = _copies(tables[name], name, seed)
+    outside = tail(confidence_level(confidence))
+    found = []
+    for first, second in combinations(generated, 2):
+        for measured in _measures(tables[first], tables[second], convention, draws):
+            low, high = np.quantile(
+                measured.drawn - measured.drawn.mean() + measured.difference, [outside, 1 - outside]
+            )
+            found.append((first, second, measured, (float(low), float(high))))
+    if not found:
+        raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones")
+    corrected = _holm([measured.p_value for _, _, measured, _ in found])
+    return tuple(
+        _comparison(first, second, measured, interval, p, remarks, 1 - confidence)
+        for (first, second, measured, interval), p in zip(found, corrected, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Measured:
+    metric: str
+    values: tuple[float, float]
+    p_value: float
+    drawn: Floats
+
+    @property
+    def difference(self) -> float:
+        return self.values[0] - self.values[1]
+
+
+def _comparison(
+    first: str, second: str, measured: _Measured, interval: tuple[float, float], p: float,
+    remarks: Mapping[str, str | None], alpha: float,
+) -> SampleComparison:  # fmt: skip
+    lower = find(measured.metric, FAMILY)[0].direction == "lower"
+    winner = first if (measured.difference < 0) == lower else second
+    remark = "; ".join(text for name in (first, second) if (text := remarks[name]) is not None) or None
+    better = winner if p <= alpha and measured.difference != 0 and remarks[winner] is None else None
+    return SampleComparison(
+        measured.metric, first, second, measured.values, measured.difference, interval, p, better, remark
+    )
+
+
+def _copies(table: SampleTable, name: str, seed: int) -> str | None:
+    """Whether a generator copies its training set, exactly or nearly."""
+    if table.train is None or table.real is None or table.tabular:
+        return None
+    found = evaluate(table, metrics=["novelty", "nearer_to_training"], resamples=199, seed=seed)
+    named = [finding.check for finding in found.findings if finding.check in _COPIES]
+    return f"{name} copies its training set ({named[0]})" if named else None
+
+
+def _measures(first: SampleTable, second: SampleTable, convention: str, draws: Draws) -> list[_Measured]:
+    found: list[_Measured] = []
+    sides = [_kept(table, draws) for table in (first, second)]
+    if first.valid is not None and second.valid is not None:
+        found.append(_shares("validity_rate", first.valid.astype(float), second.valid.astype(float), draws))
+    if min(map(len, sides)) < FEWEST_COMPARED:
+        return found
+    made = [_rows(table.generated, rows) for table, rows in zip((first, second), sides, strict=True)]
+    ids = _ids(made[0], made[1], first.train)
+    found.append(_distinct(ids[0], ids[1], draws))
+    if first.train is not None:
+        new = [1.0 - np.isin(own, ids[2]) for own in ids[:2]]
+        found.append(_shares("novelty", new[0], new[1], draws))
+    if first.real is None:
+        return found
+    fit = np.arange(len(first.real)) if first.real_valid is None else np.flatnonzero(first.real_valid)
+    fit = draws.generator(30).permutation(fit)[:MOST]
+    if len(fit) < FEWEST_COMPARED:
+        return found
+    if isinstance(first.real, Graphs):
+        rules = CONVENTIONS[convention]
+        for kind, chosen in rules.kernels.items():
+            parts = padded(*(chosen.features(part) for part in (first.real.take(fit), *made)))
+            found.append(_discrepancy(f"{kind}_mmd", parts, chosen.kernel, rules.score, draws))
+    elif not first.tabular:
+        parts = [part.reshape(len(part), -1).astype(float) for part in (first.real[fit], *made)]
+        every = np.concatenate(parts)
+        distances = squared_distances(every, every)
+        width = -2 * (np.median(distances[np.triu_indices(len(every), 1)]) or 1.0)
+        found.append(_discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws))
+    if all(table.statistics is not None and table.generated_statistics is not None for table in (first, second)):
+        both = [Described(table, draws) for table in (first, second)]
+        scale = both[0].scale[0]
+        parts = [both[0].in_units(side, scale) for side in (both[0].real, both[0].generated, both[1].generated)]
+        parts = [draws.generator(31, place).permutation(part)[:MOST] for place, part in enumerate(parts)]
+        found.append(
+            _discrepancy("energy_distance", parts, lambda x, y: np.sqrt(squared_distances(x, y)), energy, draws)
+        )
+    return found
+
+
+def _kept(table: SampleTable, draws: Draws) -> Codes:
+    """The valid samples, at most as many as are compared."""
+    rows = np.arange(len(table.codes)) if table.valid is None else np.flatnonzero(table.valid)
+    return np.sort(draws.generator(32).permutation(rows)[:MOST])
+
+
+def _rows(samples: Any, rows: Codes) -> Any:
+    return samples.take(rows) if isinstance(samples, Graphs) else samples[rows]
+
+
+def _ids(first: Samples, second: Samples, train: Samples | None) -> list[Codes]:
+    if isinstance(first, Graphs):
+        return list(graph_ids(first, second, *(() if train is None else (train,))))  # type: ignore[arg-type]
+    parts = [part for part in (first, second, train) if part is not None]
+    return list(row_ids(*(np.ascontiguousarray(part.reshape(len(part), -1)) for part in parts)))  # type: ignore[union-attr]
+
+
+def _exchanged(n: int, m: int, draws: Draws) -> Bits:
+    """Which of n + m samples are of the first generator: as observed, and after random exchanges."""
+    member = np.zeros((draws.permutations + 1, n + m), bool)
+    member[:, :n] = True
+    draws.generator(33).permuted(member[1:], axis=1, out=member[1:])
+    return member
+
+
+def _p_value(differences: Floats) -> float:
+    """Two-sided, from the observed difference and those after exchanges."""
+    observed, null = abs(differences[0]), np.abs(differences[1:])
+    return float((1 + np.count_nonzero(null >= observed - 1e-12 * max(observed, 1e-300))) / (1 + len(null)))
+
+
+def _shares(key: str, first: Floats, second: Floats, draws: Draws) -> _Measured:
+    n, m = len(first), len(second)
+    every = np.concatenate([first, second])
+    sums = _exchanged(n, m, draws) @ every
+    generator = draws.generator(34)
+    drawn = [generator.choice(part, (draws.resamples, len(part))).mean(1) for part in (first, second)]
+    values = float(first.mean()), float(second.mean())
+    return _Measured(key, values, _p_value(sums / n - (every.sum() - sums) / m), drawn[0] - drawn[1])
+
+
+def _distinct(first: Codes, second: Codes, draws: Draws) -> _Measured:
+    """Shares of distinct samples, of as many of each generator."""
+    size = min(len(first), len(second))
+    every = np.unique(np.concatenate([first[:size], second[:size]]), return_inverse=True)[1].ravel()
+    member = _exchanged(size, size, draws)
+
+    def share(rows: Bits) -> Floats:
+        return np.array([len(np.unique(every[row])) for row in rows]) / size
+
+    differences = share(member) - share(~member)
+    values = float(share(member[:1])[0]), float(share(~member[:1])[0])
+    # Resampled copies would not be distinct, so the spread is that of exchanges.
+    return _Measured("overall_uniqueness_ratio", values, _p_value(differences), differences[1:])
+
+
+def _discrepancy(key: str, parts: Sequence[Floats], kernel: Any, score: Score, draws: Draws) -> _Measured:
+    """The discrepancies of both generators from the real samples, exchanged and resampled."""
+    real, first, second = parts
+    n, m, size = len(first), len(second), len(real)
+    pooled = np.concatenate([first, second])
+    inside, across = kernel(pooled, pooled), kernel(real, pooled)
+    within = float(kernel(real, real).sum())
+    member = _exchanged(n, m, draws).astype(float)
+
+    def values(counts: Floats, count: int) -> Floats:
+        own = np.einsum("di,di->d", counts @ inside, counts)
+        return np.asarray(score(within, own, counts @ across.sum(0), size, count))
+
+    observed, other = values(member, n), values(1 - member, m)
+    drawn = _resampled(kernel(real, real), inside, across, n, m, score, draws)
+    return _Measured(key, (float(observed[0]), float(other[0])), _p_value(observed - other), drawn)
+
+
+def _resampled(within: Floats, inside: Floats, across: Floats, n: int, m: int, score: Score, draws: Draws) -> Floats:
+    """Differences for bootstrap samples of all three; copies of one sample count as two at its mean distance."""
+    generator, size = draws.generator(35), len(within)
+    real, real_equal = apart(within)
+    counts = generator.multinomial(size, np.full(size, 1 / size), draws.resamples).astype(float)
+    first_sum = np.einsum("di,di->d", counts @ real, counts) + counts @ real_equal
+    found = []
+    for rows, count in ((slice(0, n), n), (slice(n, n + m), m)):
+        own, equal = apart(inside[rows, rows])
+        chosen = generator.multinomial(count, np.full(count, 1 / count), draws.resamples).astype(float)
+        second = np.einsum("di,di->d", chosen @ own, chosen) + chosen @ equal
+        between = np.einsum("di,di->d", counts @ across[:, rows], chosen)
+        found.append(score(first_sum, second, between, size, count))
+    return np.asarray(found[0] - found[1])
+
+
+def _holm(p_values: Sequence[float]) -> list[float]:
+    order = np.argsort(p_values)
+    corrected, largest = np.empty(len(p_values)), 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - place)))
+        corrected[index] = largest
+    return corrected.tolist()

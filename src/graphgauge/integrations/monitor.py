@@ -1,0 +1,144 @@
+"""In training: rank a few queries of the validation set after each epoch, and know when to stop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO
+from typing import Any, Literal
+
+import numpy as np
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.gates import Gate, GateOutcome
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.result import Evaluation
+from graphgauge.ranking.items import Items, ListItems
+from graphgauge.ranking.until import rank_until
+
+Verdict = Literal["better", "not better"]
+_ROUNDING = 1e-9
+
+
+class RankMonitor:
+    """Follows a ranking metric from epoch to epoch, with one error budget for all of them.
+
+    With probability `confidence`, all intervals of all epochs contain their value on the whole validation set, no epoch
+    is called `better` than the best one so far unless it is, and the gate is decided rightly: epoch e gets the share
+    1 / (e (e + 1)) of the error. The ranks of earlier epochs predict those of the next, which saves queries.
+
+    Parameters
+    ----------
+    metric
+        The metric to follow: a mean of values between 0 and 1 per query.
+    within
+        The half-width that is enough in an epoch; fewer queries are read if everything is decided before.
+    gate
+        A requirement, such as `mrr >= 0.30`; `decided` is its outcome, from the first epoch that passes it on.
+    patience
+        `stop` becomes true after so many epochs in a row that were not shown to be better than the best before.
+    fixed
+        Arguments of `rank_until` that are the same in every epoch, such as `targets`, `known` and `groups`.
+
+    >>> rng = np.random.default_rng(0)
+    >>> entities, targets = rng.normal(size=(50, 8)), rng.integers(0, 50, 2000)
+    >>> monitor = RankMonitor(within=0.05, patience=2, targets=targets, entities=entities)
+    >>> for noise in (3.0, 1.0, 0.99, 0.98, 0.97):
+    ...     queries = entities[targets] + noise * rng.normal(size=(2000, 8))
+    ...     evaluation = monitor.look(queries=queries)
+    ...     if monitor.stop:
+    ...         break
+    >>> monitor.epoch, monitor.best_epoch
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        metric: str = "mrr",
+        *,
+        within: float = 0.01,
+        gate: str | None = None,
+        patience: int = 5,
+        confidence: float = 0.95,
+        seed: int = 0,
+        assist: Any = (),
+        **fixed: Any,
+    ) -> None:
+        self.metric, self.within, self.gate = metric, within, gate
+        self.patience, self.confidence = whole_number("patience", patience, 1), confidence_level(confidence)
+        self._seed, self._fixed = whole_number("seed", seed), fixed
+        self._assist = [assist] if isinstance(assist, str | np.ndarray) else list(assist)
+        if gate is not None and Gate.parse(gate).key != metric:
+            raise OptionError(f"gate {gate!r} is not about {metric}", fix="Follow the metric of the gate.")
+        taken = [name for name in ("gates", "resume", "save", "keep", "joint") if name in fixed]
+        if taken:
+            raise OptionError(f"{taken[0]} is chosen by the monitor", fix="Leave it out.")
+        self.epoch = self.read = 0
+        self.best_epoch: int | None = None
+        self.best: Evaluation | None = None
+        self.decided: GateOutcome | None = None
+        self.verdicts: list[Verdict] = []
+        self._known: Items | ListItems | None = None
+
+    @property
+    def stop(self) -> bool:
+        """Whether none of the last epochs was shown to be better than the best before them."""
+        return len(self.verdicts) >= self.patience and "better" not in self.verdicts[-self.patience :]
+
+    def look(self, *inputs: Any, **named: Any) -> Evaluation:
+        """Rank queries of this epoch's model: its inputs, as in `rank_until`."""
+        epoch = self.epoch + 1
+        # The shares 1/2, 1/6, 1/12, … of the error add up to one.
+        level = 1 - (1 - self.confidence) / (epoch * (epoch + 1))
+        gates = [self.gate] if self.gate is not None and self.decided is None else []
+        bar = None
+        if self.best is not None:
+            interval = self.best[self.metric].interval
+            assert interval is not None
+            # Means of equal values may differ by rounding.
+            bar = f"{self.metric} > {interval.high + _ROUNDING:.12f}"
+        stored = BytesIO()
+        asked: dict[str, Any] = {
+            **self._fixed, **named, "within": {self.metric: self.within}, "joint": True, "confidence": level,
+            "gates": [*gates, *([] if bar is None else [bar])], "keep": "items", "seed": self._seed + epoch,
+            "assist": [*self._assist, *([] if self._known is None else [self._known])],
+        }  # fmt: skip
+        evaluation = rank_until(*inputs, **asked, stop="any", save=stored)
+        better = bar is None or evaluation.gate(bar).passed
+        if better:
+            # Later epochs are compared with this one, so its interval has to be narrow.
+            stored.seek(0)
+            evaluation = rank_until(*inputs, **asked, stop="widths", resume=stored)
+        self.epoch = epoch
+        self.read += int(evaluation.options["until"]["read"])
+        self._known = _latest(evaluation.per_item, self._known)
+        if gates and evaluation.gate(gates[0]).passed:
+            self.decided = evaluation.gate(gates[0])
+        self.verdicts.append("better" if better else "not better")
+        if better:
+            self.best, self.best_epoch = evaluation, epoch
+        return evaluation
+
+    def __str__(self) -> str:
+        if self.best is None:
+            return "no epoch was looked at"
+        low, high = self.best[self.metric].interval or (float("nan"), float("nan"))
+        gate = "" if self.decided is None else f"; {self.decided}"
+        return (
+            f"best so far: epoch {self.best_epoch} of {self.epoch}, {self.metric} in [{low:.4g}, {high:.4g}]; "
+            f"{self.read:,} queries read{gate}"
+        )
+
+
+def _latest(new: Items | ListItems, old: Items | ListItems | None) -> Items | ListItems:
+    """The counts of all queries ever read, each as of the last time."""
+    if old is None or type(old) is not type(new):
+        return new
+    kept = np.flatnonzero(~np.isin(old.ids, new.ids))
+    if isinstance(new, Items) and isinstance(old, Items):
+        columns: dict[str, Any] = {name: np.concatenate([getattr(new, name), getattr(old, name)[kept]])
+                   for name in ("ids", "greater", "equal", "candidates")}  # fmt: skip
+        return Items(**columns)
+    assert isinstance(new, ListItems)
+    assert isinstance(old, ListItems)
+    joined = type(new.lists).join([new.lists, old.lists.arranged(kept)])
+    return replace(new, ids=np.concatenate([new.ids, old.ids[kept]]), lists=joined, cluster=None, weight=None)

@@ -1,0 +1,122 @@
+"""Races: the candidates of a query are read in random order until one beats the right answer.
+
+T, the position of the first that does, or M + 1 if none of the M does, gives T / (M + 1), which is 1 / rank on average,
+exactly. With a hard set read first, of which G beat the right answer, the rest is read in random order up to the share
+U = 1 − V^(1 / (G + 1)), V uniform; 1 / (G + 1) if none of it beats the right answer, else 0, is 1 / rank on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.ranking.drawn import EntityQueries, Source
+from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, sets_of
+
+# Ties are broken by coin, or by rule; a mean place between ties is no place in a race.
+RACE_TIES = ("expected", "optimistic", "pessimistic")
+# Candidates of a query scored at once, at first; the number doubles from turn to turn.
+_FIRST = 64
+
+
+class Race:
+    """Reciprocal ranks of queries, unbiased, from a part of their candidates."""
+
+    def __init__(self, source: Source, ties: str, hard: Any = None) -> None:
+        if not isinstance(source, EntityQueries) or not source.one_each or not hasattr(source.scorer, "compared"):
+            raise OptionError('inner="race" needs embeddings, with one target per query',
+                              fix='Pass queries, entities and targets, or leave inner at "exact".')  # fmt: skip
+        self._source, self._ties = source, one_of("tie rule of a race", ties, RACE_TIES)
+        self._rng = np.random.default_rng(0)
+        if hard is not None and number_of_sets(hard) != source.queries:
+            raise OptionError(
+                f"found {number_of_sets(hard)} hard sets for {source.queries} queries", fix="One per query."
+            )
+        self._scorer: Any = source.scorer
+        self._given: Any = hard
+        self._hard: EntitySets | None = None
+        self.scores = 0
+
+    def run(self, rows: Ints, seed: Sequence[int] = (0,), start: int = 0) -> Floats:
+        """The value of each query; each race has a seed of its own, with its number from `start` on."""
+        values = np.empty(len(rows))
+        self._scorer, self._field = self._source.asking(rows)
+        self._negatives = self._field.negatives()
+        self._hard = None if self._given is None else EntitySets.of(
+            sets_of(self._given, rows), len(rows), self._source.entities, "hard")  # fmt: skip
+        for place in range(len(rows)):
+            self._rng = np.random.default_rng([*seed, start + place])
+            values[place] = self._one(place)
+        return values
+
+    def _one(self, row: int) -> float:
+        field, scorer = self._field, self._scorer
+        target = field.answers.within(slice(row, row + 1))
+        own = scorer.own(row, target)
+        absent = field.absent.within(slice(row, row + 1))
+        # The place of the right answer among those that tie with it, for the rule that takes the mean over all.
+        lost_coins = {"optimistic": 0.0, "pessimistic": 1.0}.get(self._ties, self._rng.random())
+        rest, ahead, skip = int(self._negatives[row]), 0, absent
+        if self._hard is not None:
+            hard = np.setdiff1d(self._hard.within(slice(row, row + 1)), absent)
+            if field.allowed is not None:
+                hard = np.intersect1d(hard, self._allowed(row))
+            ahead = int(np.count_nonzero(self._beats(row, hard, own, lost_coins)))
+            rest, skip = rest - len(hard), np.union1d(absent, hard)
+            # Candidates come at uniform times, and the race ends at a time that is drawn first.
+            end = 1.0 - self._rng.random() ** (1.0 / (ahead + 1))
+            running = int(self._rng.binomial(rest, end))
+            return 0.0 if self._first(row, skip, running, own, lost_coins) <= running else 1.0 / (ahead + 1)
+        return self._first(row, skip, rest, own, lost_coins) / (rest + 1)
+
+    def _first(self, row: int, skip: Ints, running: int, own: float, lost_coins: float) -> int:
+        """The position, from 1, of the first of the `running` that beats the right answer; one more if none does."""
+        start = 0
+        for part in self._order(row, skip):
+            part = part[: running - start]
+            beats = self._beats(row, part, own, lost_coins) if len(part) else np.zeros(0, bool)
+            if beats.any():
+                return start + int(np.argmax(beats)) + 1
+            start += len(part)
+            if start >= running:
+                break
+        return running + 1
+
+    def _order(self, row: int, skip: Ints) -> Iterator[Ints]:
+        """The candidates but those to skip, each once, in random order, in parts that grow."""
+        every = self._allowed(row) if self._field.allowed is not None else None
+        count = self._source.entities if every is None else len(every)
+        size, seen = _FIRST, skip
+        while size * 8 < count:
+            # The order in which numbers first occur among independent draws is a random one.
+            drawn = self._rng.integers(count, size=size)
+            drawn = drawn if every is None else every[drawn]
+            drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+            place = np.minimum(np.searchsorted(seen, drawn), max(len(seen) - 1, 0))
+            fresh = drawn if not len(seen) else drawn[seen[place] != drawn]
+            yield fresh
+            seen, size = np.union1d(seen, fresh), 2 * size
+        left = np.ones(self._source.entities, bool)
+        left[seen] = False
+        rest = np.flatnonzero(left) if every is None else every[left[every]]
+        self._rng.shuffle(rest)
+        for start in range(0, len(rest), size):
+            yield rest[start : start + size]
+
+    def _allowed(self, row: int) -> Ints:
+        field = self._field
+        assert field.allowed is not None
+        return field.allowed.within(slice(int(field.kind[row]), int(field.kind[row]) + 1))
+
+    def _beats(self, row: int, entities: Ints, own: float, lost_coins: float) -> NDArray[np.bool_]:
+        greater, tied = self._scorer.compared(row, entities, own)
+        self.scores += len(entities)
+        if tied.any():
+            tied &= self._rng.random(len(tied)) < lost_coins
+        beats: NDArray[np.bool_] = greater | tied
+        return beats

@@ -1,0 +1,428 @@
+"""One adaptive run: units drawn in random order, sequences that follow their values, and a file to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, Floats, Ints
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.gates import Gate
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.state import Place, load_state, place_name, save_state
+from graphgauge.ranking.drawn import Source
+from graphgauge.ranking.items import Items, ListItems
+from graphgauge.ranking.lists import QueryLists
+from graphgauge.ranking.race import Race
+from graphgauge.stats.assist import Assist
+from graphgauge.stats.sequence import MeanSequence
+
+_KIND = "ranking-until"
+# A predictor is fitted after this many units, and again whenever half as many more were read.
+_FIRST_FIT = 32
+# A t-interval is not looked at before this many units were read.
+_LEAST_FOR_T = 100
+# Independent draws are made in blocks of this length, each from a seed of its own.
+_DRAWS = 4096
+
+
+class Units:
+    """What is drawn: single queries, or whole clusters. A unit's value is the weighted mean of its queries."""
+
+    def __init__(self, weights: Floats, cluster: Ints | None) -> None:
+        self.query_weights = weights
+        self.code = np.arange(len(weights)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
+        self.count = int(self.code.max(initial=-1)) + 1
+        self.single = cluster is None
+        self.sizes = np.bincount(self.code, minlength=self.count)
+        self.weights: Floats = np.bincount(self.code, weights, self.count).astype(float)
+        self._members = np.argsort(self.code, kind="stable")
+        self._begin = np.cumsum(self.sizes) - self.sizes
+
+    def members(self, units: Ints) -> tuple[Ints, Ints]:
+        """The queries of these units, and the place of each query's unit among them."""
+        size = self.sizes[units]
+        owner = np.repeat(np.arange(len(units)), size)
+        inside = np.arange(len(owner)) - np.repeat(np.cumsum(size) - size, size)
+        return self._members[np.repeat(self._begin[units], size) + inside], owner
+
+    def means(self, queries: Ints, owner: Ints, values: Floats, count: int) -> Floats:
+        if self.single:
+            return values
+        weight = self.query_weights[queries]
+        return np.bincount(owner, weight * values, count) / np.bincount(owner, weight, count)
+
+    def of_all(self, values: Floats) -> Floats:
+        """The value of every unit, from one value per query."""
+        return values if self.single else np.bincount(self.code, self.query_weights * values, self.count) / self.weights
+
+
+@dataclass
+class Statement:
+    """Something the run is asked to find out about the mean of a metric, and the sequence that follows it.
+
+    `width` is the half-width to reach and `gate` the requirement to decide; with neither, a paired sequence is followed
+    until it is decided. `paired` ones are about the difference of two models.
+    """
+
+    name: str
+    key: str
+    metric: str
+    sequence: MeanSequence
+    paired: bool = False
+    width: float | None = None
+    gate: Gate | None = None
+    asymptotic: bool = False
+
+    @property
+    def half_width(self) -> float:
+        if not self.asymptotic:
+            return self.sequence.half_width
+        if self.sequence.read < _LEAST_FOR_T:
+            return math.inf
+        low, high = self.sequence.t_interval
+        return (high - low) / 2
+
+    @property
+    def settled(self) -> bool:
+        if self.width is not None:
+            return self.half_width <= self.width
+        return self.sequence.decided is not None
+
+    @property
+    def outcome(self) -> str:
+        """Of a gate: passed, failed or undecided."""
+        assert self.gate is not None
+        side = self.sequence.decided
+        if self.sequence.finished:
+            return "passed" if self.gate.holds(self.sequence.total / self.sequence.weight) else "failed"
+        if side is None:
+            return "undecided"
+        return "passed" if (side == "above") == (self.gate.sign in (">", ">=")) else "failed"
+
+
+class Reading:
+    """Reads units in random order until every statement is settled."""
+
+    def __init__(
+        self,
+        source: Source,
+        statements: Sequence[Statement],
+        units: Units,
+        *,
+        seed: int,
+        other: Source | None = None,
+        race: Race | None = None,
+        ties: str = "realistic",
+        assist: Mapping[str, Assist] | None = None,
+        max_queries: int | None = None,
+        stop: str = "all",
+        progress: Progress = SILENT,
+    ) -> None:
+        self._stop = stop
+        self.source, self.other, self.race, self.units = source, other, race, units
+        self.statements, self.ties, self.seed = list(statements), ties, seed
+        self.metrics = list(dict.fromkeys(each.metric for each in statements))
+        self._assist = dict(assist or {})
+        self._progress = progress
+        self.done = 0  # units
+        self.order = self._drawn(0) if race is not None else MeanSequence(units.weights).order(seed)
+        self._most = len(self.order) if race is None else np.iinfo(np.int64).max
+        self.max_queries = max_queries
+        self.parts: tuple[list[Items | ListItems], list[Items | ListItems]] = ([], [])
+        self.values: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
+        self.scores = 0
+        self.trail: list[tuple[int, float, float]] = []
+        self._fits: dict[str, _Fit] = {}
+        self._fitted = 0
+
+    # ------------------------------------------------------------------ order
+
+    def _drawn(self, block: int) -> Ints:
+        """Independent draws, with probability proportional to weight."""
+        ends = np.cumsum(self.units.weights)
+        rng = np.random.default_rng([self.seed, 1, block])
+        found = np.searchsorted(ends, rng.random(_DRAWS) * ends[-1], side="right")
+        return np.asarray(np.minimum(found, len(ends) - 1))
+
+    def _next(self, start: int, stop: int) -> Ints:
+        while self.race is not None and len(self.order) < stop:
+            self.order = np.concatenate([self.order, self._drawn(len(self.order) // _DRAWS)])
+        return self.order[start:stop]
+
+    def _stops(self) -> Iterator[int]:
+        """Where the run looks at its sequences: the same places whether it was interrupted or not."""
+        pace, look, fit = self.source.pace, 0, _FIRST_FIT
+        while look < self._most:
+            look = min(look + max(pace.least, int(pace.share * look)), self._most)
+            while self._assist and fit < look:
+                yield fit
+                fit = fit + (fit + 1) // 2
+            yield look
+
+    def _allowed(self) -> int:
+        """How many units can be read without more queries than `max_queries`."""
+        if self.max_queries is None:
+            return self._most
+        if self.race is not None:
+            return self.max_queries // int(self.units.sizes.max(initial=1))
+        return int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def read(self) -> int:
+        """The number of queries read, each as often as it was."""
+        return int(self.units.sizes[self._next(0, self.done)].sum())
+
+    @property
+    def complete(self) -> bool:
+        return self.race is None and self.done == len(self.order)
+
+    @property
+    def settled(self) -> bool:
+        kinds = [[each.settled for each in self.statements if (each.width is None) is gated] for gated in (False, True)]
+        found = [all(kind) for kind in kinds if kind]
+        if self._stop == "widths" and kinds[0]:
+            return found[0]
+        return any(found) if self._stop == "any" else all(found)
+
+    def run(self) -> str:
+        """Read until everything is settled or may not go on; returns why it stopped."""
+        most = self._allowed()
+        if most <= self.done and not self.complete and not self.settled:
+            return self._limit()
+        for stop in self._stops():
+            if stop <= self.done:
+                continue
+            if self.settled and self.done:
+                break
+            self._read(min(stop, most))
+            self._tell()
+            if self.settled or self.complete or self.done >= most or self._costs_more:
+                break
+        if self.complete:
+            return "everything was read"
+        if self.settled:
+            return "everything asked for is known"
+        return self._limit() if self.done >= most else "a race would now read more scores than a full ranking"
+
+    def _limit(self) -> str:
+        return f"no more than {self.max_queries:,} queries may be read"
+
+    @property
+    def _costs_more(self) -> bool:
+        """Whether races have read as many scores as ranking every query among all entities would."""
+        return self.race is not None and self.scores >= self.whole_cost
+
+    @property
+    def whole_cost(self) -> int:
+        """The scores that reading everything takes, from those read so far."""
+        queries = int(self.units.sizes.sum())
+        if self.race is not None:
+            return queries * int(getattr(self.source, "entities", 0))
+        return round(self.scores / max(self.read, 1) * queries)
+
+    def _read(self, stop: int) -> None:
+        self._fit()
+        units = self._next(self.done, stop)
+        queries, owner = self.units.members(units)
+        found: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
+        if self.race is not None:
+            found["mrr"].append(self.race.run(queries, [self.seed, 2], self.read))
+            self.scores = self.race.scores
+        else:
+            for parts, source in zip(self.parts, (self.source, self.other), strict=True):
+                if source is None:
+                    continue
+                items = source.count(queries)
+                parts.append(items)
+                self.scores += int(_candidates(items).sum())
+                place = _placed(items.ids, queries)
+                for metric in self.metrics:
+                    found[metric].append(np.asarray(items.values(metric, ties=self.ties)[place], float))
+        for metric in self.metrics:
+            self.values[metric].append(found[metric][0])
+        means = {metric: [self.units.means(queries, owner, each, len(units)) for each in pair]
+                 for metric, pair in found.items()}  # fmt: skip
+        for statement in self.statements:
+            self._follow(statement, units, means[statement.metric])
+        self.done = stop
+        shown = self.statements[0].sequence
+        self.trail.append((self.read, *shown.interval))
+
+    def _follow(self, statement: Statement, units: Ints, values: Sequence[Floats]) -> None:
+        sequence, weights = statement.sequence, self.units.weights[units]
+        if self.race is not None:
+            weights = np.ones(len(units))
+        if statement.paired:
+            sequence.update(values[0] - values[1], weights=weights)
+            return
+        fit = self._fits.get(statement.metric)
+        if fit is None:
+            sequence.update(values[0], weights=weights)
+        else:
+            mean = fit.mean if self.race is not None else fit.unread[self.done : self.done + len(units)]
+            sequence.update(values[0], weights=weights, predicted=fit.units[units], mean_predicted=mean)
+
+    def _fit(self) -> None:
+        """Fit the predictors on what was read up to the last place for it; nothing later is looked at."""
+        if not self._assist or self.done < _FIRST_FIT:
+            return
+        last = _FIRST_FIT
+        while last + (last + 1) // 2 <= self.done:
+            last += (last + 1) // 2
+        if last == self._fitted:
+            return
+        queries, _ = self.units.members(self._next(0, last))
+        for metric, assist in self._assist.items():
+            values = np.concatenate(self.values[metric])[: len(queries)]
+            self._fits[metric] = _Fit.of(self.units, assist.fit(queries, values), self.order, self.race is None)
+        self._fitted = last
+
+    def _tell(self) -> None:
+        widths = [f"{each.key} ± {each.half_width:.2g}" for each in self.statements if each.width is not None]
+        open_gates = sum(not each.settled for each in self.statements if each.width is None)
+        detail = ", ".join([*widths, *([f"{open_gates} undecided"] if open_gates else [])])
+        self._progress.stage("reading queries", self.read, max(self.expected(), self.read), detail)
+
+    def expected(self) -> int:
+        """How many queries will have been read at the end, as far as widths tell."""
+        total, read = int(self.units.sizes.sum()), max(self.read, 1)
+        needed = [read]
+        for each in self.statements:
+            if each.width is None:
+                needed += [] if each.settled else [total]
+            elif math.isfinite(each.half_width) and each.half_width > each.width:
+                # The error falls with the root of 1 / read − 1 / all.
+                ratio = (each.width / each.half_width) ** 2
+                rest = 0.0 if self.race is not None else 1 / total
+                needed.append(math.ceil(1 / (rest + (1 / read - rest) * ratio)))
+        most = max(needed)
+        if self.race is None:
+            most = min(most, total)
+        return most if self.max_queries is None else min(most, self.max_queries)
+
+    # ------------------------------------------------------------------ file
+
+    def save(self, place: Place) -> None:
+        """Write the order, the sums and all counts, so that a later run goes on from here."""
+        arrays: dict[str, AnyArray] = {"trail": np.array(self.trail, float).reshape(-1, 3)}
+        arrays |= {f"values:{metric}": _joined(values) for metric, values in self.values.items()}
+        for side, parts in zip("ab", self.parts, strict=True):
+            if parts:
+                arrays |= {f"{side}:{name}": values for name, values in joined(parts).columns().items()}
+        facts = {"run": self._facts(), "done": self.done, "scores": self.scores,
+                 "sequences": {each.name: each.sequence.state() for each in self.statements}}  # fmt: skip
+        save_state(place, _KIND, facts, arrays)
+
+    def _facts(self) -> dict[str, Any]:
+        order = self.order if self.race is None else self._drawn(0)
+        digest = hashlib.sha256(np.ascontiguousarray(order, np.int64).tobytes())
+        digest.update(np.ascontiguousarray(self.units.weights, float).tobytes())
+        return {"queries": int(self.units.sizes.sum()), "order": digest.hexdigest()[:24], "seed": self.seed,
+                "ties": self.ties, "metrics": self.metrics, "paired": self.other is not None,
+                "inner": "exact" if self.race is None else "race", "assisted": sorted(self._assist)}  # fmt: skip
+
+    def resume(self, place: Place) -> None:
+        """Go on from a saved run on the same queries: aims may be narrower, gates may be new."""
+        where = place_name(place)
+        _, facts, arrays = load_state(place, _KIND)
+        try:
+            differing = [name for name, value in self._facts().items() if facts["run"][name] != value]
+            if differing:
+                raise InputError(f"the saved run differs in {', '.join(differing)}", where=where,
+                                 fix="Give the same queries and options, or begin anew with another file.")  # fmt: skip
+            self.done, self.scores = int(facts["done"]), int(facts["scores"])
+            self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
+            self.values = {metric: [arrays[f"values:{metric}"]] for metric in self.metrics}
+            for side, parts in zip("ab", self.parts, strict=True):
+                columns = {name[2:]: values for name, values in arrays.items() if name.startswith(f"{side}:")}
+                if columns:
+                    kind = ListItems if "relevant" in columns else Items
+                    parts[:] = [kind.from_columns(columns)]
+            self._go_on(facts["sequences"], where)
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError("not a saved adaptive run", where=where) from None
+        if self.race is not None:
+            self.race.scores = self.scores
+        self._require_same_scores(where)
+
+    def _go_on(self, saved: Mapping[str, Any], where: str) -> None:
+        for each in self.statements:
+            if each.name in saved:
+                each.sequence.resume(saved[each.name])
+                continue
+            alike = [other for other in self.statements
+                     if other.name in saved and (other.metric, other.paired) == (each.metric, each.paired)]  # fmt: skip
+            if each.gate is None or not alike:
+                raise InputError(f"{each.name} was not followed by the saved run", where=where,
+                                 fix="Begin anew with another file.")  # fmt: skip
+            each.sequence.begin_after(alike[0].sequence.resume(saved[alike[0].name]))
+
+    def _require_same_scores(self, where: str) -> None:
+        """Read the first units again: other scores belong to another run."""
+        if self.race is not None or not self.done:
+            return
+        queries, _ = self.units.members(self.order[: min(self.done, 4)])
+        for parts, source in zip(self.parts, (self.source, self.other), strict=True):
+            if source is None:
+                continue
+            items, kept = source.count(queries), joined(parts)
+            for metric in self.metrics:
+                now = items.values(metric, ties=self.ties)[_placed(items.ids, queries)]
+                if (now != kept.values(metric, ties=self.ties)[_placed(kept.ids, queries)]).any():
+                    raise InputError("the saved run has read other scores", where=where,
+                                     fix="Begin anew with another file.")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Predictions for all units, and their weighted mean over the units unread before each of the order."""
+
+    units: Floats
+    unread: Floats
+    mean: float
+
+    @classmethod
+    def of(cls, units: Units, predicted: Floats, order: Ints, finite: bool) -> _Fit:
+        each = units.of_all(predicted)
+        mean = float(np.sum(units.weights * each) / units.weights.sum())
+        if not finite:
+            return cls(each, np.empty(0), mean)
+        weight = units.weights[order][::-1]
+        unread = (np.cumsum(weight * each[order][::-1]) / np.cumsum(weight))[::-1]
+        return cls(each, np.clip(unread, 0.0, 1.0), mean)
+
+
+def joined(parts: Sequence[Items | ListItems]) -> Items | ListItems:
+    """All counts, in the order in which they were read."""
+    if parts and isinstance(parts[0], ListItems):
+        lists = [part for part in parts if isinstance(part, ListItems)]
+        return replace(lists[0], ids=np.concatenate([part.ids for part in lists]),
+                       lists=QueryLists.join([part.lists for part in lists]))  # fmt: skip
+    return Items.join([part for part in parts if isinstance(part, Items)])
+
+
+def _candidates(items: Items | ListItems) -> Ints:
+    return items.candidates if isinstance(items, Items) else items.lists.candidates
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _placed(ids: AnyArray, wanted: Ints) -> Ints:
+    """Where the wanted ids are."""
+    order = np.argsort(ids, kind="stable")
+    place = np.searchsorted(ids, wanted, sorter=order)
+    if len(wanted) and (len(ids) == 0 or (place >= len(ids)).any() or (ids[order[place]] != wanted).any()):
+        raise OptionError("a query that was drawn has no value", fix="Every query needs a right answer.")
+    return np.asarray(order[place])

@@ -1,0 +1,81 @@
+"""Predictors for adaptive evaluation: what is known of an item before it is read, fitted on the items already read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats, Ints
+
+# A cell of a label weighs its own mean as if this many items at the mean of the cell around it were in it.
+_PRIOR = 3.0
+# A proxy's slope is fitted as if this many items said that it is 0.
+_RIDGE = 2.0
+
+
+class Assist:
+    """Predicts the value of each item from labels and proxies.
+
+    `labels` are codes of each item from 0, coarse ones first: cells of the first, then of the first and second
+    together, and so on. `proxies` are numbers on any scale that go with the values, such as those of an earlier model;
+    NaN where there is none. A predictor cannot make an adaptive interval wrong, however bad it is; it only makes it
+    wider or narrower.
+    """
+
+    def __init__(self, items: int, labels: Sequence[Ints] = (), proxies: Sequence[Floats] = ()) -> None:
+        self.items = items
+        self._cells = _nested(labels)
+        self._features = _features(items, proxies)
+
+    def fit(self, read: Ints, values: Floats, bounds: tuple[float, float] = (0.0, 1.0)) -> Floats:
+        """The predictions for all items, from the values of those that were read."""
+        predicted = np.full(self.items, float(values.mean()) if len(read) else sum(bounds) / 2)
+        if len(read) and self._features is not None:
+            predicted += _ridge(self._features, read, values - predicted[read])
+        for cells in self._cells if len(read) else ():
+            left = values - predicted[read]
+            size = int(cells.max()) + 1
+            total = np.bincount(cells[read], left, minlength=size)
+            predicted += (total / (np.bincount(cells[read], minlength=size) + _PRIOR))[cells]
+        clipped: Floats = np.clip(predicted, *bounds)
+        return clipped
+
+
+def _nested(labels: Sequence[Ints]) -> list[Ints]:
+    """The cells of the first label, of the first two together, and so on."""
+    found: list[Ints] = []
+    for codes in labels:
+        together = codes if not found else found[-1] * (int(codes.max(initial=0)) + 1) + codes
+        found.append(np.unique(together, return_inverse=True)[1].reshape(-1))
+    return found
+
+
+def _features(items: int, proxies: Sequence[Floats]) -> Floats | None:
+    """Each proxy with its missing values at its mean, and whether it is missing; all with mean 0 and spread 1."""
+    columns: list[Floats] = []
+    for proxy in proxies:
+        missing = ~np.isfinite(proxy)
+        if missing.all():
+            continue
+        columns.append(np.where(missing, proxy[~missing].mean(), proxy))
+        if missing.any():
+            columns.append(missing.astype(float))
+    if not columns:
+        return None
+    table = np.stack(columns, axis=1)
+    table = table - table.mean(axis=0)
+    spread = table.std(axis=0)
+    return np.asarray(table[:, spread > 0] / spread[spread > 0]).reshape(items, -1)
+
+
+def _ridge(features: Floats, read: Ints, left: Floats) -> Floats:
+    """What a straight line in the features says of all items, beyond the mean of those read."""
+    centre = features[read].mean(axis=0)
+    near = features[read] - centre
+    slope = np.linalg.solve(near.T @ near + _RIDGE * np.eye(near.shape[1]), near.T @ left)
+    # Summed column by column: BLAS rounds differently with its number of threads.
+    said = np.zeros(len(features))
+    for column, weight in zip((features - centre).T, slope, strict=True):
+        said += column * weight
+    return said

@@ -1,0 +1,81 @@
+"""Whether the order of explainers survives the way of masking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError, OptionError
+
+
+class Added:
+    """The first half of the edges supports the answer; without any edge of the second half it turns round."""
+
+    model_output = "logit"
+
+    def __init__(self, turns: bool) -> None:
+        self.turns = turns
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+        half = len(subgraph) // 2
+        logit = masks[:, :half].sum(1) * target["weight"] / half
+        return np.where(self.turns & ~masks[:, half:].any(1), -3.0, logit)
+
+
+def explanations(events: int = 30) -> list[ex.Explanation]:
+    rng = np.random.default_rng(0)
+    found = []
+    for event in range(events):
+        subgraph = ex.Subgraph(np.array([np.arange(10), np.arange(1, 11)]))
+        context = ex.Context(subgraph, {"weight": float(rng.uniform(1, 3))}, event)
+        first = np.where(np.arange(10) < 5, 1.0, 0.0) + rng.random(10) / 10
+        found += [ex.Explanation(context, first, "first"), ex.Explanation(context, 1.1 - first, "second")]
+    return found
+
+
+def test_an_order_that_depends_on_the_way_of_masking() -> None:
+    said = explanations()
+    plain, turned = (ex.collect(Added(turns), said, levels=[0.5]) for turns in (False, True))
+    found = ex.orders({"plain": plain, "turned": turned}, "fidelity_drop@0.5")
+    assert found.orders == {"plain": ["first", "random explainer", "second"],
+                            "turned": ["second", "first", "random explainer"]}  # fmt: skip
+    assert found.survives is False
+    assert "second is above first" in str(found) or "first is above second by plain" in str(found)
+    assert str(found).endswith("The order of explainers depends on the way of masking.")
+    assert found.swaps[0].reversed
+    assert max(found.swaps[0].p_values) < 0.05
+
+
+def test_an_order_that_survives_robust_fidelity() -> None:
+    table = ex.collect(Added(False), explanations(), levels=[0.5], metrics=["fidelity_drop", "robust_delta"])
+    found = ex.orders(table, ["fidelity_drop@0.5", "robust_delta@0.5"])
+    assert found.survives is True
+    assert found.orders["robust_delta@0.5"] == ["first", "random explainer", "second"]
+    assert found.verdict == "The order of explainers is the same in both ways of masking."
+    kept = ex.collect(Added(False), explanations(), levels=[0.5])
+    both = ex.orders(kept, ["fidelity_drop@0.5", "fidelity_keep@0.5", "insertion_auc"], random=False)
+    assert both.survives is True  # lower is better in one of them
+    assert both.orders["fidelity_keep@0.5"] == ["first", "second"]
+
+
+def test_places_that_change_by_chance_are_not_decided() -> None:
+    said = explanations(6)
+    rng = np.random.default_rng(1)
+    guesses = [ex.Explanation(one.context, rng.random(10), one.explainer) for one in said]
+    joined = ex.collect(Added(False), guesses, levels=[0.1, 0.2, 0.3, 0.5])
+    found = ex.orders(joined, [f"fidelity_drop@{level}" for level in (0.1, 0.2, 0.3, 0.5)])
+    assert found.survives is not False
+    for swap in found.swaps:
+        assert "not decided" in str(swap)
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    table = ex.collect(Added(False), explanations(4), levels=[0.5])
+    fewer = ex.collect(Added(False), explanations(3), levels=[0.5])
+    with pytest.raises(OptionError, match="one table and one metric"):
+        ex.orders(table, "fidelity_drop@0.5")
+    with pytest.raises(InputError, match="event 3 is not in both 'a' and 'b'"):
+        ex.orders({"a": table, "b": fewer}, "fidelity_drop@0.5")

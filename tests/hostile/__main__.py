@@ -1,0 +1,5 @@
+import sys
+
+from tests.hostile.harness import main
+
+sys.exit(main())

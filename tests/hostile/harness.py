@@ -1,0 +1,372 @@
+"""The harness behind `make hostile`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.hostile.damage import damaged, flipped
+from tests.hostile.seeds import Reader, readers
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "hostile.inc"
+FILES, FLIPS, KILLS = 10_000, 20_000, 500
+MEMORY, SECONDS = 1 << 30, 10
+
+
+@dataclass
+class Count:
+    """What happened to one kind of attempt; `failures` are those that broke a promise, with how to repeat them."""
+
+    part: str
+    name: str
+    attempts: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    slowest: float = 0.0
+
+    def row(self) -> str:
+        said = ", ".join(f"{count:,} {name}" for name, count in sorted(self.outcomes.items()))
+        return f"| {self.part} | {self.name} | {self.attempts:,} | {said} | {len(self.failures)} |"
+
+
+# ------------------------------------------------------------------------------------------------- readers
+
+
+class TooLong(BaseException):
+    pass
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    def late(*_: Any) -> None:
+        raise TooLong
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def fuzz(number: int, files: int) -> Count:
+    """Damaged files of one reader: an answer or an InputError, in 10 s and 1 GB."""
+    from graphgauge.core.errors import GraphgaugeError
+
+    reader: Reader = readers()[number]
+    count = Count("damaged files", reader.name)
+    draw = random.Random(number)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, reader.file)
+        reader.write(path)
+        content = path.read_bytes()
+        reader.read(path)  # sound, and everything imported
+        resource.setrlimit(resource.RLIMIT_AS, (_used() + MEMORY,) * 2)
+        warnings.simplefilter("ignore")
+        for attempt in range(files):
+            path.write_bytes(damaged(content, draw))
+            count.attempts += 1
+            begin = time.perf_counter()
+            try:
+                with limited():
+                    reader.read(path)
+                count.outcomes["read"] += 1
+            except GraphgaugeError:
+                count.outcomes["refused"] += 1
+            except TooLong:
+                count.failures.append(_kept(path, number, attempt, f"more than {SECONDS} s"))
+            except BaseException as error:
+                count.failures.append(_kept(path, number, attempt, f"{type(error).__name__}: {error}"[:200]))
+            count.slowest = max(count.slowest, time.perf_counter() - begin)
+    return count
+
+
+def _used() -> int:
+    """Address space in use, in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def _kept(path: Path, number: int, attempt: int, why: str) -> str:
+    place = Path(tempfile.gettempdir()) / f"graphgauge-hostile-{number}-{attempt}{''.join(path.suffixes)}"
+    shutil.copy(path, place)
+    return f"{place}: {why}"
+
+
+# --------------------------------------------------------------------------------------------------- flips
+
+
+def flips(total: int) -> list[Count]:
+    """Single bits of results, their side files and states: refused, or the same answer."""
+    from graphgauge.core.errors import GraphgaugeError
+    from graphgauge.core.schema import read_result, require_unchanged, side_files, side_path, write_result
+    from graphgauge.ranking.items import Items
+    from graphgauge.ranking.state import RankingState
+
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        draw = np.random.default_rng(0)
+        from graphgauge import ranking
+
+        evaluation = ranking.evaluate(
+            draw.normal(1, 1, 1001), draw.normal(0, 1, (1001, 5)), groups={"query": np.arange(1001)}, keep="items",
+            metrics=("mrr", "hits@10"),
+        )  # fmt: skip
+        evaluation.run |= {"method": "a", "dataset": "toy", "seed": 0}
+        result = write_result(evaluation, folder / "r.json")
+        state = RankingState()
+        state.update(draw.normal(1, 1, 200), draw.normal(0, 1, (200, 5)))
+        state.save(folder / "s.npz")
+        content = json.loads(result.read_text())
+        hashes = {side["path"]: side["hash"] for side in side_files(content, "r")}
+
+        def items(path: Path) -> Any:
+            require_unchanged(path, hashes[path.name])
+            loaded = Items.load(path)
+            return loaded.ids.tobytes(), loaded.values("mrr").tobytes()
+
+        def counted(path: Path) -> Any:
+            return RankingState.load(path).evaluate().to_dict()["results"]
+
+        kinds: dict[str, tuple[Path, Callable[[Path], Any]]] = {
+            "result": (result, lambda path: read_result(path).to_json()),
+            "breakdown beside a result": (folder / "r.query.json", lambda path: read_result(result).to_json()),
+            "items beside a result": (folder / "r.items.npz", items),
+            "state": (folder / "s.npz", counted),
+        }
+        assert {side_path(folder, side).name for side in content["side_files"]} <= {p.name for p, _ in kinds.values()}
+        for kind, (path, read) in kinds.items():
+            count = Count("bit flips", kind)
+            sound, expected = path.read_bytes(), read(path)
+            chosen = random.Random(kind)
+            for _ in range(total // len(kinds)):
+                path.write_bytes(flipped(sound, chosen))
+                count.attempts += 1
+                try:
+                    same = read(path) == expected
+                except GraphgaugeError:
+                    count.outcomes["refused"] += 1
+                else:
+                    count.outcomes["same answer" if same else "another answer"] += 1
+                    if not same:
+                        count.failures.append(f"{kind}: another answer")
+            path.write_bytes(sound)
+            found.append(count)
+    return found
+
+
+# --------------------------------------------------------------------------------- kills and full disks
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, the files that it writes, and what must hold of them whenever it ends."""
+
+    name: str
+    words: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+COMMANDS = (
+    Command("ranking", ("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy", "--keep", "items", "--method",
+                        "m", "--dataset", "d", "-o", "out.json", "--flat", "flat.json", "--figure", "f.svg"),
+            ("out.json", "out.items.npz", "flat.json", "f.svg")),
+    Command("merge", ("merge", "s0.npz", "s1.npz", "--save", "s.npz", "-o", "merged.json"), ("merged.json", "s.npz")),
+    Command("report", ("report", "results", "-o", "page.html"), ("page.html",)),
+    Command("gate", ("gate", "results/b.json", "--against", "results/a.json", "--metric", "mrr", "--margin", "0.1",
+                     "-o", "gate.json", "--junit", "j.xml", "--summary", "s.md"), ("gate.json", "j.xml", "s.md")),
+    Command("run", ("run", "study.toml", "--jobs", "1"), ()),
+)  # fmt: skip
+
+
+def prepared(folder: Path) -> None:
+    """Scores, states, results and a study."""
+    from graphgauge import ranking
+    from graphgauge.core.schema import write_result
+    from graphgauge.ranking.state import RankingState
+
+    draw = np.random.default_rng(0)
+    pos, neg = draw.normal(1, 1, 400), draw.normal(0, 1, (400, 20))
+    np.save(folder / "pos.npy", pos)
+    np.save(folder / "neg.npy", neg)
+    for part in range(2):
+        state = RankingState()
+        state.update(pos[part::2], neg[part::2])
+        state.save(folder / f"s{part}.npz")
+    for number, name in enumerate("ab"):
+        evaluation = ranking.evaluate(pos + number, neg, keep="items")
+        evaluation.run |= {"method": name, "dataset": "d", "seed": 0}
+        write_result(evaluation, folder / "results" / f"{name}.json")
+    (folder / "study.toml").write_text(
+        'schema = 1\nresults = "study"\n[[evaluate]]\nfamily = "ranking"\ndataset = "d"\nmethod = "m"\n'
+        'pos_scores = "pos.npy"\nneg_scores = "neg.npy"\nkeep = "items"\n'
+    )
+
+
+def started(command: Command, folder: Path, size: int | None = None) -> subprocess.Popen[bytes]:
+    def limit() -> None:
+        if size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "graphgauge", *command.words], cwd=folder, start_new_session=True, preexec_fn=limit,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """All files that are not hidden, results without their times."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or name.startswith(".") or "/." in name:
+            continue
+        content: Any = path.read_bytes()
+        if path.suffix == ".json":
+            content = json.loads(content)
+            for timing in ("started", "seconds"):
+                content.get("receipt", {}).pop(timing, None)
+        found[name] = content
+    return found
+
+
+def interrupted(command: Command, times: int, way: str) -> Count:
+    """Kill the command at random moments, or let the disk fill up at every tenth of what it writes."""
+    count = Count({"kill": "kills", "full": "full disk"}[way], command.name)
+    draw = random.Random(command.name)
+    with tempfile.TemporaryDirectory() as name:
+        before, whole = Path(name, "before"), Path(name, "whole")
+        before.mkdir()
+        prepared(before)
+        shutil.copytree(before, whole)
+        begin = time.perf_counter()
+        run = started(command, whole)
+        assert run.wait() == 0, run.communicate()[1]
+        usual = time.perf_counter() - begin
+        sound, expected = contents(before), contents(whole)
+        page = {name for name in expected if name.endswith((".html", ".svg"))}  # may contain a date or a path
+        largest = max(path.stat().st_size for path in whole.rglob("*") if path.is_file() and path.name not in sound)
+        for attempt in range(times):
+            folder = Path(name, "again")
+            shutil.copytree(before, folder)
+            size = 64 + largest * (attempt % 10) // 10 if way == "full" else None
+            run = started(command, folder, size)
+            if way == "kill":
+                time.sleep(usual * draw.uniform(0.3, 1.0))
+                if run.poll() is None:
+                    os.killpg(run.pid, signal.SIGKILL)
+            _, errors = run.communicate()
+            count.attempts += 1
+            why = _broken(folder, sound, expected, page, run.returncode, errors.decode(errors="replace"))
+            if why is not None:
+                count.failures.append(f"{command.name}, attempt {attempt}: {why}")
+            count.outcomes[_ended(run.returncode)] += 1
+            again = started(command, folder)
+            again.communicate()
+            if again.returncode or _different(contents(folder), expected, page):
+                count.failures.append(f"{command.name}, attempt {attempt}: the next run ends with {again.returncode}")
+            shutil.rmtree(folder)
+    return count
+
+
+def _broken(
+    folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], code: int, errors: str
+) -> str | None:
+    try:
+        found = contents(folder)
+    except ValueError as error:
+        return f"a file is cut off ({error})"
+    if "Traceback" in errors:
+        return "a traceback"
+    if code not in (0, 3, 4, -signal.SIGKILL):
+        return f"exit code {code}"
+    for name, content in found.items():
+        if name in sound and content != sound[name]:
+            return f"{name} was changed"
+        if name not in expected and name not in sound:
+            return f"{name} is new"
+        if name in expected and name not in page and content != expected[name] and not _is_failure(content):
+            return f"{name} is neither absent nor whole"
+    lost = [name for name in sound if name not in found]
+    return f"{lost[0]} was removed" if lost else None
+
+
+def _is_failure(content: Any) -> bool:
+    """A study records what failed, and its summary."""
+    return isinstance(content, dict) and (content.get("status") == "failed" or "comparisons" in content)
+
+
+def _different(found: dict[str, Any], expected: dict[str, Any], page: set[str]) -> bool:
+    return {n: c for n, c in found.items() if n not in page} != {n: c for n, c in expected.items() if n not in page}
+
+
+def _ended(code: int) -> str:
+    return {0: "finished", -9: "killed"}.get(code, f"exit code {code}")
+
+
+# ---------------------------------------------------------------------------------------------------- main
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile")
+    parser.add_argument("parts", nargs="*", choices=[[], "readers", "flips", "kills", "disk"])
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the attempts")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--no-page", action="store_true", help="do not write the page")
+    given = parser.parse_args()
+    parts = given.parts or ["readers", "flips", "kills", "disk"]
+    counts: list[Count] = []
+
+    def add(count: Count) -> None:
+        counts.append(count)
+        print(f"{count.part}, {count.name}: {count.attempts:,} attempts, {dict(count.outcomes)}, "
+              f"{len(count.failures)} failures, slowest {count.slowest:.2f} s", flush=True)  # fmt: skip
+        for failure in count.failures[:5]:
+            print(f"  {failure}", flush=True)
+
+    if "readers" in parts:
+        files = max(1, int(FILES * given.scale))
+        # One process for each reader, because limits of memory last.
+        with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as pool:
+            for count in pool.map(fuzz, range(len(readers())), [files] * len(readers())):
+                add(count)
+    if "flips" in parts:
+        for count in flips(max(4, int(FLIPS * given.scale))):
+            add(count)
+    if "kills" in parts:
+        for command in COMMANDS:
+            add(interrupted(command, max(1, int(KILLS * given.scale) // len(COMMANDS)), "kill"))
+    if "disk" in parts:
+        for command in COMMANDS:
+            add(interrupted(command, 10, "full"))
+    if not given.no_page:
+        write_page(counts)
+    return 1 if any(count.failures for count in counts) else 0
+
+
+def write_page(counts: list[Count]) -> None:
+    """Rows of parts that were not run now stay."""
+    head = ["| part | of | attempts | outcomes | failures |", "|---|---|--:|---|--:|"]
+    old = PAGE.read_text().splitlines()[2:] if PAGE.exists() else []
+    now = {(count.part, count.name): count.row() for count in counts}
+    rows = {tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in old if row.startswith("|")}
+    PAGE.write_text("\n".join([*head, *(rows | now).values()]) + "\n")

@@ -1,0 +1,202 @@
+"""Real files to damage, one for each reader, and the function that reads them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, save_npz
+
+MATRIX = np.random.default_rng(0).normal(size=(6, 6)).round(3)
+SQUARE = (MATRIX > 0.3).astype(float)
+BIF = """network unknown { }
+variable a { type discrete [ 2 ] { yes, no }; }
+variable b { type discrete [ 2 ] { yes, no }; } // a comment
+variable "c d" { type discrete [ 2 ] { yes, no }; } /* another */
+probability ( a ) { table 0.2, 0.8; }
+probability ( b | a ) { (yes) 0.2, 0.8; (no) 0.3, 0.7; }
+probability ( "c d" | a, b ) { table 0.1, 0.9; }
+"""
+STUDY = """schema = 1
+name = "fuzz"
+[[evaluate]]
+family = "ranking"
+dataset = "toy"
+methods = ["a", "b"]
+seeds = [0, 1]
+pos_scores = "{method}/{seed}/pos.npy"
+neg_scores = ["{method}/{seed}/neg-*.npy"]
+groups = { relation = "r.npy" }
+[[compare]]
+metric = "mrr"
+baseline = "b"
+[[gate]]
+require = "mrr.low > 0.2"
+method = "a"
+"""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader, and how a sound file for it is written."""
+
+    name: str
+    file: str
+    write: Callable[[Path], Any]
+    read: Callable[[Path], Any]
+
+
+def readers() -> list[Reader]:
+    from graphgauge.core.schema import read_result
+    from graphgauge.core.state import load_state
+    from graphgauge.evolution.log import read_births
+    from graphgauge.forecasting.state import ForecastState
+    from graphgauge.io.arrays import read_array, read_labels
+    from graphgauge.io.graphs import read_graph
+    from graphgauge.io.tables import read_records
+    from graphgauge.ranking.items import Items
+    from graphgauge.ranking.state import RankingState
+    from graphgauge.stats.load import load
+    from graphgauge.study.parse import read_study
+
+    text = Path.write_text
+    table = "method,dataset,seed,mrr\n" + "".join(f"{m},d,{s},0.{s}{i}\n" for i, m in enumerate("ab") for s in range(4))
+    edges = {"nodes": ["a", "b", "c"], "edges": [["a", "b"], ["b", "c", 0.5]]}
+    return [
+        Reader("array .npy", "a.npy", lambda p: np.save(p, MATRIX), read_array),
+        Reader("array .npz", "a.npz", lambda p: np.savez_compressed(p, a=MATRIX), read_array),
+        Reader("array .csv", "a.csv", lambda p: np.savetxt(p, MATRIX, delimiter=","), read_array),
+        Reader("array .parquet", "a.parquet", _parquet, read_array),
+        Reader("array .safetensors", "a.safetensors", _safetensors, read_array),
+        Reader("array .pt", "a.pt", _torch, read_array),
+        Reader("labels .txt", "l.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_labels),
+        Reader("graph .npz (sparse)", "g.npz", lambda p: save_npz(p, csr_array(SQUARE)), read_graph),
+        Reader("graph .csv", "g.csv", lambda p: text(p, "source,target,weight\na,b,1\nb,c,0.5\n"), read_graph),
+        Reader("graph .json", "g.json", lambda p: text(p, json.dumps(edges)), read_graph),
+        Reader("graph .gml", "g.gml", _gml, read_graph),
+        Reader("graph .graphml", "g.graphml", _graphml, read_graph),
+        Reader("graph .bif", "g.bif", lambda p: text(p, BIF), read_graph),
+        Reader("graph .bif.gz", "g.bif.gz", lambda p: p.write_bytes(gzip.compress(BIF.encode())), read_graph),
+        Reader("graph .txt (bnlearn)", "m.txt", lambda p: text(p, "[a][b|a][c|a:b]"), read_graph),
+        Reader("graph .txt (Tetrad)", "t.txt", _tetrad, read_graph),
+        Reader("table .csv", "t.csv", lambda p: text(p, table), load),
+        Reader("table .xlsx", "t.xlsx", _xlsx, load),
+        Reader(
+            "table .md",
+            "t.md",
+            lambda p: text(p, "| method | dataset | mrr |\n|---|---|---|\n| a | d | 0.3 |\n| b | d | 0.4 |\n"),
+            load,
+        ),
+        Reader("records .parquet", "r.parquet", _parquet, read_records),
+        Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),
+        Reader("result file", "r.json", _result, lambda p: read_result(p).to_json()),
+        Reader("result file in statistics", "r.json", _result, load),
+        Reader("items", "i.npz", lambda p: _evaluation().per_item.save(p), Items.load),
+        Reader("state", "s.npz", _state, lambda p: (load_state(p), RankingState.load(p))),
+        Reader("study", "study.toml", lambda p: text(p, STUDY), read_study),
+        Reader("births of a log", "b.parquet", _births, read_births),
+        Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
+    ]
+
+
+def _evaluation() -> Any:
+    from graphgauge import ranking
+
+    draw = np.random.default_rng(0)
+    groups = {"part": np.arange(60) % 3}
+    found = ranking.evaluate(draw.normal(1, 1, 60), draw.normal(0, 1, (60, 5)), groups=groups, keep="items")
+    found.run |= {"method": "a", "dataset": "toy", "seed": 0}
+    return found
+
+
+def _result(path: Path) -> None:
+    from graphgauge.core.schema import write_result
+
+    inputs = [{"name": "pos_scores", "path": "p.npy", "bytes": 3, "hash": "0" * 64}]
+    write_result(_evaluation(), path, receipt={"inputs": inputs, "started": "now", "seconds": 1.0})
+
+
+def _state(path: Path) -> None:
+    from graphgauge.ranking.state import RankingState
+
+    draw = np.random.default_rng(0)
+    state = RankingState()
+    state.update(draw.normal(1, 1, 40), draw.normal(0, 1, (40, 5)))
+    state.save(path)
+
+
+def _parquet(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({name: MATRIX[:, index] for index, name in enumerate("abcdef")}), path)
+
+
+def _safetensors(path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({"a": MATRIX}, path)
+
+
+def _torch(path: Path) -> None:
+    import torch
+
+    torch.save(torch.from_numpy(MATRIX.copy()), path)
+
+
+def _gml(path: Path) -> None:
+    import networkx
+
+    networkx.write_gml(networkx.relabel_nodes(networkx.path_graph(5, networkx.DiGraph), str), path)
+
+
+def _graphml(path: Path) -> None:
+    import networkx
+
+    networkx.write_graphml(networkx.path_graph(5, networkx.DiGraph), path)
+
+
+def _tetrad(path: Path) -> None:
+    path.write_text("Graph Nodes:\na;b;c\n\nGraph Edges:\n1. a --> b\n2. b o-o c\n")
+
+
+def _xlsx(path: Path) -> None:
+    import zipfile
+
+    cells = [["method", "dataset", "seed", "mrr"], *([m, "d", s, 0.1 * s] for m in "ab" for s in range(3))]
+    rows = "".join(
+        f'<row r="{r}">' + "".join(_cell(f"{'ABCD'[c]}{r}", value) for c, value in enumerate(row)) + "</row>"
+        for r, row in enumerate(cells, 1)
+    )
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
+        )
+
+
+def _cell(place: str, value: Any) -> str:
+    if isinstance(value, str):
+        return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+    return f'<c r="{place}"><v>{value}</v></c>'
+
+
+def _births(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"cycle": [1, 1, 2], "source": [0, 1, 2], "target": [1, 2, 3]}), path)
+
+
+def _forecasts(path: Path) -> None:
+    from graphgauge.forecasting.state import ForecastState
+
+    state = ForecastState()
+    true = np.random.default_rng(0).normal(size=(20, 2, 3))
+    state.update(true, true + 0.1)
+    state.save(path)

@@ -1,0 +1,628 @@
+"""Adaptive evaluation: only as many queries as it takes, and the same bits as reading everything if it takes all."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from graphgauge import ranking
+from graphgauge.cli.family import family_command
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import read_result, write_result
+from graphgauge.integrations.monitor import RankMonitor
+from graphgauge.io.hashing import HashIndex
+from graphgauge.ranking.drawn import EntityQueries
+from graphgauge.ranking.race import Race
+from graphgauge.study.parse import read_study
+from graphgauge.study.pool import task
+from graphgauge.study.worker import perform
+
+RNG = np.random.default_rng(3)
+N, M = 700, 60
+ENTITIES = RNG.normal(size=(M, 6))
+TARGETS = RNG.integers(0, M, N)
+RELATION = np.minimum(RNG.geometric(0.4, N), 5)
+QUERIES = ENTITIES[TARGETS] + RNG.normal(size=(N, 6)) * (0.2 + 0.4 * RELATION[:, None])
+WORSE = QUERIES + RNG.normal(0, 0.8, QUERIES.shape)
+KNOWN = (RNG.integers(0, M, 2 * N), np.arange(0, 2 * N + 1, 2))
+SETS = [np.unique([target, *RNG.integers(0, M, 2)]) for target in TARGETS]
+POS, NEG = RNG.integers(2, 12, N) / 4, RNG.integers(0, 10, (N, 20)) / 4
+MASK = RNG.random((N, 20)) < 0.7
+SIZES = RNG.integers(1, 20, N)
+FLAT_QUERY = RNG.permutation(np.repeat(np.arange(N), 6))
+FLAT = {"scores": RNG.integers(0, 30, 6 * N) / 4, "labels": (RNG.random(6 * N) < 0.4).astype(int)}
+TRIPLES = np.unique(RNG.integers(0, [M, 4, M], (400, 3)), axis=0)
+VECTORS = ENTITIES, RNG.normal(size=(4, 6))
+MARKED = RNG.random((N, M)) < 0.1
+OWN = [np.unique([target, *RNG.integers(0, M, 30)]) for target in TARGETS]
+CLUSTERED: dict[str, Any] = {"cluster": np.arange(N) // 3, "groups": {"relation": RELATION}, "weights": 1.0 + RELATION}
+EVERYTHING: dict[str, Any] = {"mrr": 1e-9, "hits@10": 1e-9}
+LISTS: dict[str, Any] = {"recall@5": 1e-9, "ndcg@5": 1e-9, "map@5": 1e-9, "mrr_first": 1e-9}
+
+
+def until(**given: Any) -> Evaluation:
+    return ranking.rank_until(QUERIES, ENTITIES, TARGETS, **given)
+
+
+def asked(row: int) -> tuple[Any, Any]:
+    return POS[row], NEG[row]
+
+
+def several(row: int) -> tuple[Any, Any]:
+    return POS[row] + np.arange(1 + row % 3) / 4, NEG[row]
+
+
+def flat_of_several() -> dict[str, Any]:
+    rows = [(row, score, label) for row in range(N) for part, label in zip(several(row), (1, 0), strict=True)
+            for score in part]  # fmt: skip
+    queries, scores, labels = map(np.array, zip(*rows, strict=True))
+    return {"queries": queries, "scores": scores, "labels": labels}
+
+
+# Every form of queries: the adaptive call, and what reads all of them at once.
+FORMS: dict[str, tuple[Callable[..., Evaluation], Callable[[], Evaluation], dict[str, Any]]] = {
+    "embeddings": (
+        lambda **given: until(known=KNOWN, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, known=KNOWN).evaluate(),
+        EVERYTHING,
+    ),
+    "distances": (
+        lambda **given: until(score="l2", exclude=None, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, score="l2").evaluate(),
+        EVERYTHING,
+    ),
+    "a scoring function": (
+        lambda **given: until(score=lambda q, e: q @ e.T, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, score=lambda q, e: q @ e.T).evaluate(),
+        EVERYTHING,
+    ),
+    "known answers as a boolean matrix, kinds of candidates": (
+        lambda **given: until(known=MARKED, candidates=[range(M), np.unique(TARGETS)], kinds=RELATION % 2, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, known=MARKED, kinds=RELATION % 2,
+                                 candidates=[range(M), np.unique(TARGETS)]).evaluate(),
+        EVERYTHING,
+    ),
+    "known answers as lists, candidates of each query": (
+        lambda **given: until(known=[[each] for each in range(M)] * 11 + [[]] * (N - 11 * M), candidates=OWN, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, candidates=OWN,
+                                 known=[[each] for each in range(M)] * 11 + [[]] * (N - 11 * M)).evaluate(),
+        EVERYTHING,
+    ),
+    "sets": (
+        lambda **given: ranking.rank_until(QUERIES, ENTITIES, SETS, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, SETS).evaluate(metrics=list(LISTS)),
+        LISTS,
+    ),
+    "clusters, groups and weights": (
+        lambda **given: until(**CLUSTERED, **given),
+        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, **CLUSTERED).evaluate(),
+        EVERYTHING,
+    ),
+    "a matrix": (
+        lambda **given: ranking.rank_until(pos_scores=POS, neg_scores=NEG, **given),
+        lambda: ranking.evaluate(POS, NEG),
+        EVERYTHING,
+    ),
+    "a masked matrix": (
+        lambda **given: ranking.rank_until(pos_scores=POS, neg_scores=NEG, mask=MASK, **given),
+        lambda: ranking.evaluate(POS, NEG, mask=MASK),
+        EVERYTHING,
+    ),
+    "ragged": (
+        lambda **given: ranking.rank_until(pos_scores=POS, neg_scores=NEG.reshape(-1)[: SIZES.sum()],
+                                           offsets=np.concatenate([[0], np.cumsum(SIZES)]), **given),
+        lambda: ranking.evaluate(POS, NEG.reshape(-1)[: SIZES.sum()], offsets=np.concatenate([[0], np.cumsum(SIZES)])),
+        EVERYTHING,
+    ),
+    "flat": (
+        lambda **given: ranking.rank_until(FLAT_QUERY, **FLAT, **given),
+        lambda: ranking.evaluate(queries=FLAT_QUERY, **FLAT, metrics=list(LISTS)),
+        LISTS,
+    ),
+    "a callback": (
+        lambda **given: ranking.rank_until(score_query=asked, n_queries=N, **given),
+        lambda: ranking.evaluate(POS, NEG),
+        EVERYTHING,
+    ),
+    "a callback with several right answers": (
+        lambda **given: ranking.rank_until(score_query=several, n_queries=N, **given),
+        lambda: ranking.evaluate(**flat_of_several(), metrics=list(LISTS)),
+        LISTS,
+    ),
+    "triples": (
+        lambda **given: ranking.rank_until(model=VECTORS, triples=TRIPLES[:150], known=[TRIPLES[150:]],
+                                           score="distmult", **given),
+        lambda: ranking.rank_triples(VECTORS, TRIPLES[:150], known=[TRIPLES[150:]], score="distmult").evaluate(),
+        EVERYTHING,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_everything_read_has_the_bits_of_reading_at_once(form: str) -> None:
+    adaptive, at_once, within = FORMS[form]
+    found, expected = adaptive(within=within, seed=4), at_once()
+    for key in within:
+        assert found[key].value == expected[key].value, key
+        assert found[key].n == expected[key].n
+        assert tuple(found[key].interval) == (expected[key].value,) * 2
+        assert found[key].new_queries == expected[key].interval
+    assert found.options["until"]["complete"]
+    assert found.options["until"]["stopped"] == "everything was read"
+    assert found.breakdowns.keys() == expected.breakdowns.keys()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_part_is_read_and_the_interval_contains_the_value(form: str) -> None:
+    adaptive, at_once, within = FORMS[form]
+    key = next(iter(within))
+    found, value = adaptive(within={key: 0.15}, seed=7), at_once()[key].value
+    assert found.options["until"]["read"] < found.options["until"]["of"]
+    assert value in found[key].interval
+    assert found[key].value in found[key].interval
+    low, high = found[key].new_queries
+    assert low <= found[key].interval.low <= found[key].interval.high <= high
+    assert found[key].interval.over == "this test set, at every look"
+
+
+def test_the_average_over_groups() -> None:
+    groups = {"relation": RELATION}
+    expected = ranking.rank_all(QUERIES, ENTITIES, TARGETS, groups=groups).evaluate()["mrr_macro_relation"].value
+    whole = until(groups=groups, average="relation", within={"mrr": 1e-9})
+    assert whole["mrr_macro_relation"].value == expected
+    found = until(groups=groups, average="relation", within={"mrr": 0.1}, gates=["mrr_macro_relation >= 0.05"])
+    assert expected in found["mrr_macro_relation"].interval
+    assert found.gate("mrr_macro_relation >= 0.05").passed
+    assert "mrr_macro_relation" in str(found)
+    with pytest.raises(OptionError, match="Write mrr_macro_relation"):
+        until(groups=groups, average="relation", gates=["mrr >= 0.1"])
+
+
+# ------------------------------------------------------------------ gates and pairs
+
+
+def test_gates_are_passed_failed_or_undecided() -> None:
+    value = ranking.rank_all(QUERIES, ENTITIES, TARGETS).evaluate()["mrr"].value
+    low, near, high = (f"mrr >= {value + gap:.4f}" for gap in (-0.2, 0.001, 0.2))
+    found = until(gates=[low, high], max_queries=600)
+    assert found.options["until"]["read"] < 400
+    assert found.gate(low).passed
+    assert not found.gate(high).passed
+    assert found.gate(high).undecided is None
+    assert str(found.gate(high)).startswith("gate failed")
+    open_ = until(gates=[near], max_queries=100)
+    assert open_.options["until"]["gates"][near]["outcome"] == "undecided"
+    outcome = open_.gate(near)
+    assert not outcome.passed
+    assert "no more than 100 queries may be read" in str(outcome)
+    assert str(outcome).startswith("gate undecided")
+    # A gate that was not asked for is decided by the interval, or not at all.
+    assert found.gate("mrr <= 0.999").passed
+    assert found.gate(near).undecided is not None
+    # With everything read, it holds or it does not.
+    assert until(gates=[near]).gate(near) == ranking.rank_all(QUERIES, ENTITIES, TARGETS).evaluate().gate(near)
+
+
+def test_two_models_on_the_same_queries() -> None:
+    found = until(against={"queries": WORSE})
+    assert found["mrr_difference"].interpretation.startswith("the first is better")
+    assert found.gate("mrr_difference > 0").passed
+    assert found.options["until"]["read"] < N
+    back = ranking.rank_until(WORSE, ENTITIES, TARGETS, against={"queries": QUERIES})
+    assert not back.gate("mrr_difference >= 0").passed
+    equal = until(against={"score": "dot"})
+    assert equal["mrr_difference"].value == 0
+    assert "not decided" in equal["mrr_difference"].interpretation
+    whole = until(against={"queries": WORSE}, within={"mrr_difference": 1e-9, "mrr": 0.5})
+    a, b = (ranking.rank_all(each, ENTITIES, TARGETS).evaluate()["mrr"].value for each in (QUERIES, WORSE))
+    assert whole["mrr_difference"].value == a - b
+    close = until(against={"queries": WORSE}, gates=["mrr_difference >= -0.1"])
+    assert close.gate("mrr_difference >= -0.1").passed
+
+
+def test_stop_at_any() -> None:
+    value = ranking.rank_all(QUERIES, ENTITIES, TARGETS).evaluate()["mrr"].value
+    gate = f"mrr >= {value:.6f}"
+    both = until(within={"mrr": 0.2}, gates=[gate], stop="any")
+    assert both.options["until"]["read"] < N / 2
+    assert both.gate(gate).undecided is not None
+    assert until(within={"mrr": 0.2}, gates=[gate]).options["until"]["read"] > both.options["until"]["read"]
+
+
+# ------------------------------------------------------------------ what narrows it
+
+
+def test_a_predictor_saves_queries() -> None:
+    earlier = ranking.rank_all(QUERIES + 0.02, ENTITIES, TARGETS, keep="items").evaluate()
+    plain = until(within={"mrr": 0.04}).options["until"]["read"]
+    ranks = 1 + earlier.per_item.greater
+    for assist in (earlier, earlier.per_item, ranks, 1 / ranks):
+        found = until(within={"mrr": 0.04}, assist=[assist])
+        assert found.options["until"]["read"] < 0.6 * plain
+    partly = np.where(np.arange(N) % 2, 1 / ranks, np.nan)
+    assert until(within={"mrr": 0.04}, assist=[partly]).options["until"]["read"] < plain
+    by_relation = until(within={"mrr": 0.04}, groups={"relation": RELATION}, assist="relation")
+    assert by_relation.options["until"]["read"] <= plain
+
+
+def test_a_predictor_does_not_see_the_query_that_is_read() -> None:
+    """A callback that writes the value of each query into the predictor while it is asked changes nothing."""
+    values = ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"mrr": 1e-9}, keep="items").per_item
+    truth = values.values("mrr")
+    proxy = RNG.random(N)
+
+    def leaking(row: int) -> tuple[Any, Any]:
+        given[row] = truth[row]
+        return asked(row)
+
+    given = proxy.copy()
+    honest = ranking.rank_until(score_query=asked, n_queries=N, within={"mrr": 0.08}, assist=[proxy])
+    leaked = ranking.rank_until(score_query=leaking, n_queries=N, within={"mrr": 0.08}, assist=[given])
+    assert tuple(leaked["mrr"].interval) == tuple(honest["mrr"].interval)
+
+
+def test_races_are_unbiased() -> None:
+    entities, targets = ENTITIES[:30].round(), TARGETS[:20] % 30  # with ties
+    source = EntityQueries(entities[targets] + 0.5, entities, targets, known=[[3, 4]] * 20)
+    hard = [list(range(5, 12))] * 20
+    for ties, sets in (("expected", None), ("expected", hard), ("pessimistic", hard), ("optimistic", None)):
+        expected = source.count(np.arange(20)).values("mrr", ties=ties).mean()
+        race = Race(source, ties, sets)
+        found = [race.run(np.arange(20), [1], 20 * turn).mean() for turn in range(25)]
+        assert abs(np.mean(found) - expected) < 4 * np.std(found) / math.sqrt(25)
+
+
+def test_a_race_reads_fewer_scores() -> None:
+    entities = RNG.normal(size=(4000, 6))
+    asked_for = ENTITIES[TARGETS[:300]]
+    race = ranking.rank_until(asked_for, entities, TARGETS[:300], within={"mrr": 0.1}, inner="race", seed=2)
+    assert race.options["until"]["scores"] < 0.2 * race.options["until"]["scores_of"]
+    value = ranking.rank_all(asked_for, entities, TARGETS[:300]).evaluate()["mrr"].value
+    assert value in race["mrr"].interval
+    again = ranking.rank_until(asked_for, entities, TARGETS[:300], within={"mrr": 0.1}, inner="race", seed=2)
+    assert tuple(again["mrr"].interval) == tuple(race["mrr"].interval)
+
+
+def test_a_usual_interval_at_its_width_is_called_approximate() -> None:
+    found, strict = (until(within={"mrr": 0.05}, guarantee=each) for each in ("width", "anytime"))
+    assert found.options["until"]["read"] < strict.options["until"]["read"]
+    assert found["mrr"].interval.approximate
+    assert not strict["mrr"].interval.approximate
+    with pytest.raises(OptionError, match="guarantee at every look"):
+        until(gates=["mrr >= 0.3"], guarantee="width")
+
+
+# ------------------------------------------------------------------ the same bits
+
+
+def facts(evaluation: Evaluation) -> Any:
+    return json.dumps({name: evaluation.to_dict()[name] for name in ("results", "notes")})
+
+
+STOPPED: dict[str, dict[str, Any]] = {
+    "plain": {}, "clusters": {"cluster": np.arange(N) // 4}, "race": {"inner": "race"},
+    "pair": {"against": {"queries": WORSE}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", STOPPED.values(), ids=STOPPED)
+def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(given: dict[str, Any], tmp_path: Path) -> None:
+    groups = {"groups": {"relation": RELATION}, "assist": "relation"}
+    place = tmp_path / "run.npz"
+    within = {"mrr": 0.1, **({"mrr_difference": 0.01} if "against" in given else {})}
+    whole = until(within=within, **groups, **given)
+    for most in (50, 77, 130):
+        until(within=within, max_queries=most, save=place, resume=place if place.exists() else None, **groups, **given)
+    assert facts(until(within=within, resume=place, **groups, **given)) == facts(whole)
+
+
+def test_a_run_goes_on_to_a_narrower_width_without_reading_again(tmp_path: Path) -> None:
+    read: list[int] = []
+
+    def counting(row: int) -> tuple[Any, Any]:
+        read.append(row)
+        return asked(row)
+
+    place = tmp_path / "run.npz"
+    wide = ranking.rank_until(score_query=counting, n_queries=N, within={"mrr": 0.15}, save=place)
+    first = len(read)
+    narrow = ranking.rank_until(score_query=counting, n_queries=N, within={"mrr": 0.08}, resume=place,
+                                gates=["mrr >= 0.05"])  # fmt: skip
+    # The first four are compared with the saved ones.
+    assert len(read) - first == narrow.options["until"]["read"] - wide.options["until"]["read"] + 4
+    assert len({*read}) == narrow.options["until"]["read"]
+    assert narrow["mrr"].interval.high - narrow["mrr"].interval.low <= 0.16
+    assert narrow.gate("mrr >= 0.05").passed
+    assert ranking.evaluate(POS, NEG)["mrr"].value in narrow["mrr"].interval
+    for other, what in (({"seed": 1}, "differs in order, seed"), ({"ties": "optimistic"}, "differs in ties")):
+        with pytest.raises(InputError, match=what):
+            ranking.rank_until(score_query=asked, n_queries=N, within={"mrr": 0.08}, resume=place, **other)
+    with pytest.raises(InputError, match="has read other scores"):
+        ranking.rank_until(score_query=lambda row: (-9.0, NEG[row]), n_queries=N, within={"mrr": 0.08}, resume=place)
+    with pytest.raises(InputError, match="differs in metrics"):
+        ranking.rank_until(score_query=asked, n_queries=N, within={"hits@10": 0.08}, resume=place)
+
+
+def test_threads_and_batches_make_no_difference() -> None:
+    one = until(within={"mrr": 0.05}, threads=1)
+    assert facts(until(within={"mrr": 0.05}, threads=2, batch=7)) == facts(one)
+
+
+def test_only_drawn_rows_of_a_file_are_read(tmp_path: Path) -> None:
+    """Rows that were not drawn are damaged afterwards, and nothing changes."""
+    found = ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"mrr": 0.1}, keep="items")
+    drawn = np.isin(np.arange(N), found.per_item.ids)
+    assert 0 < drawn.sum() < N
+    pos, neg = POS.copy(), NEG.copy()
+    pos[~drawn], neg[~drawn] = np.nan, np.nan
+    np.save(tmp_path / "pos.npy", pos)
+    for part, rows in enumerate((slice(0, 300), slice(300, N))):
+        np.save(tmp_path / f"neg-{part}.npy", neg[rows])
+    mapped = np.load(tmp_path / "pos.npy", mmap_mode="r")
+    for given in ({"pos_scores": mapped, "neg_scores": neg}, {"pos_scores": pos, "neg_scores": neg}):
+        assert facts(ranking.rank_until(**given, within={"mrr": 0.1})) == facts(
+            ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"mrr": 0.1})
+        )
+    stored = ranking.evaluate_files(pos_scores=str(tmp_path / "pos.npy"), neg_scores=str(tmp_path / "neg-*.npy"),
+                                    until="mrr ± 0.1")  # fmt: skip
+    assert stored["mrr"].value == found["mrr"].value
+
+
+# ------------------------------------------------------------------ doors
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    arrays = {"queries": QUERIES, "worse": WORSE, "entities": ENTITIES, "targets": TARGETS, "relation": RELATION,
+              "ranks": 1 + RNG.integers(0, 5, N), "pos": POS, "neg": NEG, "flat_queries": FLAT_QUERY, **FLAT,
+              "triples": TRIPLES[:150], "known": TRIPLES[150:], "vectors": VECTORS[1],
+              "matrix": QUERIES[:80] @ ENTITIES.T,
+              "test": np.stack([np.arange(80), TARGETS[:80]], axis=1),
+              "train": np.stack([np.arange(80), (TARGETS[:80] + 1) % M], axis=1)}  # fmt: skip
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+EMBEDDED = {"queries_emb": "queries.npy", "entities": "entities.npy", "targets": "targets.npy",
+            "groups": {"relation": "relation.npy"}}  # fmt: skip
+LABELLED = {"groups": {"relation": RELATION}}
+DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
+    "embeddings": (
+        {**EMBEDDED, "until": ["mrr ± 0.08", "hits@10 >= 0.1"], "assist": ["relation", "ranks.npy"], "seed": 3},
+        lambda: until(within={"mrr": 0.08}, gates=["hits@10 >= 0.1"], assist=["relation", np.load("ranks.npy")],
+                      seed=3, **LABELLED),
+    ),
+    "the average": (
+        {**EMBEDDED, "until": ["mrr ± 0.15"], "average": "relation", "max_queries": 90, "joint": True},
+        lambda: until(within={"mrr": 0.15}, average="relation", max_queries=90, joint=True, **LABELLED),
+    ),
+    "a pair": (
+        {**EMBEDDED, "until": ["difference"], "against": {"queries_emb": "worse.npy"}},
+        lambda: until(against={"queries": WORSE}, **LABELLED),
+    ),
+    "a race": (
+        {**EMBEDDED, "until": ["mrr ± 0.2"], "inner": "race"},
+        lambda: until(within={"mrr": 0.2}, inner="race", **LABELLED),
+    ),
+    "a matrix": (
+        {"pos_scores": ["pos.npy"], "neg_scores": ["neg.npy"], "until": ["hits@3 ± 0.1"], "guarantee": "width"},
+        lambda: ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"hits@3": 0.1}, guarantee="width"),
+    ),
+    "flat": (
+        {"scores": "scores.npy", "labels": "labels.npy", "queries": "flat_queries.npy", "until": ["recall@3 +- 0.1"]},
+        lambda: ranking.rank_until(FLAT_QUERY, **FLAT, within={"recall@3": 0.1}),
+    ),
+    "triples": (
+        {"triples": "triples.npy", "known_triples": ["known.npy"], "entities": "entities.npy",
+         "relation_vectors": "vectors.npy", "score": "distmult", "until": ["mrr ± 0.1"], "assist": ["relation"]},
+        lambda: ranking.rank_until(model=VECTORS, triples=TRIPLES[:150], known=[TRIPLES[150:]], score="distmult",
+                                   within={"mrr": 0.1}, assist="relation"),
+    ),
+    "a recommender": (
+        {"user_scores": "matrix.npy", "test_items": "test.npy", "train_items": "train.npy",
+         "until": ["recall@10 ± 0.3"]},
+        lambda: ranking.rank_until(np.arange(80), np.arange(M), [[each] for each in TARGETS[:80]],
+                                   exclude=[[(each + 1) % M] for each in TARGETS[:80]], minus_inf="raise",
+                                   score=lambda rows, _: (QUERIES[:80] @ ENTITIES.T)[rows],
+                                   within={"recall@10": 0.3}),
+    ),
+}  # fmt: skip
+
+
+def flags(values: dict[str, Any]) -> list[str]:
+    found = []
+    for name, value in values.items():
+        flag = "--" + name.replace("_", "-")
+        if isinstance(value, dict):
+            found += [part for key, path in value.items() for part in (flag, f"{key}={path}")]
+        elif isinstance(value, bool):
+            found.append(flag)
+        else:
+            for part in value if isinstance(value, list) else [value]:
+                found += [flag, str(part)]
+    return found
+
+
+def toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {toml(each)}" for name, each in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("form", DOORS)
+def test_files_commands_and_studies_give_the_same_bits(form: str, folder: Path) -> None:
+    values, library = DOORS[form]
+    expected = facts(library())
+    assert facts(ranking.evaluate_files(**values)) == expected
+    done = CliRunner().invoke(family_command("ranking"), [*flags(values), "--quiet", "-o", "result.json"])
+    assert done.exit_code == 0, done.output
+    assert facts(read_result("result.json")) == expected
+    lines = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'method = "m"', 'dataset = "d"']  # fmt: skip
+    (folder / "study.toml").write_text(
+        "\n".join([*lines, *(f"{key} = {toml(value)}" for key, value in values.items())])
+    )
+    (item,) = read_study("study.toml").items
+    assert (
+        perform(task(item, folder, folder / "s.json", threads=1, hashes=folder / "h"), HashIndex(folder))["error"]
+        is None
+    )
+    assert facts(read_result("s.json")) == expected
+
+
+def test_gates_on_the_command_line(folder: Path) -> None:
+    def run(*more: str) -> Any:
+        return CliRunner().invoke(family_command("ranking"), [*flags(EMBEDDED), *more])
+
+    passed = run("--until", "gates", "--gate", "mrr >= 0.1")
+    assert passed.exit_code == 0
+    assert "gate passed: mrr >= 0.1" in passed.output
+    assert "queries read" in passed.output
+    assert run("--until", "gates", "--gate", "mrr >= 0.9").exit_code == 1
+    value = ranking.rank_all(QUERIES, ENTITIES, TARGETS).evaluate()["mrr"].value
+    open_ = run("--until", "gates", "--gate", f"mrr >= {value:.4f}", "--max-queries", "60")
+    assert open_.exit_code == 1
+    assert "gate undecided" in open_.output
+    for refused in (
+        ("--until", "gates"),
+        ("--until", "mrr ± 0.1", "--gate", "hits@10 >= 0.1"),
+        ("--until", "mrr ± x"),
+        ("--max-queries", "60"),
+        ("--until", "mrr ± 0.1", "--metrics", "mrr"),
+        ("--until", "difference"),
+        ("--until", "mrr ± 0.1", "--against", "targets=targets.npy"),
+    ):
+        assert isinstance(run(*refused).exception, OptionError), refused
+
+
+def test_a_study_reads_until_its_gates_are_decided(folder: Path) -> None:
+    text = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'method = "m"', 'dataset = "d"', 'until = "gates"',
+            *(f"{key} = {toml(value)}" for key, value in EMBEDDED.items())]  # fmt: skip
+    (folder / "study.toml").write_text("\n".join([*text, "[[gate]]", 'require = "mrr >= 0.1"']))
+    (item,) = read_study("study.toml").items
+    assert item.options["until"] == ["mrr >= 0.1"]
+    (folder / "study.toml").write_text("\n".join(text))
+    with pytest.raises(InputError, match="no gates to read until"):
+        read_study("study.toml")
+
+
+def test_a_run_of_the_command_goes_on(folder: Path) -> None:
+    values = {**EMBEDDED, "until": ["mrr ± 0.1"], "until_state": "run.npz"}
+    first = ranking.evaluate_files(**values, max_queries=50)
+    assert first.options["until"]["read"] == 50
+    assert facts(ranking.evaluate_files(**values)) == facts(until(within={"mrr": 0.1}, **LABELLED))
+
+
+def test_results_in_files(tmp_path: Path) -> None:
+    found = until(within={"mrr": 0.1}, gates=["mrr >= 0.1"])
+    write_result(found, tmp_path / "r.json")
+    back = read_result(tmp_path / "r.json")
+    assert facts(back) == facts(found)
+    assert back["mrr"].new_queries == found["mrr"].new_queries
+    assert back.gate("mrr >= 0.1").passed
+    assert "for new queries" in str(back)
+    found.plot(tmp_path / "f.svg")
+    assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+# ------------------------------------------------------------------ training
+
+
+def test_a_monitor_stops_when_nothing_gets_better_and_reads_less_with_each_epoch() -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=QUERIES.shape)
+    monitor = RankMonitor(within=0.06, patience=3, gate="mrr >= 0.3", entities=ENTITIES, targets=TARGETS)
+    reads = []
+    for scale in (2.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5):
+        evaluation = monitor.look(queries=ENTITIES[TARGETS] + scale * noise)
+        reads.append(evaluation.options["until"]["read"])
+        if monitor.stop:
+            break
+    assert monitor.best_epoch == 3
+    assert monitor.verdicts == ["better", "better", "better", "not better", "not better", "not better"]
+    assert monitor.decided is not None
+    assert monitor.decided.passed
+    assert reads[-1] < reads[0]
+    assert "best so far: epoch 3 of 6" in str(monitor)
+    levels = [1 - 0.05 / (epoch * (epoch + 1)) for epoch in (1, 6)]
+    # One interval and one comparison with the best share the error of an epoch.
+    assert evaluation["mrr"].interval.level == pytest.approx(1 - (1 - levels[1]) / 2)
+    with pytest.raises(OptionError, match="is not about mrr"):
+        RankMonitor(gate="hits@10 >= 0.3")
+    with pytest.raises(OptionError, match="chosen by the monitor"):
+        RankMonitor(joint=False)
+
+
+# ------------------------------------------------------------------ refusals
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing to stop at": ({}, "nothing to stop at"),
+    "no metric": ({"within": {"nosuch": 0.1}}, "nosuch"),
+    "unbounded": ({"within": {"mean_rank": 0.1}}, "not a mean of values between 0 and 1"),
+    "of lists": ({"within": {"recall@5": 0.1}}, "not a mean over queries"),
+    "no width": ({"within": {"mrr": 0}}, "half-width above 0"),
+    "no mapping": ({"within": 0.01}, "For example within="),
+    "bound": ({"gates": "mrr.low >= 0.3"}, "cannot be decided"),
+    "level": ({"gates": "mrr > chance"}, "cannot be decided"),
+    "group": ({"gates": "mrr[relation=1] >= 0.3"}, "cannot be decided"),
+    "equality": ({"gates": "mrr == 0.3"}, "cannot be decided"),
+    "no axis": ({"within": {"mrr": 0.1}, "average": "side"}, "no groups 'side'"),
+    "no assist": ({"within": {"mrr": 0.1}, "assist": "side"}, "no groups 'side'"),
+    "short assist": ({"within": {"mrr": 0.1}, "assist": np.ones(3)}, "One number per query"),
+    "no items": ({"within": {"mrr": 0.1}, "assist": until(within={"mrr": 0.3})}, 'keep="items"'),
+    "no other": ({"within": {"mrr_difference": 0.1}}, "needs a second model"),
+    "other queries": ({"against": {"queries": QUERIES[:9], "targets": TARGETS[:9]}}, "Compare them on the same"),
+    "unknown input": ({"against": {"nosuch": 1}}, "has no input 'nosuch'"),
+    "hard": ({"within": {"mrr": 0.1}, "hard": SETS}, "hard goes with races"),
+    "race of hits": ({"within": {"hits@10": 0.1}, "inner": "race"}, "finds mrr only"),
+    "race with ties": ({"within": {"mrr": 0.1}, "inner": "race", "ties": "realistic"}, "tie rule of a race"),
+    "race of a function": ({"within": {"mrr": 0.1}, "inner": "race", "score": np.dot}, "needs embeddings"),
+    "pair of races": ({"against": {"queries": WORSE}, "inner": "race"}, "follows one model"),
+    "no queries": ({"within": {"mrr": 0.1}, "max_queries": 0}, "max_queries must be"),
+    "two forms": ({"within": {"mrr": 0.1}, "pos_scores": POS}, "several forms"),
+    "foreign": ({"within": {"mrr": 0.1}, "mask": MASK}, "does not take mask"),
+    "seed": ({"within": {"mrr": 0.1}, "seed": 0.5}, "seed must be"),
+    "no file": ({"within": {"mrr": 0.1}, "resume": "nosuch.npz"}, "no such file"),
+}  # fmt: skip
+
+
+def test_an_error_names_the_query_that_was_drawn() -> None:
+    excluded = [[] for _ in range(N)]
+    excluded[137] = [int(TARGETS[137])]
+    with pytest.raises(InputError, match="of query 137 is excluded"):
+        until(exclude=excluded, within={"mrr": 1e-9})
+    with pytest.raises(InputError, match="found 3 sets for 700"):
+        until(known=[[], [], []], within={"mrr": 0.1})
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str) -> None:
+    given, message = REFUSED[case]
+    with pytest.raises(GraphgaugeError) as refused:
+        until(**given)
+    assert message in str(refused.value)
+
+
+CALLBACKS: dict[str, tuple[Callable[[int], Any], str]] = {
+    "fails": (lambda row: 1 / 0, "the function failed for query"),
+    "no pair": (lambda row: 1.0, "returned float"),
+    "no array": (lambda row: (1.0, 2.0), "returned shapes"),
+    "mixed": (lambda row: (1.0 if row % 2 else np.ones(2), np.zeros(3)), "one right answer for some"),
+    "NaN": (lambda row: (np.nan, np.zeros(3)), "NaN"),
+}
+
+
+@pytest.mark.parametrize("case", CALLBACKS)
+def test_what_a_callback_must_not_do(case: str) -> None:
+    function, message = CALLBACKS[case]
+    with pytest.raises(InputError, match=message):
+        ranking.rank_until(score_query=function, n_queries=50, within={"mrr": 0.1})
