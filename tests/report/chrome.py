@@ -113,10 +113,16 @@ class Chrome:
         return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
 
     def requests(self) -> list[str]:
-        """Every address asked for since the last call, of the page and of what it made."""
+        """Every address asked for since the last call, of the page and of what it made.
+
+        Without those of the browser's own first tab, which may still be loading and which no page can ask for.
+        """
         entries = self._call("POST", "/se/log", {"type": "performance"})
         events = [json.loads(entry["message"])["message"] for entry in entries]
-        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        asked = [
+            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
+        ]
+        return [address for address in asked if not address.startswith("chrome://")]
 
     def close(self) -> None:
         try:
