@@ -274,7 +274,8 @@ def prdc(
         # Each point is its own nearest neighbour, which does not count. A view would keep the strip in memory.
         return np.concatenate(
             map_blocks(
-                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k].copy(), tiles(side.start, side.stop),
+                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k].copy(),
+                tiles(side.start, side.stop),
                 threads=threads,
             )
         )  # fmt: skip
