@@ -169,8 +169,8 @@ class Labelled:
         if labels is None:
             return cls.without_labels(node_ids)
         ids = _node_ids(node_ids)
-        known = set(ids.tolist()) if isinstance(labels, Mapping) else set()
-        if isinstance(labels, Mapping) and (more := [node for node in labels if node not in known]):
+        original = set(ids.tolist()) if isinstance(labels, Mapping) else set()
+        if isinstance(labels, Mapping) and (more := [node for node in labels if node not in original]):
             later = _node_ids(more)
             whole = cls.of(np.concatenate([ids, later]), labels)
             own = np.isin(whole.ids, ids)
@@ -394,10 +394,11 @@ class Points:
         ])  # fmt: skip
 
     def _called(self, first: Ints, second: Ints) -> Floats:
-        assert callable(self.score)
+        score = self.score
+        assert not isinstance(score, str)
 
         def scored(one: Ints, other: Ints) -> Floats:
-            found = as_numeric(self.score(self.rows[one], self.rows[other]), "score").astype(np.float64)
+            found = as_numeric(score(self.rows[one], self.rows[other]), "score").astype(np.float64)
             if found.shape != (len(one),) or np.isnan(found).any():
                 raise InputError(
                     f"returned {found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "returned NaN",

@@ -365,7 +365,7 @@ class _State:
 
     def _incident(self, node: int) -> Ints:
         ends = self.codes.edges(self.edges)
-        return self.edges[(ends == node).any(axis=1)]
+        return np.asarray(self.edges[(ends == node).any(axis=1)])
 
     def _bury(self, node: int) -> None:
         gone = self._incident(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -415,7 +416,7 @@ def _streamed(path: Path, names: Mapping[str, str], directed: bool) -> Ledger:
         current: int | None = None
         for cycle, *parts in _plain_batches(path, names):
             number = np.maximum(cycle, START)
-            bounds = np.flatnonzero(np.append(True, number[1:] != number[:-1])) if len(number) else []
+            bounds = np.flatnonzero(np.append(True, number[1:] != number[:-1]))[: len(number)]
             for low, high in pairwise([*bounds, len(number)]):
                 own = int(number[low])
                 if current is not None and own != current:
@@ -453,7 +454,7 @@ def _actions(column: Any, path: Path) -> Ints:
             raise InputError(f"has the action {name!r:.80}", where=str(path), fix="Use birth or death.")
         known.append(ACTIONS[str(name).lower()])
     places = np.asarray(coded.indices.fill_null(0)).astype(np.int64)
-    return cast(Ints, np.array(known or [BIRTH], np.int64)[places])
+    return np.array(known or [BIRTH], np.int64)[places]
 
 
 # ---- parts
@@ -501,7 +502,8 @@ def _missing(value: Any) -> bool:
 
 
 def _whole(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, Real | np.integer) or value != int(value):
+    known = isinstance(value, Real | np.integer) and not isinstance(value, bool) and math.isfinite(value)
+    if not known or value != int(value):
         raise InputError(f"{value!r:.80} is not the number of a cycle", where=where, fix="Use whole numbers, or time.")
     return int(value)
 
@@ -510,7 +512,7 @@ def as_times(values: Sequence[Any], where: str) -> AnyArray:
     """Numbers, or moments as datetime64 in microseconds (UTC)."""
     if all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
         return np.array([float(value) for value in values])
-    found = []
+    found: list[Any] = []
     for value in values:
         moment = value
         if isinstance(value, str):
@@ -523,7 +525,7 @@ def as_times(values: Sequence[Any], where: str) -> AnyArray:
         if isinstance(moment, datetime):
             found.append(np.datetime64(_utc(moment), "us"))
         elif isinstance(moment, date | np.datetime64):
-            found.append(np.datetime64(moment, "us"))
+            found.append(np.asarray(moment, "datetime64[us]")[()])
         else:
             raise InputError(f"{value!r:.80} is not a time", where=where, fix="Use one kind of time for all events.")
     return np.array(found, "datetime64[us]")

@@ -39,15 +39,15 @@ _LABELS = "labels.npy"
 class Cycle:
     """One cycle of one run: its births, and the system before and after it.
 
-    `previous_embeddings` and `previous_edges` are None if unknown.
+    `previous_embeddings` and `previous_edges` are None if unknown. A cycle of a ledger has its edges in `change`.
     """
 
     condition: str
     seed: int
     cycle: int
     embeddings: AnyArray
-    new_edges: AnyArray
-    all_edges: AnyArray
+    new_edges: AnyArray | None
+    all_edges: AnyArray | None
     previous_embeddings: AnyArray | None = None
     previous_edges: AnyArray | None = None
     tgc: float | None = None
@@ -319,7 +319,7 @@ def _embeddings(place: Path) -> Callable[[int], AnyArray | None]:
         with open_npz(path) as arrays:
             name = "start" if cycle < 0 else str(cycle)
             if name in arrays.files:
-                return arrays[name]
+                return np.asarray(arrays[name])
         if cycle < 0:
             return None
         raise InputError(

@@ -167,7 +167,7 @@ def _measures(first: SampleTable, second: SampleTable, convention: str, draws: D
     ids = _ids(made[0], made[1], first.train)
     found.append(_distinct(ids[0], ids[1], draws))
     if first.train is not None:
-        new = [1.0 - np.isin(own, ids[2]) for own in ids[:2]]
+        new = [(~np.isin(own, ids[2])).astype(np.float64) for own in ids[:2]]
         found.append(_shares("novelty", new[0], new[1], draws))
     if first.real is None:
         return found

@@ -271,10 +271,11 @@ def prdc(
     sides = slice(0, n), slice(n, n + m)
 
     def radii(side: slice) -> Floats:
-        # Each point is its own nearest neighbour, which does not count. A view would keep the whole strip in memory.
+        # Each point is its own nearest neighbour, which does not count. A view would keep the strip in memory.
         return np.concatenate(
             map_blocks(
-                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k].copy(), tiles(side.start, side.stop),
+                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k].copy(),
+                tiles(side.start, side.stop),
                 threads=threads,
             )
         )  # fmt: skip

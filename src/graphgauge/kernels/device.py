@@ -29,7 +29,7 @@ def device_counts(pos: Any, neg: Any) -> RowCounts:
 
 
 def device_histogram(pos: Any, neg: Any) -> Cells | None:
-    """As `joint_histogram`: distinct pairs, or None if any score is NaN. The device is waited for as rarely as can be."""
+    """As `joint_histogram`: distinct pairs, or None if any score is NaN. The device is waited for once or twice."""
     import torch
 
     greater, equal, missing = counted(pos, neg)

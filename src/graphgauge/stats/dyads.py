@@ -87,7 +87,7 @@ class Dyads:
         weights = self._weights[:, None]
 
         def centred(columns: Floats) -> Floats:
-            return columns - (weights * columns).sum(axis=0)
+            return np.asarray(columns - (weights * columns).sum(axis=0))
 
         def spread(columns: Floats) -> Floats:
             """The errors at the nodes that these effects cause."""

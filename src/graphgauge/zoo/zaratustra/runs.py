@@ -46,6 +46,7 @@ def grow(
             for done in log.cycles(condition, seed):
                 if done.cycle >= cycles:
                     break
+                assert done.new_edges is not None  # written by this engine, as cycles
                 engine.replay(done.new_edges, done.embeddings, done.tgc)
                 yield condition, seed, done.cycle
             while engine.cycle < cycles:
