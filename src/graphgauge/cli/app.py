@@ -131,8 +131,13 @@ def _explained(error: Exception) -> tuple[str, int]:
 
 def _in_flags(text: str) -> str:
     """A message of the library, which names arguments (`nan="omit"`), in the flags of the command (`--nan omit`)."""
+    from graphgauge.core.errors import GraphgaugeError
+
     named = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    command = cli.get_command(click.Context(cli), named)
+    try:
+        command = cli.get_command(click.Context(cli), named)
+    except GraphgaugeError:  # the command itself cannot be loaded
+        command = None
     if command is None:
         return text
     flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
