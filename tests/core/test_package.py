@@ -36,7 +36,7 @@ def test_public_names() -> None:
     assert set(ranking.__all__) == {
         "Catalog", "Items", "ListItems", "Negatives", "RankingState", "TopK", "average_precision", "compare",
         "evaluate", "evaluate_files", "from_topk", "hits_at_k", "known_answers", "mrr", "negatives", "rank_all",
-        "rank_topk", "rank_triples", "ranks", "recommend", "roc_auc", "stream_topk",
+        "rank_topk", "rank_triples", "rank_until", "ranks", "recommend", "roc_auc", "stream_topk",
     }  # fmt: skip
     for name in graphgauge.__all__:
         assert getattr(graphgauge, name)

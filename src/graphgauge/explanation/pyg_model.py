@@ -28,6 +28,9 @@ _TASK_FIX = (
 class PyGModel:
     """A PyTorch Geometric module `module(x, edge_index, …)`, run on all masks in one disjoint union.
 
+    A heterogeneous module is called as `module(x_dict, edge_index_dict, …)`. Its output is about the nodes of the
+    target's type.
+
     Parameters
     ----------
     task
@@ -40,9 +43,6 @@ class PyGModel:
         value of another node, drawn once for each subgraph, so that masked graphs have as many edges as the whole one.
     seed
         For `resample`.
-
-    A heterogeneous module is called as `module(x_dict, edge_index_dict, …)`. Its output is about the nodes of the
-    target's type.
     """
 
     def __init__(

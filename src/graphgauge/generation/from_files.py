@@ -27,6 +27,7 @@ from graphgauge.core.fields import (
     Several,
     Threads,
     Whole,
+    plain,
 )
 from graphgauge.core.files import read_json
 from graphgauge.core.progress import SILENT, Progress
@@ -132,9 +133,7 @@ def evaluate_files(
     described = cache(source.inputs)  # hash only once
     path = None if store is None else store.place("generation")
     earlier = (
-        None
-        if path is None
-        else _earlier(path, {**source.options, **request.options}, described, given["nan"], progress)
+        None if path is None else _earlier(path, {**source.options, **request.options}, described, given, progress)
     )
     parts: list[Evaluation] = []
     for place, name in enumerate(names):
@@ -153,6 +152,10 @@ def evaluate_files(
         source.table(None).save(given["save_table"])
     evaluation.inputs = described
     return evaluation
+
+
+# Options that say how samples are read.
+_READ_AS = ("labels", "ordered", "samples", "node_labels", "edge_labels")
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
     names = ("real", "generated", "train", "against", *_READERS)
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
-    options = {name: given[name] for name in ("labels", "ordered", "nan", "samples", "node_labels", "edge_labels")}
+    options = {name: given[name] for name in ("nan", *_READ_AS)}
     other = read.pop("against", None)
     table = SampleTable.of(**options, **read)
     if other is not None:
@@ -319,7 +322,9 @@ def _pair(path: str) -> Labelled:
     return Labelled(read_array(f"{path}:samples"), read_labels(f"{path}:conditions"))
 
 
-def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, nan: str, progress: Progress) -> Evaluation | None:
+def _earlier(
+    path: Path, options: Mapping[str, Any], inputs: Inputs, given: Mapping[str, Any], progress: Progress
+) -> Evaluation | None:
     """The results of an earlier run with the same inputs and options."""
     if not path.exists():
         return None
@@ -328,6 +333,7 @@ def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, nan: str, p
         evaluation = evaluation_from_dict(content, where=str(path))
         hashes = {entry["name"]: entry["hash"] for entry in content["receipt"]["inputs"]}
         version = content["receipt"]["versions"]["graphgauge"]
+        told = content["receipt"].get("command", {}).get("options", {})
     except (InputError, KeyError, TypeError):
         raise InputError("is not a result file", where=str(path), fix="Name another --output, or remove it.") from None
     fresh = Evaluation("generation", [], options=options).to_dict()
@@ -335,7 +341,9 @@ def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, nan: str, p
         "options": {name: content["options"].get(name) for name in fresh["options"]} == fresh["options"],
         "inputs": hashes == {entry["name"]: entry["hash"] for entry in inputs()},
         "version": version == fresh["receipt"]["versions"]["graphgauge"],
-        "nan": evaluation.conventions.get("nan") == nan,
+        "nan": evaluation.conventions.get("nan") == given["nan"],
+        "reading": {name: told[name] for name in _READ_AS if name in told}
+        == {name: plain(given[name]) for name in _READ_AS if FAMILY.fields[name].is_given(given[name])},
         # Breakdowns in side files are not read back.
         "length": not content["side_files"],
     }
