@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -47,6 +48,19 @@ def test_the_sentences_are_the_results(demo):
         assert f"{comparison['best']} in {part.family} ({part.metric} {mean:.3f}" in done.stdout
 
 
+def test_results_of_every_method_are_recomputed(demo):
+    folder, _ = demo
+    # The same depth, so that receipts find their inputs.
+    shutil.copytree(
+        folder / "here/results", folder / "here/first", ignore=shutil.ignore_patterns("*_[1-9]*.*", "study*")
+    )
+    assert len([*(folder / "here/first").rglob("metrics_*_0.json")]) == 3 * len(demos())
+    done = command("verify", "here/first", "--quiet", cwd=folder, fresh=True)
+    shutil.rmtree(folder / "here/first")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.slow
 def test_the_results_of_every_family_are_recomputed(demo):
     folder, _ = demo
     done = command("verify", "here/results", "--quiet", cwd=folder, fresh=True)
