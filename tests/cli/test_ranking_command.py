@@ -219,7 +219,7 @@ def test_a_gate_on_what_is_not_computed_fails_before_the_run(tmp_path):
     """No file exists, and none is opened."""
     for words, said in (
         (["--gate", "mrr > 0.5", "--metrics", "hits@10"], "--metrics is hits@10"),
-        (["--gate", "hits@50 > 0.5", "--metrics", "hits@10,mrr"], "--metrics is hits@10, mrr"),
+        (["--gate", "hits@50 > 0.5", "--metrics", "hits@10,mrr"], "--metrics has hits@10. Name hits@50 there"),
         (["--gate", "mrr[relation=2] > 0.5"], "with --groups"),
     ):
         done = run(*MATRIX, *words, cwd=tmp_path)
