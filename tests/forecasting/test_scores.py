@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from graphgauge import forecasting
+from graphgauge.core.errors import OptionError
 
 RNG = np.random.default_rng(84)
 Y = RNG.normal(size=(30, 2))
@@ -87,3 +88,11 @@ def test_quantile_losses() -> None:
     for place, key in enumerate(("pinball_10", "pinball_50", "pinball_90")):
         assert found[key].value == pytest.approx(loss[..., place].mean(), rel=1e-12)
     assert found["wql"].value == pytest.approx(np.mean(2 * loss.sum(axis=(0, 1)) / np.abs(Y).sum()), rel=1e-12)
+
+
+def test_a_state_counts_the_thresholds_that_it_was_given() -> None:
+    y, mean = np.arange(12.0), np.arange(12.0) + 1
+    state = forecasting.ForecastState(thresholds=[3.0]).update(y, mean, std=np.ones(12))
+    assert state.evaluate(metrics=["brier_3"])["brier_3"].defined
+    with pytest.raises(OptionError, match="brier_4 was not counted"):
+        state.evaluate(metrics=["brier_4"])

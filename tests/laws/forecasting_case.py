@@ -114,6 +114,7 @@ class GaussianCase(ForecastingCase):
     name = "forecasting-gaussians"
     scores = ("y_true", "y_pred", "std")
     needs = ("errors", "gaussian", "reliability", "spread")
+    options = {"thresholds": [0.0]}  # noqa: RUF012
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
         return super().arrays(rng, shape) | {"std": rng.integers(1, LARGEST + 1, shape).astype(float)}
@@ -159,6 +160,7 @@ class SampleCase(ForecastingCase):
     name = "forecasting-samples"
     scores = ("y_true", "samples")
     needs = ("errors", "samples", "reliability")
+    options = {"thresholds": [0.0]}  # noqa: RUF012
     size = (800, 12, 3)
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:

@@ -374,6 +374,8 @@ def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
             raise OptionError(f"{name} needs {given}", fix="Pass it, or leave the metric out.")
         if not set(counted_for([metric])) <= set(layout.counted):
             raise OptionError(f"{name} was not counted", fix="Name it in metrics= of the state, or leave it out.")
+        if "threshold" in item.params and not item.is_open and float(item.params["threshold"]) not in layout.thresholds:
+            raise OptionError(f"{name} was not counted", fix="Give the state its threshold in thresholds=.")
 
 
 def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, str]:
