@@ -7,7 +7,6 @@ from typing import Any
 
 import networkx
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
@@ -16,7 +15,6 @@ from graphgauge.core.result import Evaluation
 from graphgauge.generation import evaluate
 from graphgauge.generation.evaluate import FAMILY
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.sections import recognition
 
 QUICK = {"resamples": 20, "permutations": 19}
 REAL = ("real", "reconstructed", "latents", "real_conditions", "real_valid", "latent_variances")
@@ -95,9 +93,7 @@ class BitsCase(Case):
         }  # fmt: skip
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(recognition, "_TREES", 5)  # no law depends on how well samples are recognised
-            return without_companions(evaluate(**inputs, **QUICK, metrics=list(self.entries)))
+        return without_companions(evaluate(**inputs, **QUICK, metrics=list(self.entries)))
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         shuffled = dict(inputs)

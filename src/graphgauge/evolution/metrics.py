@@ -294,7 +294,7 @@ def adjusted_homophily(pairs: LabelPairs) -> Estimate:
 
 @metric(key="label_informativeness", **_LABELS | {
     "reference": "platonov2023", "bounds": (0, 1), "chance": NoChance("it is biased upwards in small samples"),
-    "interval": _only_runs, "direction": "none", "laws": _LAWS})  # fmt: skip
+    "interval": _only_runs, "direction": "none", "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
 def label_informativeness(pairs: LabelPairs) -> Estimate:
     """How much the class of one end of a birth says about that of the other: mutual information over entropy."""
     value = pairs.informativeness if len(pairs) and pairs.kinds > 1 else np.nan
