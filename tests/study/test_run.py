@@ -224,7 +224,7 @@ def test_the_metrics_of_gates_are_computed(study):
         edit(study / "study.toml", "mrr > 0.2", require)
         done, _ = ran(study)
         assert done.returncode == 0, done.stderr
-        results = [json.loads(path.read_text()) for path in (study / "results").rglob("metrics_*.json")]
+        results = [json.loads(path.read_text()) for path in (study / "results/good").rglob("metrics_*.json")]
         assert all(require.split()[0] in {entry["key"] for entry in content["results"]} for content in results)
         edit(study / "study.toml", require, "mrr > 0.2")
 
