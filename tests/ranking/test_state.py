@@ -529,3 +529,22 @@ def test_a_failed_update_takes_no_numbers() -> None:
     with pytest.raises(InputError):
         state.update(POS[3:6], NEG[3:6], cluster=[0, 1])
     assert state.update(POS[3:6], NEG[3:6]).items().ids.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("keep", [None, "items"])
+@pytest.mark.parametrize(
+    ("first", "again"), [([3, 0, 7, 5], [9, 5]), (["d", "a", "z", "c"], ["b", "z"]), (["b", "a", "d", "c"], ["a", "e"])]
+)
+def test_an_id_counts_once_in_all_batches_and_states(first: list[Any], again: list[Any], keep: str | None) -> None:
+    """In any order, of any kind, whether items are kept or not."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(6, 1)), rng.normal(size=(6, 3))
+    state = RankingState(keep=keep).update(scores[0][:4, 0], scores[1][:4], ids=first)
+    with pytest.raises(InputError, match="was counted before"):
+        state.update(scores[0][4:, 0], scores[1][4:], ids=again)
+    other = RankingState(keep=keep).update(scores[0][4:, 0], scores[1][4:], ids=again)
+    with pytest.raises(InputError, match="was counted before"):
+        state.merge(other)
+    assert state.n == 4
+    new = [f"{name}!" if isinstance(name, str) else name + 100 for name in again]
+    assert state.update(scores[0][4:, 0], scores[1][4:], ids=new).n == 6

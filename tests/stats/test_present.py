@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.stats import Aggregate, aggregate, compare, compare_published
-from graphgauge.stats.tables import Cell, Grid
 
 # c is a with noise, b is clearly worse, on eight seeds.
 F1 = {

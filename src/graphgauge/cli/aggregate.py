@@ -15,10 +15,10 @@ from graphgauge.cli.family import flag, option_of
 from graphgauge.cli.options import NAMES, OUTPUT_FILE, OnceCommand
 from graphgauge.core.fields import Fields, read_all
 from graphgauge.core.files import write_text
+from graphgauge.core.grids import FORMS
 from graphgauge.stats.aggregate_results import FIELDS, aggregate_results
 from graphgauge.stats.load import load
 from graphgauge.stats.present import MARKS, Style
-from graphgauge.stats.tables import FORMS
 
 # How tables of other programs are read, and how tables are printed: about files, not about the statistics.
 _READING = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,17 +39,17 @@ def draw(runs: Sequence[ReplayedRun], path: str | Path) -> None:
         panels[0].set_yticklabels([f"{name}, {texts[kind]}" if len(names) > 1 else texts[kind] for name, kind in rows])
 
 
-def _draw_row(panel: object, height: int, runs: Sequence[ReplayedRun], outcome: str, kind: str) -> None:
+def _draw_row(panel: Any, height: int, runs: Sequence[ReplayedRun], outcome: str, kind: str) -> None:
     """Every run, or the replays of all runs with the middle 95 %."""
     own = [run for run in runs if outcome in run.grown]
     if kind == "grown":
         effects = [run.grown[outcome].mean() - run.withheld[outcome].mean() for run in own]
-        panel.plot(effects, [height] * len(effects), SHAPES[3], color=COLOURS[1], zorder=3)  # type: ignore[attr-defined]
+        panel.plot(effects, [height] * len(effects), SHAPES[3], color=COLOURS[1], zorder=3)
         return
     drawn = [run.chance[kind][outcome] - run.withheld[outcome].mean() for run in own]
     values = np.concatenate(drawn) if drawn else np.empty(0)
     jitter = 0.12 * np.sin(np.arange(len(values)) * 2.4)  # fixed, so that equal data give equal files
-    panel.plot(values, height + jitter, ".", color=COLOURS[0], alpha=0.35, markersize=4)  # type: ignore[attr-defined]
+    panel.plot(values, height + jitter, ".", color=COLOURS[0], alpha=0.35, markersize=4)
     if len(values):
         low, high = np.quantile(values, [0.025, 0.975])
-        panel.hlines(height, low, high, color=COLOURS[0], linewidth=2)  # type: ignore[attr-defined]
+        panel.hlines(height, low, high, color=COLOURS[0], linewidth=2)

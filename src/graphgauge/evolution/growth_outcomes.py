@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -201,7 +201,7 @@ class Outcomes:
     retention: Contest | None
     score: str
     probe: Callable[[Floats, GrownGraph], Any] | None = None
-    missing: Mapping[str, str] = ()  # type: ignore[assignment]
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Evaluation, Result
@@ -23,7 +24,6 @@ from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.page import Trend, page_test
-from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import bounds, fixed
 
 CONDITIONS = ("Normal", "Off", "Inverted")

@@ -309,8 +309,11 @@ class Question:
         return np.concatenate([np.broadcast_to(part, (several, part.shape[-1])) for part in parts], axis=1)
 
     def _lined_up(self, value: Any, what: str, masked: str, kind: str | None) -> AnyArray:
-        if masked == EDGES:
-            size = self.edges if kind is None else int(np.count_nonzero(self.types.edges == kind))  # type: ignore[union-attr]
+        if masked == EDGES and kind is None:
+            size = self.edges
+        elif masked == EDGES:
+            assert self.types is not None
+            size = int(np.count_nonzero(self.types.edges == kind))
         else:
             chosen = [x for name, x in self.features() if kind is None or name.rpartition("/")[0] == kind]
             if masked == NODES:

@@ -208,10 +208,12 @@ def _rows(samples: Any, rows: Codes) -> Any:
 
 
 def _ids(first: Samples, second: Samples, train: Samples | None) -> list[Codes]:
-    if isinstance(first, Graphs):
-        return list(graph_ids(first, second, *(() if train is None else (train,))))  # type: ignore[arg-type]
     parts = [part for part in (first, second, train) if part is not None]
-    return list(row_ids(*(np.ascontiguousarray(part.reshape(len(part), -1)) for part in parts)))  # type: ignore[union-attr]
+    graphs = [part for part in parts if isinstance(part, Graphs)]
+    if graphs:
+        return list(graph_ids(*graphs))
+    flat = [part.reshape(len(part), -1) for part in parts if not isinstance(part, Graphs)]
+    return list(row_ids(*map(np.ascontiguousarray, flat)))
 
 
 def _exchanged(n: int, m: int, draws: Draws) -> Bits:

@@ -98,8 +98,8 @@ class QueryIds:
 
 
 def _as_ids(names: AnyArray) -> AnyArray:
-    """Text, or integers of one type: unsigned and signed ones would be combined as floats."""
-    return names if names.dtype.kind == "U" else np.sort(names.astype(np.int64))
+    """In order; text, or integers of one type: unsigned and signed ones would be combined as floats."""
+    return np.sort(names if names.dtype.kind == "U" else names.astype(np.int64))
 
 
 def _more(others: int) -> str:

@@ -297,7 +297,7 @@ class RankingState:
                 fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
         matrix = batch.offsets is None and batch.mask is None
-        if matrix and self._counts_only and groups is cluster is weights is None:
+        if matrix and self._counts_only and groups is cluster is weights is ids is None:
             if is_cuda(batch.neg):
                 cells = device_histogram(batch.pos, batch.neg)
             else:
@@ -411,23 +411,23 @@ class RankingState:
         else:
             self._add_weighted(counts, labels, clusters, weights[keep])
         if numbers is not None:
+            self._ids.add(numbers)
+        if numbers is not None and self.keep is not None:
             self._items.append(
                 Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters,
                       weight=None if weights is None else weights[keep])
             )  # fmt: skip
-            self._ids.add(numbers)
             self._numbered += length if ids is None else 0
         return clusters
 
     def _item_ids(self, ids: Any, length: int) -> AnyArray | None:
-        if self.keep is None:
-            return None
+        """The ids of a batch; given ones are checked also if no items are kept."""
         if ids is not None:
             names = as_labels(ids, "ids")
             if len(sorted_unique(names)) < names.size:
                 raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
             return names
-        return np.arange(self._numbered, self._numbered + length)
+        return None if self.keep is None else np.arange(self._numbered, self._numbered + length)
 
     def _add_weighted(
         self, counts: Counted, labels: Mapping[str, AnyArray], clusters: Ints | None, weights: Floats
@@ -869,7 +869,7 @@ class RankingState:
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
-            state._ids.add(np.sort(state._items[0].ids))
+            state._ids.add(state._items[0].ids)
         top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
         if top:
             state._top = [TopItems(**top)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from graphgauge.core.grids import Grid
 from graphgauge.core.text import number
-from graphgauge.stats.tables import Grid
 from graphgauge.stats.text import decimals, fixed
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "target": "closer to its target is better"}

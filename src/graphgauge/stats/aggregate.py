@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.fair import legend
@@ -21,7 +22,6 @@ from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
-from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.tabular import Columns
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths

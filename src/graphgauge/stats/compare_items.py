@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.family import family
+from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.core.scrub import harmless
@@ -24,7 +25,6 @@ from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, fewest_units
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, SideFile, seed_order, unchecked_runs
-from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
 

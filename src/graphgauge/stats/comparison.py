@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from graphgauge.core.arrays import Floats
+from graphgauge.core.grids import Cell, Grid, remark
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.core.scrub import harmless
@@ -22,7 +23,6 @@ from graphgauge.stats.power import Needed
 from graphgauge.stats.present import Presented, Style, comparison_marks, standing_or_test, times
 from graphgauge.stats.runs import Better
 from graphgauge.stats.simulate import Simulated
-from graphgauge.stats.tables import Cell, Grid, remark
 from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
 
 

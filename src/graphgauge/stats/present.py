@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphgauge.core.errors import OptionError, UnknownNameError, one_of
 from graphgauge.core.files import write_text
+from graphgauge.core.grids import Grid
 from graphgauge.core.options import whole_number
-from graphgauge.stats.tables import Grid
 
 if TYPE_CHECKING:
     import pandas

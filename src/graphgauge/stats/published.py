@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.grids import Cell, Grid, remark
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps
@@ -22,7 +23,6 @@ from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import require_margin
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import UNNAMED_METRIC, Better, known_metric, on_dataset
-from graphgauge.stats.tables import Cell, Grid, remark
 from graphgauge.stats.tabular import Columns, columns_of, read_units
 from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus, several
 from graphgauge.stats.wilcoxon import require_alpha

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge import explanation
+from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import write_result
 from graphgauge.explanation import Context, Explanation
 from graphgauge.explanation.table import AnswerTable, write_explanations
-from graphgauge.stats.tables import Cell, Grid
 from graphgauge.zoo.temporal.explainers import EXPLAINERS, MOST_UNITS, explain
 
 # 0.2 of twelve contacts are two, as many as the planted rule needs.
