@@ -108,7 +108,7 @@ def _frequent(train: np.ndarray, kinds: int, groups: Mapping[str, np.ndarray], m
 class Replayed:
     """Queries whose counts are known from a full ranking: an adaptive run on them reads the same as a real one."""
 
-    pace = EntityQueries.pace
+    step = EntityQueries.step
 
     def __init__(self, kept: Items) -> None:
         self.kept, self.queries = kept, len(kept)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.ranking.drawn import EntityQueries, Pace
+from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.race import Race
 from graphgauge.ranking.reading import Reading, Statement, Units
@@ -35,7 +35,7 @@ PLACE = Path(__file__).with_name("adaptive")
 class Simulated:
     """Queries whose ranks are known: what a model would have been asked."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(self, ranks: np.ndarray) -> None:
         self.ranks, self.queries = ranks.astype(np.int64), len(ranks)

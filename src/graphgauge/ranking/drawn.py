@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from graphgauge.ranking.all_entities import (
     one_target_each,
     scorer_of,
 )
-from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, places, sets_of
+from graphgauge.ranking.entity_sets import EntitySets, SomeSets, number_of_sets, places
 from graphgauge.ranking.inputs import as_integers, checked_offsets
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.lists import Queries
@@ -31,18 +31,14 @@ from graphgauge.ranking.triples import SIDES, TripleQueries
 Counted = Items | ListItems
 
 
-class Pace(NamedTuple):
-    """How many queries are read before the next look: at least `least`, and a share of those read so far."""
-
-    least: int
-    share: float
-
-
 class Source(Protocol):
-    """Queries by number; `count` ranks the right answers of some of them, under their numbers as ids."""
+    """Queries by number; `count` ranks the right answers of some of them, under their numbers as ids.
+
+    `step` is the smallest number of queries that is worth a look.
+    """
 
     queries: int
-    pace: Pace
+    step: int
 
     def count(self, rows: Ints) -> Counted: ...
 
@@ -50,7 +46,7 @@ class Source(Protocol):
 class EntityQueries:
     """Queries ranked among all entities, with the arguments of `rank_all`."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(
         self,
@@ -74,32 +70,35 @@ class EntityQueries:
         self.queries, self.entities = self.scorer.queries, self.scorer.entities
         self.one_each = one_target_each(targets)
         self._answers = answers_of(targets, self.scorer, self.one_each)
-        for name, given in (("known", known), ("exclude", exclude), *([("candidates", candidates)] * (kinds is None))):
-            if given is not None and number_of_sets(given) != self.queries:
-                raise InputError(f"found {number_of_sets(given)} sets for {self.queries} queries", where=name)
-        self._sets = known, exclude
-        self._candidates, self._kinds = candidates, None if kinds is None else as_integers(kinds, "kinds")
-        if self._kinds is not None and candidates is not None:
+        self._known, self._exclude = (None if given is None else SomeSets(given, self.queries, name)
+                                      for name, given in (("known", known), ("exclude", exclude)))  # fmt: skip
+        self._kinds = None if kinds is None else as_integers(kinds, "kinds")
+        self._candidates: Any = None
+        if candidates is not None and self._kinds is not None:
             require_shape(self._kinds, (self.queries,), "kinds", "One kind per query.")
             count = number_of_sets(candidates)
             self._candidates = EntitySets.of(candidates, count, self.entities, "candidates", "kind")
+        elif candidates is not None:
+            self._candidates = SomeSets(candidates, self.queries, "candidates")
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
 
     def asking(self, rows: Ints) -> tuple[Counter, Field]:
         """The scorer of some queries, and the entities that take part in them; the sets of others are not read."""
         scorer = self.scorer.asking(rows)
-        known, exclude = (sets_of(given, rows) for given in self._sets)
+        known, exclude = (None if given is None else given.take(rows) for given in (self._known, self._exclude))
         candidates, kinds = self._candidates, self._kinds
-        if kinds is None:
-            candidates = sets_of(candidates, rows)
-        else:
+        if kinds is not None:
             kinds = kinds[rows]
+        elif candidates is not None:
+            candidates = candidates.take(rows)
         return scorer, Field.of(self._answers.take(rows), known, exclude, candidates, kinds, scorer, rows)
 
     def count(self, rows: Ints) -> Counted:
         scorer, field = self.asking(rows)
-        state = RankingState(keep="items")
-        kept = counted_block(scorer, field, self.one_each, **self._limits).added_to(state, rows).items()
+        found = counted_block(scorer, field, self.one_each, **self._limits)
+        if self.one_each:
+            return Items(rows, found.counts.greater, found.counts.equal, found.counts.negatives + 1)
+        kept = found.added_to(RankingState(keep="items"), rows).items()
         assert kept is not None
         return kept
 
@@ -107,7 +106,7 @@ class EntityQueries:
 class TripleSides:
     """Both sides of test triples, with the arguments of `rank_triples`: query `2 i + side` asks triple i for a side."""
 
-    pace = EntityQueries.pace
+    step = EntityQueries.step
 
     def __init__(self, model: Any, test: Any, *, sides: Sequence[str] = SIDES, batch: int | None = None,
                  max_memory: int | None = None, threads: int | None = None, **asked: Any) -> None:  # fmt: skip
@@ -148,7 +147,7 @@ class ScoredQueries:
     """Positives (n,) and their negatives: a matrix (n, k), perhaps masked, or flat with offsets. Only drawn rows are
     read, from arrays, memory maps or files."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(
         self, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None, threads: int | None = None
@@ -183,7 +182,7 @@ class ScoredQueries:
 class FlatQueries:
     """Scores with labels and query ids, several positives per query allowed; only drawn candidates' scores are read."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(self, scores: Any, labels: Any, queries: Any, *, threads: int | None = None) -> None:
         names = as_labels(queries, "queries")
@@ -223,7 +222,7 @@ class AskedQueries:
     One right answer is a number, several are an array, in all queries alike.
     """
 
-    pace = Pace(8, 0.04)
+    step = 8
 
     def __init__(self, score_query: Callable[[int], Any], queries: int, *, threads: int | None = None) -> None:
         if not callable(score_query):

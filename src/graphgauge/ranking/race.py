@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.ranking.drawn import EntityQueries, Source
-from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, sets_of
+from graphgauge.ranking.entity_sets import EntitySets, SomeSets
 
 # Ties are broken by coin, or by rule; a mean place between ties is no place in a race.
 RACE_TIES = ("expected", "optimistic", "pessimistic")
@@ -33,12 +33,8 @@ class Race:
                               fix='Pass queries, entities and targets, or leave inner at "exact".')  # fmt: skip
         self._source, self._ties = source, one_of("tie rule of a race", ties, RACE_TIES)
         self._rng = np.random.default_rng(0)
-        if hard is not None and number_of_sets(hard) != source.queries:
-            raise OptionError(
-                f"found {number_of_sets(hard)} hard sets for {source.queries} queries", fix="One per query."
-            )
         self._scorer: Any = source.scorer
-        self._given: Any = hard
+        self._given = None if hard is None else SomeSets(hard, source.queries, "hard")
         self._hard: EntitySets | None = None
         self.scores = 0
 
@@ -48,7 +44,7 @@ class Race:
         self._scorer, self._field = self._source.asking(rows)
         self._negatives = self._field.negatives()
         self._hard = None if self._given is None else EntitySets.of(
-            sets_of(self._given, rows), len(rows), self._source.entities, "hard")  # fmt: skip
+            self._given.take(rows), len(rows), self._source.entities, "hard")  # fmt: skip
         for place in range(len(rows)):
             self._rng = np.random.default_rng([*seed, start + place])
             values[place] = self._one(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,8 +24,13 @@ from graphgauge.stats.assist import Assist
 from graphgauge.stats.sequence import MeanSequence
 
 _KIND = "ranking-until"
-# A predictor is fitted after this many units, and again whenever half as many more were read.
+# A predictor is fitted after this many units, and again whenever twice as many were read.
 _FIRST_FIT = 32
+# A look comes where the end is expected, but no later than after this share of the units read so far, and no sooner
+# than after that one.
+_LONGEST, _SHORTEST = 0.25, 0.02
+# Units are read in parts that take about this many seconds, after which progress is shown.
+_PART_SECONDS = 2.0
 # A t-interval is not looked at before this many units were read.
 _LEAST_FOR_T = 100
 # Independent draws are made in blocks of this length, each from a seed of its own.
@@ -130,7 +136,8 @@ class Reading:
         self.metrics = list(dict.fromkeys(each.metric for each in statements))
         self._assist = dict(assist or {})
         self._progress = progress
-        self.done = 0  # units
+        self.done = self.read = 0  # units, and queries, each as often as it was read
+        self.look = 0  # the units that are read before the next look
         self.order = self._drawn(0) if race is not None else MeanSequence(units.weights).order(seed)
         self._most = len(self.order) if race is None else np.iinfo(np.int64).max
         self.max_queries = max_queries
@@ -155,15 +162,11 @@ class Reading:
             self.order = np.concatenate([self.order, self._drawn(len(self.order) // _DRAWS)])
         return self.order[start:stop]
 
-    def _stops(self) -> Iterator[int]:
-        """Where the run looks at its sequences: the same places whether it was interrupted or not."""
-        pace, look, fit = self.source.pace, 0, _FIRST_FIT
-        while look < self._most:
-            look = min(look + max(pace.least, int(pace.share * look)), self._most)
-            while self._assist and fit < look:
-                yield fit
-                fit = fit + (fit + 1) // 2
-            yield look
+    def _next_look(self) -> int:
+        """How many units are read before the next look; it depends on what was read, not on where a run was stopped."""
+        expected = self.expected() / max(self.read, 1) * self.done
+        step = min(max(expected - self.done, _SHORTEST * self.done), _LONGEST * self.done)
+        return min(self.done + max(self.source.step, math.ceil(step)), self._most)
 
     def _allowed(self) -> int:
         """How many units can be read without more queries than `max_queries`."""
@@ -174,11 +177,6 @@ class Reading:
         return int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def read(self) -> int:
-        """The number of queries read, each as often as it was."""
-        return int(self.units.sizes[self._next(0, self.done)].sum())
 
     @property
     def complete(self) -> bool:
@@ -194,21 +192,21 @@ class Reading:
 
     def run(self) -> str:
         """Read until everything is settled or may not go on; returns why it stopped."""
-        most = self._allowed()
-        if most <= self.done and not self.complete and not self.settled:
-            return self._limit()
-        for stop in self._stops():
-            if stop <= self.done:
-                continue
-            if self.settled and self.done:
-                break
-            self._read(min(stop, most))
-            self._tell()
-            if self.settled or self.complete or self.done >= most or self._costs_more:
-                break
+        most, part = self._allowed(), self.source.step
+        while not (self.complete or self.done >= most or (self.settled and self.done) or self._costs_more):
+            if self.look <= self.done:
+                self.look = self._next_look()
+            stop = min(self.look, most)
+            while self.done < stop:
+                started, before = time.monotonic(), self.done
+                self._read(min(stop, self.done + part))
+                each = (time.monotonic() - started) / (self.done - before)
+                part = max(self.source.step, int(_PART_SECONDS / max(each, 1e-9)))
+                self._tell()
+            self.trail.append((self.read, *self.statements[0].sequence.interval))
         if self.complete:
             return "everything was read"
-        if self.settled:
+        if self.settled and self.done:
             return "everything asked for is known"
         return self._limit() if self.done >= most else "a race would now read more scores than a full ranking"
 
@@ -229,7 +227,6 @@ class Reading:
         return round(self.scores / max(self.read, 1) * queries)
 
     def _read(self, stop: int) -> None:
-        self._fit()
         units = self._next(self.done, stop)
         queries, owner = self.units.members(units)
         found: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
@@ -250,13 +247,14 @@ class Reading:
             self.values[metric].append(found[metric][0])
         means = {metric: [self.units.means(queries, owner, each, len(units)) for each in pair]
                  for metric, pair in found.items()}  # fmt: skip
-        for statement in self.statements:
-            self._follow(statement, units, means[statement.metric])
-        self.done = stop
-        shown = self.statements[0].sequence
-        self.trail.append((self.read, *shown.interval))
+        for start, end in self._between_fits(stop):
+            self._fit(start)
+            part = slice(start - self.done, end - self.done)
+            for statement in self.statements:
+                self._follow(statement, units[part], [each[part] for each in means[statement.metric]], start)
+        self.done, self.read = stop, self.read + len(queries)
 
-    def _follow(self, statement: Statement, units: Ints, values: Sequence[Floats]) -> None:
+    def _follow(self, statement: Statement, units: Ints, values: Sequence[Floats], start: int) -> None:
         sequence, weights = statement.sequence, self.units.weights[units]
         if self.race is not None:
             weights = np.ones(len(units))
@@ -267,16 +265,24 @@ class Reading:
         if fit is None:
             sequence.update(values[0], weights=weights)
         else:
-            mean = fit.mean if self.race is not None else fit.unread[self.done : self.done + len(units)]
+            mean = fit.mean if self.race is not None else fit.unread[start : start + len(units)]
             sequence.update(values[0], weights=weights, predicted=fit.units[units], mean_predicted=mean)
 
-    def _fit(self) -> None:
-        """Fit the predictors on what was read up to the last place for it; nothing later is looked at."""
-        if not self._assist or self.done < _FIRST_FIT:
+    def _between_fits(self, stop: int) -> Iterator[tuple[int, int]]:
+        """The units from `done` to `stop`, cut where predictors are fitted anew."""
+        start, fit = self.done, _FIRST_FIT
+        while self._assist and fit < stop:
+            if fit > start:
+                yield start, fit
+                start = fit
+            fit *= 2
+        yield start, stop
+
+    def _fit(self, start: int) -> None:
+        """Fit the predictors on what was read up to the last place for it before `start`; nothing later is seen."""
+        if not self._assist or start < _FIRST_FIT:
             return
-        last = _FIRST_FIT
-        while last + (last + 1) // 2 <= self.done:
-            last += (last + 1) // 2
+        last = _FIRST_FIT << ((start // _FIRST_FIT).bit_length() - 1)
         if last == self._fitted:
             return
         queries, _ = self.units.members(self._next(0, last))
@@ -297,7 +303,8 @@ class Reading:
         needed = [read]
         for each in self.statements:
             if each.width is None:
-                needed += [] if each.settled else [total]
+                # The logarithm of the capital grows about evenly.
+                needed += [] if each.settled else [math.ceil(min(read / max(each.sequence.evidence, 1e-9), total))]
             elif math.isfinite(each.half_width) and each.half_width > each.width:
                 # The error falls with the root of 1 / read − 1 / all.
                 ratio = (each.width / each.half_width) ** 2
@@ -317,7 +324,7 @@ class Reading:
         for side, parts in zip("ab", self.parts, strict=True):
             if parts:
                 arrays |= {f"{side}:{name}": values for name, values in joined(parts).columns().items()}
-        facts = {"run": self._facts(), "done": self.done, "scores": self.scores,
+        facts = {"run": self._facts(), "done": self.done, "look": self.look, "scores": self.scores,
                  "sequences": {each.name: each.sequence.state() for each in self.statements}}  # fmt: skip
         save_state(place, _KIND, facts, arrays)
 
@@ -338,7 +345,8 @@ class Reading:
             if differing:
                 raise InputError(f"the saved run differs in {', '.join(differing)}", where=where,
                                  fix="Give the same queries and options, or begin anew with another file.")  # fmt: skip
-            self.done, self.scores = int(facts["done"]), int(facts["scores"])
+            self.done, self.look, self.scores = (int(facts[name]) for name in ("done", "look", "scores"))
+            self.read = int(self.units.sizes[self._next(0, self.done)].sum())
             self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
             self.values = {metric: [arrays[f"values:{metric}"]] for metric in self.metrics}
             for side, parts in zip("ab", self.parts, strict=True):

@@ -149,7 +149,7 @@ class MeanSequence:
         squares = _running(self.squares, (growth * (x - f)) ** 2)
         reach = scale * (math.log(2 / self.alpha) + cost[1:]) / slope[1:]
         if self.gate is not None:
-            self._bet(x, f, mean_f, known_sum, remaining, spread * scale**2, growth, count, sums[:-1])
+            self._bet(x, f, mean_f, predicted is not None, known_sum, remaining, spread * scale**2, growth, count, sums[:-1])
         self.read += len(x)
         self.left, self.total, self.sum, self.errors = (float(one[-1]) for one in (left, total, sums, errors))
         self.centre, self.slope, self.cost = (float(one[-1]) for one in (centre, slope, cost))
@@ -199,24 +199,23 @@ class MeanSequence:
                 return
         self.best_low = max(self.best_low, float((middle - reach).max()), self.low)
         self.best_high = min(self.best_high, float((middle + reach).min()), self.high)
-        if self.best_low > self.best_high:  # happens with probability below α
-            self.best_low = self.best_high = min(max(float(middle[-1]), self.low), self.high)
 
     def _bet(
-        self, x: Floats, f: Floats, mean_f: Floats, total: Floats, left: Floats, spread: Floats, growth: Floats,
-        count: NDArray[np.integer], sums: Floats,
+        self, x: Floats, f: Floats, mean_f: Floats, predicted: bool, total: Floats, left: Floats, spread: Floats,
+        growth: Floats, count: NDArray[np.integer], sums: Floats,
     ) -> None:  # fmt: skip
         """Capital that grows if the mean is above the gate, and capital that grows if it is below."""
         gate, (low, high) = float(self.gate or 0.0), self.bounds
         finite = self.weight < math.inf
         fair = (self.weight * gate - total) / left if finite else np.full(len(x), gate)
         mean = ((low + high) / 2 + sums) / (1 + count)
-        needed = math.log((2 if self.two_sided else 1) / self.alpha)
         crossed: dict[Decision, int] = {}
         sides: tuple[tuple[Decision, int], ...] = (("above", 1), ("below", -1))
         for side, sign in sides:
             gain = sign * (x - f + mean_f - fair)
-            worst = -np.minimum(sign * ((low if sign > 0 else high) - f + mean_f - fair), 0.0)
+            # A bet is made before the item is drawn, so it must not depend on what was predicted of this one.
+            largest = (high if sign > 0 else low) if predicted else f
+            worst = -np.minimum(sign * ((low if sign > 0 else high) - largest + mean_f - fair), 0.0)
             gap = np.maximum(sign * (mean - gate), 0.0)
             span = high - low
             bets = np.stack(
@@ -226,11 +225,9 @@ class MeanSequence:
             won = np.log1p(np.minimum(bets, most[:, None]) * gain[:, None])
             capital = np.cumsum(np.vstack([getattr(self, side), won]), axis=0)[1:]
             setattr(self, side, capital[-1])
-            # half the adaptive bet, half the mean of the constant ones
-            both = np.logaddexp(capital[:, 0], _log_mean(capital[:, 1:])) - math.log(2)
             # The unread items cannot bring the mean back to the gate.
             certain = sign * ((low if sign > 0 else high) - fair) * left > _ROUNDING * self.weight * span
-            reached = np.flatnonzero((both >= needed) | (certain if finite else False))
+            reached = np.flatnonzero((_capital(capital) >= self._needed) | (certain if finite else False))
             if len(reached):
                 crossed[side] = int(reached[0])
         if crossed and self._decided is None:
@@ -246,6 +243,16 @@ class MeanSequence:
         return self._decided
 
     @property
+    def evidence(self) -> float:
+        """How far the gate's decision has come: the logarithm of the capital, as a share of what is needed."""
+        most = max(float(_capital(side[None])[0]) for side in (self.above, self.below))
+        return min(max(most, 0.0) / self._needed, 1.0)
+
+    @property
+    def _needed(self) -> float:
+        return math.log((2 if self.two_sided else 1) / self.alpha)
+
+    @property
     def finished(self) -> bool:
         """Whether every item was read."""
         return self.weights is not None and self.read == len(self.weights)
@@ -255,15 +262,18 @@ class MeanSequence:
         """The centre of the sequence, within the interval."""
         if self.read == 0:
             return math.nan
-        return min(max(self.centre / self.slope, self.best_low), self.best_high)
+        low, high = self.interval
+        return min(max(self.centre / self.slope, low), high)
 
     @property
     def interval(self) -> Interval:
-        return Interval(self.best_low, self.best_high, self.confidence, "confidence sequence", "items, at every look")
+        # With probability below α no value is in all intervals so far; then those between them are shown.
+        low, high = sorted((self.best_low, self.best_high))
+        return Interval(low, high, self.confidence, "confidence sequence", "items, at every look")
 
     @property
     def half_width(self) -> float:
-        return (self.best_high - self.best_low) / 2
+        return abs(self.best_high - self.best_low) / 2
 
     def at(self, confidence: float) -> tuple[float, float]:
         """The interval of this look at another level; wider than `interval`, which is that of all looks together."""
@@ -397,6 +407,9 @@ def _running(start: float, terms: Floats) -> Floats:
     return np.cumsum(np.concatenate(([start], terms)))
 
 
-def _log_mean(logs: Floats) -> Floats:
-    largest = logs.max(axis=1, keepdims=True)
-    return np.asarray(largest[:, 0] + np.log(np.mean(np.exp(logs - largest), axis=1)))
+def _capital(logs: Floats) -> Floats:
+    """The logarithm of the capital from those of the bets (n, bets): half the first, half the mean of the others."""
+    constant = logs[:, 1:]
+    largest = constant.max(axis=1)
+    mean = largest + np.log(np.mean(np.exp(constant - largest[:, None]), axis=1))
+    return np.asarray(np.logaddexp(logs[:, 0], mean) - math.log(2))
