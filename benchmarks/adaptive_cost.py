@@ -22,7 +22,7 @@ from graphgauge import ranking
 from graphgauge.core.result import Evaluation
 from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
-from graphgauge.ranking.until import read_until
+from graphgauge.ranking.until import rank_until
 
 TABLES = Path(__file__).parents[1] / "docs" / "adaptive"
 SEEDS = 10
@@ -163,7 +163,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
         return found, [f"{seconds:.2f}", f"{full / seconds:.1f} ×"]
 
     def add(what: str, name: str, clock: Sequence[str], **options: Any) -> None:
-        found = [read_until(replayed, seed=seed, **options) for seed in range(SEEDS)]
+        found = [rank_until(source=replayed, seed=seed, **options) for seed in range(SEEDS)]
         share = np.mean([each.options["until"]["read"] for each in found]) / replayed.queries
         followed = [next(iter(each.values())).interval for each in found]
         missed = sum(interval is not None and truth not in interval for interval in followed)
@@ -186,7 +186,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
             gates = [f"mrr >= {truth + sign * gap:.6f}"]
             clock = real(gates=gates)[1] if gap == GAPS[0] else ["–", "–"]
             add(f"gate {gap:g} {side} the value", "–", clock, gates=gates)
-    pairs = [read_until(replayed, replayed_before, seed=seed) for seed in range(SEEDS)]
+    pairs = [rank_until(source=replayed, against={"source": replayed_before}, seed=seed) for seed in range(SEEDS)]
     share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
     lines.append(row(f"which is better: {truth:.4f} or {old['mrr'].value:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
                      f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
@@ -194,7 +194,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
     greater = np.where(number % 8, 1, 2) * kept_now.greater + (number % 12 == 0)
     worse = Replayed(Items(kept_now.ids, greater, kept_now.equal, kept_now.candidates))
     other = float(np.mean(worse.kept.values("mrr")))
-    pairs = [read_until(replayed, worse, seed=seed) for seed in range(SEEDS)]
+    pairs = [rank_until(source=replayed, against={"source": worse}, seed=seed) for seed in range(SEEDS)]
     share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
     lines.append(row(f"which is better: {truth:.4f} or, made worse, {other:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
                      f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip

@@ -18,7 +18,7 @@ from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.race import Race
 from graphgauge.ranking.reading import Reading, Statement, Units
-from graphgauge.ranking.until import read_until
+from graphgauge.ranking.until import rank_until
 from graphgauge.stats.assist import Assist
 from graphgauge.stats.intervals import t_quantile
 from graphgauge.stats.sequence import MeanSequence, PairedSequence
@@ -234,13 +234,13 @@ def stopped_rates(runs: int) -> Iterator[Rate]:
     for seed in range(runs):
         ranks = pool[np.random.default_rng([5, seed]).integers(0, len(pool), QUERIES)]
         whole = float(np.mean(1 / ranks))
-        found = read_until(Simulated(ranks), within={"mrr": 0.03}, seed=seed)["mrr"]
+        found = rank_until(source=Simulated(ranks), within={"mrr": 0.03}, seed=seed)["mrr"]
         assert found.new_queries is not None
         missed["new"] += mean not in found.new_queries
-        gated = read_until(Simulated(ranks), gates=[f"mrr >= {mean:.6f}"], seed=seed)["mrr"]
+        gated = rank_until(source=Simulated(ranks), gates=[f"mrr >= {mean:.6f}"], seed=seed)["mrr"]
         assert gated.new_queries is not None
         missed["gate"] += mean not in gated.new_queries
-        found = read_until(Simulated(ranks), within={"mrr": 0.02}, guarantee="width", seed=seed)["mrr"]
+        found = rank_until(source=Simulated(ranks), within={"mrr": 0.02}, guarantee="width", seed=seed)["mrr"]
         assert found.interval is not None
         missed["width"] += whole not in found.interval
     event = "the last interval missed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -81,6 +82,26 @@ class EntityQueries:
         elif candidates is not None:
             self._candidates = SomeSets(candidates, self.queries, "candidates")
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
+        # A function that scores all entities at once cannot be asked for some of them.
+        self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
+        self.fingerprint = self._fingerprint(score)
+
+    def _fingerprint(self, score: str | Scorer) -> str:
+        known = hashlib.sha256(f"{score if isinstance(score, str) else 'function'} {self.entities}".encode())
+        kinds = b"" if self._kinds is None else np.ascontiguousarray(self._kinds).tobytes()
+        known.update(self._answers.values.tobytes() + self._answers.offsets.tobytes() + kinds)
+        for part in getattr(self.scorer, "magnitudes", ()):
+            known.update(np.ascontiguousarray(part).tobytes())
+        for name, sets in (("known", self._known), ("exclude", self._exclude), ("candidates", self._candidates)):
+            known.update(f"{name} {sets is not None}".encode())
+            if isinstance(sets, SomeSets):
+                known.update(sets.flat)
+        return known.hexdigest()[:24]
+
+    @property
+    def races(self) -> list[EntityQueries]:
+        """The queries, as races take them."""
+        return [self]
 
     def asking(self, rows: Ints) -> tuple[Counter, Field]:
         """The scorer of some queries, and the entities that take part in them; the sets of others are not read."""
@@ -112,7 +133,7 @@ class TripleSides:
                  max_memory: int | None = None, threads: int | None = None, **asked: Any) -> None:  # fmt: skip
         self._asked = TripleQueries.of(model, test, sides=sides, **asked)
         limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
-        self._sides = []
+        self._sides: list[EntityQueries] = []
         for side in self._asked.sides:
             queries, entities, targets = self._asked.arguments(side)
             self._sides.append(
@@ -132,6 +153,15 @@ class TripleSides:
     def repeated(self, labels: Any) -> Any:
         """Labels per triple, for each of its queries."""
         return None if labels is None else np.repeat(np.asarray(labels), len(self._sides))
+
+    @property
+    def fingerprint(self) -> str:
+        return " ".join(side.fingerprint for side in self._sides)
+
+    @property
+    def races(self) -> list[EntityQueries]:
+        """The queries of each side: query `len(sides) · i + side` is query i of a side."""
+        return self._sides
 
     def count(self, rows: Ints) -> Counted:
         triple, side = np.divmod(rows, len(self._sides))
@@ -157,10 +187,15 @@ class ScoredQueries:
         self._pos, self._neg, self._mask = (_readable(given, name) for given, name in (
             (pos, "pos_scores"), (neg, "neg_scores"), (mask, "mask")))  # fmt: skip
         self._threads = threads
+        if len(self._pos.shape) != 1:
+            raise InputError(f"expected shape (n,), found {tuple(self._pos.shape)}", where="pos_scores",
+                             fix="One positive per query.")  # fmt: skip
         self.queries = len(self._pos)
         self._offsets = None if offsets is None else checked_offsets(offsets, self.queries, len(self._neg))
         if self._offsets is None:
             _require_rows(self._neg, self.queries, "neg_scores")
+        elif mask is not None:
+            raise OptionError("offsets and mask exclude each other", fix="Give one of them.")
         if mask is not None:
             _require_rows(self._mask, self.queries, "mask")
 
@@ -264,7 +299,8 @@ class AskedQueries:
         if not isinstance(found, tuple) or len(found) != 2:
             raise InputError(f"returned {type(found).__name__} for query {row}", where="score_query",
                              fix="It returns the scores of the right answers and those of the wrong ones.")  # fmt: skip
-        pos, neg = (as_numeric(part, f"score_query({row})") for part in found)
+        # Copies, because a function may fill the same arrays again for the next query.
+        pos, neg = (np.array(as_numeric(part, f"score_query({row})")) for part in found)
         if pos.ndim > 1 or neg.ndim != 1 or not pos.size:
             raise InputError(f"returned shapes {pos.shape} and {neg.shape} for query {row}", where="score_query",
                              fix="A number or a flat array of right answers, and a flat array of others.")  # fmt: skip

@@ -153,11 +153,19 @@ class SomeSets:
 
     def __init__(self, given: Any, count: int, name: str) -> None:
         if number_of_sets(given) != count:
-            raise InputError(f"found {number_of_sets(given)} sets for {count} queries", where=name, fix="One per query.")
+            raise InputError(
+                f"found {number_of_sets(given)} sets for {count} queries", where=name, fix="One per query."
+            )
         self._given = given.tocsr() if hasattr(given, "tocsr") else given
         if isinstance(given, tuple):
             offsets = checked_offsets(given[1], count, len(given[0]), f"{name} offsets", f"{name} values")
-            self._given, self._sizes = (given[0], offsets), np.diff(offsets)
+            self._given, self._sizes = (as_numeric(given[0], name), offsets), np.diff(offsets)
+
+    @property
+    def flat(self) -> bytes:
+        """What stands for the sets, where it takes no search to say."""
+        return np.ascontiguousarray(self._given[1]).tobytes() + np.ascontiguousarray(self._given[0]).tobytes() if (
+            isinstance(self._given, tuple)) else b""  # fmt: skip
 
     def take(self, rows: Ints) -> Any:
         """The sets of these queries, in a form that `EntitySets.of` takes."""

@@ -53,7 +53,7 @@ from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_triples
-from graphgauge.ranking.until import GUARANTEES, INNER, read_until
+from graphgauge.ranking.until import GUARANTEES, INNER, rank_until
 
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
@@ -246,8 +246,8 @@ def _until(
     options = {
         name: given[name] for name in ("average", "inner", "guarantee", "max_queries", "joint", "confidence", "seed")
     }
-    evaluation = read_until(
-        source, other, **labels, within=within, gates=asked, assist=[_assist(files, each) for each in given["assist"]],
+    evaluation = rank_until(
+        source=source, against=None if other is None else {"source": other}, **labels, within=within, gates=asked, assist=[_assist(files, each) for each in given["assist"]],
         ties=None if given["ties"] == TIES[0] else given["ties"], keep=keep, save=state,
         resume=state if state is not None and Path(state).exists() else None, progress=progress, **options,
     )  # fmt: skip
