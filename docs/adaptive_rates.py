@@ -230,7 +230,7 @@ def stopped_rates(runs: int) -> Iterator[Rate]:
     rng = np.random.default_rng(9)
     pool = ranks_with(0.3, rng, 400_000)
     mean = float(np.mean(1 / pool))
-    missed = {"width": 0, "new": 0, "gate": 0}
+    missed = {"width": 0, "new": 0, "gate": 0, "rare": 0, "same": 0, "uneven": 0}
     for seed in range(runs):
         ranks = pool[np.random.default_rng([5, seed]).integers(0, len(pool), QUERIES)]
         whole = float(np.mean(1 / ranks))
@@ -243,10 +243,36 @@ def stopped_rates(runs: int) -> Iterator[Rate]:
         found = rank_until(source=Simulated(ranks), within={"mrr": 0.02}, guarantee="width", seed=seed)["mrr"]
         assert found.interval is not None
         missed["width"] += whole not in found.interval
+        rare = np.where(np.random.default_rng([6, seed]).random(QUERIES) < 0.02, 1, 2)
+        found = rank_until(source=Simulated(rare), within={"hits@1": 0.012}, guarantee="width", seed=seed)["hits@1"]
+        assert found.interval is not None
+        missed["rare"] += float(np.mean(rare == 1)) not in found.interval
+        first = rank_until(source=Simulated(ranks), within={"mrr": 0.08}, seed=seed, keep="items")
+        found = rank_until(source=Simulated(ranks), within={"mrr": 0.03}, seed=seed, assist=first)["mrr"]
+        assert found.interval is not None
+        missed["same"] += whole not in found.interval
+        missed["uneven"] += not _contains_new_clusters(seed)
     event = "the last interval missed"
     yield Rate("new queries, stopped at ± .03", event, ALPHA, missed["new"] / runs, None, runs)
     yield Rate("new queries, stopped by a gate at the truth", event, ALPHA, missed["gate"] / runs, None, runs)
-    yield Rate('guarantee="width", stopped at ± .02 (approximate)', event, ALPHA, missed["width"] / runs, None, runs)
+    name = "new clusters of very uneven size, nearly all read"
+    yield Rate(name, event, ALPHA, missed["uneven"] / runs, None, runs)
+    name = "assisted by an earlier run with the same seed, stopped at ± .03"
+    yield Rate(name, event, ALPHA, missed["same"] / runs, None, runs)
+    name = 'guarantee="width", stopped at ± .02 (approximate)'
+    yield Rate(name, event, ALPHA, missed["width"] / runs, None, runs)
+    name = 'guarantee="width", hits@1 of 2 %, stopped at ± .012 (approximate)'
+    yield Rate(name, event, ALPHA, missed["rare"] / runs, None, runs)
+
+
+def _contains_new_clusters(seed: int) -> bool:
+    """Whether the interval for new clusters of hits contains their mean, one half."""
+    rng = np.random.default_rng([7, seed])
+    cluster = np.repeat(np.arange(180), np.concatenate([np.ones(150, int), np.full(30, 40)]))
+    ranks = np.where(rng.random(len(cluster)) < rng.beta(1, 1, 180)[cluster], 1, 2)
+    found = rank_until(source=Simulated(ranks), cluster=cluster, within={"hits@1": 1e-9}, seed=seed,
+                       max_queries=int(0.97 * len(cluster)))["hits@1"]  # fmt: skip
+    return found.new_queries is not None and 0.5 in found.new_queries
 
 
 def all_rates(runs: int = RUNS, told: Callable[[Rate], object] = lambda rate: None) -> list[Rate]:

@@ -25,7 +25,7 @@ from graphgauge.ranking.all_entities import (
 from graphgauge.ranking.entity_sets import EntitySets, SomeSets, number_of_sets, places
 from graphgauge.ranking.inputs import as_integers, checked_offsets
 from graphgauge.ranking.items import Items, ListItems
-from graphgauge.ranking.lists import Queries
+from graphgauge.ranking.lists import Queries, as_grades
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.triples import SIDES, TripleQueries
 
@@ -222,10 +222,11 @@ class FlatQueries:
     def __init__(self, scores: Any, labels: Any, queries: Any, *, threads: int | None = None) -> None:
         names = as_labels(queries, "queries")
         require_shape(names, (None,), "queries", "One query id per score.")
-        self._scores, self._labels = _readable(scores, "scores"), as_numeric(labels, "labels")
-        for name, given in (("scores", self._scores), ("labels", self._labels)):
-            if len(given) != len(names):
-                raise InputError(f"{len(given)} for {len(names)} query ids", where=name, fix="One per candidate.")
+        self._scores, self._labels = _readable(scores, "scores"), as_grades(labels, len(names), threads)
+        if len(self._scores) != len(names):
+            raise InputError(
+                f"{len(self._scores)} for {len(names)} query ids", where="scores", fix="One per candidate."
+            )
         self.of = Queries.of(names, threads)
         positive = np.zeros(len(self.of), bool)
         positive[self.of.of_row[np.flatnonzero(self._labels)]] = True

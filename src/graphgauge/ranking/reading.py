@@ -148,11 +148,7 @@ class Reading:
         self._seeds = [seed, *(each.digest for each in self._assist.values())]
         self.done = self.read = 0  # units, and queries, each as often as it was read
         self.look = 0  # the units that are read before the next look
-        self.order = (
-            self._drawn(0)
-            if race is not None
-            else MeanSequence(units.weights).order(np.random.default_rng(self._seeds if self._assist else seed))
-        )
+        self.order = self._drawn(0) if race is not None else self._shuffled()
         self._most = len(self.order) if race is None else np.iinfo(np.int64).max
         self.max_queries = max_queries
         self.parts: tuple[list[Items | ListItems], list[Items | ListItems]] = ([], [])
@@ -164,6 +160,11 @@ class Reading:
         self._sound = True  # not in the middle of adding up what was read
 
     # ------------------------------------------------------------------ order
+
+    def _shuffled(self) -> Ints:
+        """Every unit once, the heavier ones sooner."""
+        rng = np.random.default_rng(self._seeds if self._assist else self.seed)
+        return MeanSequence(self.units.weights).order(rng)
 
     def _drawn(self, block: int) -> Ints:
         """Independent draws, with probability proportional to weight."""

@@ -619,8 +619,8 @@ class _Report:
             exact = Interval(value, value, sequence.confidence, "everything was read", "this test set")
             return replace(counted, interval=exact, no_interval=None, new_queries=counted.interval)
         interval = self._interval(statement)
-        return replace(counted, value=self._value(statement, interval), interval=interval, no_interval=None, reason=None,
-                       new_queries=self._new_queries(statement))  # fmt: skip
+        return replace(counted, value=self._value(statement, interval), interval=interval, no_interval=None,
+                       reason=None, new_queries=self._new_queries(statement))  # fmt: skip
 
     def _value(self, statement: Statement, interval: Interval) -> float:
         """The middle of an interval that is as narrow as was asked for, so that the value is known up to its width."""

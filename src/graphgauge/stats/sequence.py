@@ -32,8 +32,9 @@ _SMALLEST_ALPHA = 1e-12
 # Weights that differ by more than this are lost in the rounding of their sum.
 _WIDEST_WEIGHTS = 1e12
 _STATE = (
-    "items", "weight", "bounds", "confidence", "two_sided", "scale", "aim", "gate", "read", "left", "total", "sum", "errors", "centre",
-    "cost", "slope", "drift", "pace", "squares", "low", "high", "best_low", "best_high", "above", "below", "_decided",
+    "items", "weight", "bounds", "confidence", "two_sided", "scale", "aim", "gate", "read", "left", "total", "sum",
+    "errors", "centre", "cost", "slope", "drift", "pace", "squares", "low", "high", "best_low", "best_high", "above",
+    "below", "_decided",
 )  # fmt: skip
 
 
