@@ -38,12 +38,13 @@ class RankMonitor:
     """Follows a ranking metric from epoch to epoch, with one error budget for all of them.
 
     With probability `confidence`, all intervals of all epochs contain their value on the whole validation set, no epoch
-    is called `better` than the best one so far unless it is, and the gate is decided rightly: epoch e gets the share
+    is called `better` than the best before it unless it is, and the gate is decided rightly: epoch e gets the share
     1 / (e (e + 1)) of the error. The ranks of earlier epochs predict those of the next, which saves queries.
 
     Each epoch is compared with the interval of the best one so far. It is `better` if it is shown to be above that
     interval, `not better` if it is shown to be below its upper end, and `open` if neither is shown when it is known to
-    ± `within`. Improvements much smaller than `within` are not seen, so choose it below what is worth another epoch.
+    ± `within`; then the one with the higher value is the best so far. Improvements much smaller than `within` are not
+    seen, so choose it below what is worth another epoch.
 
     Parameters
     ----------
@@ -143,7 +144,8 @@ class RankMonitor:
         if gates and evaluation.gate(gates[0]).passed:
             self.decided = evaluation.gate(gates[0])
         self.verdicts.append(verdict)
-        if verdict == "better":
+        higher = self.best is None or evaluation[self.metric].value > self.best[self.metric].value
+        if verdict == "better" or (verdict == "open" and higher):
             self.best, self.best_epoch = evaluation, epoch
         return evaluation
 

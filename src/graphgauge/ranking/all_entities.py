@@ -370,11 +370,14 @@ class Given:
         own_row = _cut(self._queries, slice(query, query + 1))
 
         def compared(entities: Ints) -> tuple[AnyArray, AnyArray]:
-            asked = np.concatenate([target, entities])
+            # Never as many as there are, so that a function that scores all entities whatever it gets is noticed.
+            own = np.repeat(target, 2 if 1 + len(entities) == self.entities else 1)
+            asked = np.concatenate([own, entities])
             scores = self._asked(own_row, _cut(self._entities, asked), len(asked)).reshape(-1)
             if self._minus_inf == "raise" and np.isneginf(scores).any():
                 raise InputError("a candidate scores −inf", where="scores", fix="Pass it in exclude=.")
-            return scores[1:] > scores[0], scores[1:] == scores[0]
+            others = scores[len(own) :]
+            return others > scores[0], others == scores[0]
 
         return compared
 

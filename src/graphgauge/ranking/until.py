@@ -189,6 +189,9 @@ def rank_until(
     reading = Reading(asked_of, statements, units, seed=seed, other=other, race=race, ties=ties,
                       assist=_assists(assist, labelled, asked.metrics, ties), max_queries=max_queries, stop=stop,
                       guarantee=guarantee, place=save, progress=progress)  # fmt: skip
+    for name, place, method in (("save", save, "write"), ("resume", resume, "read")):
+        if place is not None and not isinstance(place, str | Path) and not hasattr(place, method):
+            raise OptionError(f"{name} must be a path or a stream, not {place!r:.60}")
     if resume is not None:
         reading.resume(resume)
     stopped = reading.run()

@@ -430,7 +430,9 @@ def _weights(population: int | ArrayLike | None) -> Floats | None:
     weights = as_numeric(population, "population").astype(float)
     if weights.ndim != 1 or len(weights) == 0 or not ((weights > 0) & np.isfinite(weights)).all():
         raise InputError("expected a positive weight per item", where="population")
-    if weights.max() > _WIDEST_WEIGHTS * weights.min() or not math.isfinite(float(weights.max()) * len(weights)):
+    if float(weights.max()) > _WIDEST_WEIGHTS * float(weights.min()) or not math.isfinite(
+        float(weights.max()) * len(weights)
+    ):
         raise InputError("weights so different or so large that their sum loses some", where="population",
                          fix="Leave out what hardly counts, and scale the others.")  # fmt: skip
     return weights
