@@ -25,6 +25,8 @@ from graphgauge.io.hashing import HashIndex
 from graphgauge.ranking.drawn import EntityQueries, TripleSides
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.race import Race
+from graphgauge.study import run as run_study
+from graphgauge.study import verify
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import task
 from graphgauge.study.worker import perform
@@ -956,3 +958,28 @@ def test_what_a_callback_must_not_do(case: str) -> None:
     function, message = CALLBACKS[case]
     with pytest.raises(InputError, match=message):
         ranking.rank_until(score_query=function, n_queries=50, within={"mrr": 0.1})
+
+
+@pytest.mark.slow
+def test_adaptive_results_are_recomputed(folder: Path) -> None:
+    """Results of a study, and of a command whose saved run is neither read nor written again."""
+    head = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'dataset = "d"']  # fmt: skip
+    given = [f"{key} = {toml(value)}" for key, value in EMBEDDED.items()]
+    assisted = ['method = "m"', 'until = ["gates", "mrr ± 0.1"]', 'assist = ["relation"]', "seed = 4"]
+    pair = ['method = "p"', 'until = "difference"', 'against = {queries_emb = "worse.npy"}']
+    text = [*head, *assisted, *given, *head[1:], *pair, *given, "[[gate]]", 'require = "mrr >= 0.1"', 'method = "m"']
+    (folder / "study.toml").write_text("\n".join(text))
+    run_study("study.toml", jobs=1)
+    words = [*flags(EMBEDDED), "--until", "mrr ± 0.1", "--until-state", "state.npz", "--quiet"]
+    done = CliRunner().invoke(family_command("ranking"), [*words, "-o", "results/c.json"])
+    assert done.exit_code == 0, done.output
+    saved = (folder / "state.npz").read_bytes()
+    verdicts = verify(folder / "results", jobs=1)
+    assert len(verdicts) == 3
+    assert not any(verdict.mismatch for verdict in verdicts)
+    assert (folder / "state.npz").read_bytes() == saved
+    path = next((folder / "results" / "m").rglob("*.json"))
+    content = json.loads(path.read_text())
+    content["options"]["until"]["read"] += 1
+    path.write_text(json.dumps(content))
+    assert sum(bool(verdict.mismatch) for verdict in verify(folder / "results", jobs=1)) == 1
