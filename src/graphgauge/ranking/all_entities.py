@@ -584,8 +584,9 @@ class _Exact:
             map_blocks(fill, row_blocks(self.entities, fast.size), threads=threads)
             return fast
         if not self._room or len(self._room[0]) < len(left):
-            # Later blocks that are not longer reuse the memory, because allocation costs more than filling.
-            self._room[:] = [np.empty((len(left), self.entities), left.dtype)]
+            # Later blocks that are not much longer reuse the memory, because allocation costs more than filling.
+            rows = max(len(left), 2 * len(self._room[0])) if self._room else len(left)
+            self._room[:] = [np.empty((rows, self.entities), left.dtype)]
         product = np.matmul(left, self._right.T, out=self._room[0][: len(left)])
         if self._score == "l2":
             product *= 2

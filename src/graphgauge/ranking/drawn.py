@@ -30,6 +30,8 @@ from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.triples import SIDES, TripleQueries
 
 Counted = Items | ListItems
+# Queries that are scored at once, at most.
+_BLOCK = 1024
 
 
 class Source(Protocol):
@@ -81,6 +83,9 @@ class EntityQueries:
             self._candidates = EntitySets.of(candidates, count, self.entities, "candidates", "kind")
         elif candidates is not None:
             self._candidates = SomeSets(candidates, self.queries, "candidates")
+        if batch is None and max_memory is None:
+            # Looks are further and further apart; blocks of one size use the same memory.
+            batch = min(self.scorer.rows_within(None), _BLOCK)
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
         # A function that scores all entities at once cannot be asked for some of them.
         self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
