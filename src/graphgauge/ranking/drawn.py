@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,10 +90,13 @@ class EntityQueries:
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
         # A function that scores all entities at once cannot be asked for some of them.
         self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
-        self.fingerprint = self._fingerprint(score)
+        self._score = score
 
-    def _fingerprint(self, score: str | Scorer) -> str:
-        known = hashlib.sha256(f"{score if isinstance(score, str) else 'function'} {self.entities}".encode())
+    @cached_property
+    def fingerprint(self) -> str:
+        """What stands for the inputs, where it is known without scoring."""
+        score = self._score if isinstance(self._score, str) else "function"
+        known = hashlib.sha256(f"{score} {self.entities}".encode())
         kinds = b"" if self._kinds is None else np.ascontiguousarray(self._kinds).tobytes()
         known.update(self._answers.values.tobytes() + self._answers.offsets.tobytes() + kinds)
         for part in getattr(self.scorer, "magnitudes", ()):
