@@ -440,6 +440,8 @@ def test_races_of_triples_and_functions_are_unbiased() -> None:
         found = [race.run(rows, [1], len(rows) * turn).mean() for turn in range(12)]
         assert abs(np.mean(found) - expected) < 4 * np.std(found) / math.sqrt(12), name
     found = ranking.rank_until(source=sources["embeddings"], within={"mrr": 0.2}, inner="race")
+    assert found.options["until"]["read"] > 100
+    assert found["mrr"].interval.high - found["mrr"].interval.low <= 0.4
     assert ranking.rank_triples(VECTORS, test, known=known, score="distmult").evaluate(ties="expected")[
         "mrr"].value in found["mrr"].interval  # fmt: skip
     pairs = {side: lambda rows: np.zeros((len(rows), M)) for side in ("tail", "head")}
@@ -983,3 +985,26 @@ def test_adaptive_results_are_recomputed(folder: Path) -> None:
     content["options"]["until"]["read"] += 1
     path.write_text(json.dumps(content))
     assert sum(bool(verdict.mismatch) for verdict in verify(folder / "results", jobs=1)) == 1
+
+
+def test_two_models_made_by_factories(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other model on the command line, as a factory or as files."""
+    (folder / "two_models.py").write_text(
+        "import numpy as np\n"
+        "E, R = np.load('entities.npy'), np.load('vectors.npy')\n"
+        "def of(E):\n"
+        "    return lambda h, r, t: (E[h] * R[r] * E[t]).sum(-1)\n"
+        "def one(): return of(E)\n"
+        "def other(): return of(-E[::-1])\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    words = ["--triples", "triples.npy", "--model", "two_models:one", "--n-entities", str(M), "--until", "difference",
+             "--against", "model=two_models:other", "-o", "pair.json", "--quiet"]  # fmt: skip
+    done = CliRunner().invoke(family_command("ranking"), words)
+    assert done.exit_code == 0, done.output
+    vectors = VECTORS[0]
+    one, other = ((vectors, VECTORS[1]), (-vectors[::-1], VECTORS[1]))
+    expected = ranking.rank_until(model=one, triples=TRIPLES[:150], score="distmult", against={"model": other})
+    found = read_result("pair.json")["mrr_difference"]
+    assert found.value == pytest.approx(expected["mrr_difference"].value)
+    assert found.n == expected["mrr_difference"].n

@@ -148,7 +148,7 @@ class TripleSides:
             self._sides.append(
                 EntityQueries(queries, entities, targets, **self._asked.options(side, at_once=False), **limits)
             )
-        self.queries = len(self._asked.sides) * len(self._asked.triples)
+        self.queries, self.entities = len(self._asked.sides) * len(self._asked.triples), self._sides[0].entities
 
     @property
     def labels(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Race:
                 fix='Pass embeddings, or a function that scores the entities it gets; or leave inner at "exact".',
             )
         self._sides, self._ties = sides, one_of("tie rule of a race", ties, RACE_TIES)
-        self._source = sides[0]
+        self._source, self.entities = sides[0], sides[0].entities
         self._rng = np.random.default_rng(0)
         self._compared: Callable[[Ints], tuple[AnyArray, AnyArray]]
         self._scorer: Any = None

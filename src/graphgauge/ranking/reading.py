@@ -261,7 +261,7 @@ class Reading:
         """The scores that reading everything takes, from those read so far."""
         queries = int(self.units.sizes.sum())
         if self.race is not None:
-            return queries * int(getattr(self.source, "entities", 0))
+            return queries * self.race.entities
         return round(self.scores / max(self.read, 1) * queries)
 
     def _read(self, stop: int) -> None:

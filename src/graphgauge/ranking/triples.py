@@ -247,6 +247,7 @@ def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _A
     methods = _methods(model)
 
     def asked(side: str) -> tuple[Any, Any, Any]:
+        function: Any
         if methods is None:
             function = _broadcast(model, side, rows)
         elif callable(methods.get(side)):

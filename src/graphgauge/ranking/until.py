@@ -400,7 +400,7 @@ class _Asked:
         for key, width in self.within.items():
             add(key, key, sequence(key, aim=width), width=width)
         for key in self.decide:
-            add(key, key, sequence(key))
+            add(key, key, sequence(key, aim=_AIM))
         for gate in self.gates:
             assert isinstance(gate.limit, float)
             options = {"two_sided": False} if gate.key.endswith(DIFFERENCE) else {}
@@ -757,7 +757,7 @@ class _Report:
         for each in self.reading.statements:
             if each.gate is not None:
                 interval, outcome = intervals[each.key], outcomes[each.gate.text]["outcome"]
-                inside = interval is not None and each.gate.limit in interval and not self.reading.complete
+                inside = interval is not None and float(each.gate.limit) in interval and not self.reading.complete
                 sharper = ", by a test that is sharper than the interval" if inside and outcome != "undecided" else ""
                 notes.append(f"gate {each.gate.text}: {outcome}{sharper}")
         return notes
