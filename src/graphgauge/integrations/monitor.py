@@ -62,7 +62,7 @@ class RankMonitor:
     >>> rng = np.random.default_rng(0)
     >>> entities, targets = rng.normal(size=(50, 8)), rng.integers(0, 50, 2000)
     >>> monitor = RankMonitor(within=0.05, patience=2, targets=targets, entities=entities)
-    >>> for noise in (3.0, 1.0, 0.99, 0.98, 0.97):
+    >>> for noise in (3.0, 1.0, 1.1, 1.1, 1.1):
     ...     queries = entities[targets] + noise * rng.normal(size=(2000, 8))
     ...     evaluation = monitor.look(queries=queries)
     ...     if monitor.stop:
