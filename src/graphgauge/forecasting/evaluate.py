@@ -36,7 +36,7 @@ Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
-    "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
     "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
     "paths": "samples= of at least two horizons", "spread": "std=",
@@ -52,6 +52,7 @@ def evaluate(
     quantiles: Any = None,
     levels: Any = None,
     samples: Any = None,
+    distribution: Any = None,
     mask: Any = None,
     null_value: float | None = None,
     null_tolerance: float = 0.0,
@@ -91,6 +92,11 @@ def evaluate(
         Quantiles along a last axis, and their probabilities.
     samples
         Members of an ensemble, or draws, along a last axis.
+    distribution
+        The predicted distributions as one object of the shape of the truth, with a CDF, a quantile function (`ppf` or
+        `icdf`) and a log-density (`logpdf` or `log_prob`): frozen distributions of SciPy, distributions of torch, or
+        your own. A normal one is read as `y_pred` and `std`. Otherwise the CRPS is integrated from 56 quantiles of each
+        cell.
     mask
         True where a cell was observed; other cells may contain any value.
     null_value
@@ -128,7 +134,8 @@ def evaluate(
     """
     metrics = metric_names(metrics)
     batch = Batch.of(
-        y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
+        y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
+        distribution=distribution, mask=mask,
         null_value=null_value, null_tolerance=null_tolerance, axes=axes, nan=nan,
         nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(), ahead=ahead,
     )  # fmt: skip
@@ -139,7 +146,7 @@ def evaluate(
         weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
-        {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
+        {"true": y_true, "pred": y_pred, "std": std if distribution is None else distribution, "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
          "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},

@@ -45,7 +45,7 @@ _ERRORS: dict[str, Any] = {
     "conventions": _POOLED, "reference": "willmott2005", "chance": _declared.zero,
     "interval": _declared.serial, "laws": _DIRECTED,
 }  # fmt: skip
-_SAID = _ERRORS | {"needs": ("gaussian", "samples", "quantiles"), "laws": _DIRECTED | {"monotone": _MOVED}}
+_SAID = _ERRORS | {"needs": ("gaussian", "samples", "quantiles", "distribution"), "laws": _DIRECTED | {"monotone": _MOVED}}
 _BETWEEN = _SAID | {"conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"}}
 _SHARES = _ERRORS | {
     "needs": ("reliability",), "interval": _declared.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
@@ -177,12 +177,13 @@ def r2(cells: Cells) -> Estimate:
 
 @metric(
     key="nll", **_SAID | {
-        "needs": ("gaussian",), "bounds": (-inf, inf), "chance": _declared.climate, "reference": "good1952",
-        "laws": _DIRECTED, "conventions": _POOLED | {"density": "Gaussian, natural logarithm"},
+        "needs": ("gaussian", "distribution"), "bounds": (-inf, inf), "chance": _declared.climate,
+        "reference": "good1952", "laws": _DIRECTED,
+        "conventions": _POOLED | {"density": "Gaussian, or as given; natural logarithm"},
     },
 )  # fmt: skip
 def nll(cells: Cells) -> Estimate:
-    """Mean negative log-likelihood of the truth under the predicted Gaussians."""
+    """Mean negative log-likelihood of the truth under the predicted distributions."""
     return cells.mean("nll")
 
 
@@ -190,7 +191,8 @@ def nll(cells: Cells) -> Estimate:
     key="crps", **_SAID | {
         "reference": "gneiting2007",
         "conventions": _POOLED | {
-            "from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it",
+            "from": "a Gaussian in closed form; other distributions by quadrature over levels; members as they are; "
+            "quantiles, each for the levels nearest to it",
         },
     },
 )  # fmt: skip

@@ -388,7 +388,7 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: i
     p, place = np.array(GRID), 1 if axis == "node" else 0
     over_time = np.cumsum(by_block(state.pit, cells).counts.sum(axis=1), axis=1)[:, :-1] if known else None
     timed = _timed(over_time, cells)
-    if layout.form == "gaussian":
+    if layout.form in ("gaussian", "distribution"):
         counts = state.node_pit if axis == "node" else state.pit.counts.sum(axis=0)
         counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
         return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n, timed, seed)
