@@ -42,13 +42,17 @@ class Distribution:
         return cls(given, shape)
 
     def cdf(self, values: Floats) -> Floats:
-        return self._call("cdf", values)
+        return np.clip(self._call("cdf", values), 0.0, 1.0)
 
     def quantile(self, levels: Floats) -> Floats:
         return self._call("quantile", levels)
 
     def log_density(self, values: Floats) -> Floats:
-        return self._call("log_density", values)
+        found = self._call("log_density", values)
+        if not _of_torch(self.given):
+            return found
+        # Without validation, torch extends densities beyond the support.
+        return np.where(as_numeric(self.given.support.check(_tensor(values)), "distribution"), found, -np.inf)
 
     def point(self) -> tuple[Floats, str]:
         """The mean where all means are finite, otherwise the median."""
@@ -94,17 +98,25 @@ class Distribution:
 
 def _called(function: Callable[[Any], Any], given: Any, values: Floats) -> Any:
     """Call a function with NumPy arrays, or with tensors if the distribution is one of torch."""
-    if not type(given).__module__.startswith("torch."):
+    if not _of_torch(given):
         return function(values)
-    import torch
-
-    # Some distributions reject values outside of their support, which have no density.
+    # Masked truths may be outside of the support, which validation rejects.
     checked = given._validate_args
     given._validate_args = False
     try:
-        return function(torch.from_numpy(np.ascontiguousarray(values)))
+        return function(_tensor(values))
     finally:
         given._validate_args = checked
+
+
+def _of_torch(given: Any) -> bool:
+    return type(given).__module__.startswith("torch.")
+
+
+def _tensor(values: Floats) -> Any:
+    from torch import from_numpy
+
+    return from_numpy(np.array(values))
 
 
 def score_names(coverage: Sequence[float], with_scores: bool) -> list[str]:

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels
+from graphgauge.core.arrays import Floats, Ints, as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Evaluation
+from graphgauge.core.result import Evaluation, Table
 from graphgauge.forecasting import metrics as _metrics
+from graphgauge.forecasting.conventions import as_reported, checked_convention, masked_by, would_report
 from graphgauge.forecasting.copies import every_so_often, first_steps
 from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
@@ -68,6 +69,7 @@ def evaluate(
     graph: Any = None,
     weights: Any = None,
     thresholds: Sequence[float] | float | None = None,
+    convention: str | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -125,6 +127,9 @@ def evaluate(
         are then weighted means; calibration and joint scores are not computed.
     thresholds
         For `std` and `samples`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of everything above).
+    convention
+        Also report what another code would, as `by("convention")`: `graph-wavenet`, `libcity`, `libcity-average`,
+        `basicts`, `utilsforecast` or `gluonts`. Those for traffic mask zeros unless `null_value` is given.
     metrics
         Keys to compute instead of all.
     nan
@@ -133,6 +138,7 @@ def evaluate(
         Seed of the simulated perfect forecasters for `ece` and `ence`.
     """
     metrics = metric_names(metrics)
+    null_value, null_tolerance = masked_by(convention, null_value, null_tolerance)
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
         distribution=distribution, mask=mask,
@@ -146,7 +152,7 @@ def evaluate(
         weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
-        {"true": y_true, "pred": y_pred, "std": std if distribution is None else distribution, "quantiles": quantiles, "samples": samples},
+        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution, "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
          "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
@@ -155,8 +161,8 @@ def evaluate(
         raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     state.update_batch(batch, threads=threads)
     return evaluate_state(
-        state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,
-        whole=batch, threads=threads,
+        state, horizons=horizons, by=by, bins=bins, convention=convention, metrics=metrics, nan=nan,
+        confidence=confidence, seed=seed, whole=batch, threads=threads,
     )  # fmt: skip
 
 
@@ -200,6 +206,7 @@ def evaluate_state(
     horizons: Sequence[int] | int | None = None,
     by: Sequence[str] | str | None = None,
     bins: int = 10,
+    convention: str | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -218,6 +225,10 @@ def evaluate_state(
     samples = _samples(state, layout, None, spread, seed)
     chosen = select("forecasting", metrics, samples, _swept(state, layout))
     conventions = _conventions(state, layout, nan)
+    reported: dict[str, Table] = {}
+    if checked_convention(convention) is not None:
+        conventions["convention"] = str(convention)
+        reported["convention"] = _as_reported(str(convention), state, layout, spread)
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
         chosen, samples, confidence=confidence, conventions=conventions, skip=are_default(metrics), by=axes
@@ -241,7 +252,8 @@ def evaluate_state(
             "seed": seed,
         },
         breakdowns={axis.name: axis.table for axis in axes}
-        | (curves(samples["reliability"]) if "reliability" in samples else {}),
+        | (curves(samples["reliability"]) if "reliability" in samples else {})
+        | reported,
         skipped=found.skipped,
         materials={
             "cells": samples["errors"],
@@ -250,9 +262,30 @@ def evaluate_state(
             "sampled": every_so_often(whole),
             "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
-        notes=_notes(state, layout, horizons),
+        notes=(*_notes(state, layout, horizons), *(would_report(str(convention), table) for table in reported.values())),
         figure=draw,
     )
+
+
+def _as_reported(
+    convention: str, state: ForecastState, layout: Layout, spread: Mapping[str | None, Spread]
+) -> Table:
+    """What another code would report, from the metrics that were counted."""
+    parts = {axis: _samples(state, layout, axis, spread) for axis in (None, "horizon", "node")}
+
+    def found(key: str, axis: str | None) -> tuple[Floats, Ints] | None:
+        metric, params = find(key, "forecasting")
+        sample = sample_for(metric, parts[axis])
+        if sample is None or not set(counted_for([metric])) <= set(layout.counted):
+            return None
+        estimate = metric(sample, **params)
+        return None if estimate.absent else (estimate.value, estimate.n)
+
+    return as_reported(convention, found, _ahead(state, layout))
+
+
+def _ahead(state: ForecastState, layout: Layout) -> list[Any]:
+    return state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
 
 
 def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Percent]]:
@@ -294,7 +327,7 @@ def _broken_down(
             raise UnknownNameError("axis", str(name), ("horizon", "node", CHANNEL))
     if horizons is not None and "horizon" not in state.axes:
         raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
-    ahead = state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
+    ahead = _ahead(state, layout)
     channels = state.channels or []
     rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes)), CHANNEL: list(range(len(channels)))}
     labels = {
