@@ -90,8 +90,9 @@ def compare(
     """Diebold and Mariano's test (1995), with the long-run variance of the slowest cosines (Lazarus et al. 2018).
 
     `a` and `b` are point forecasts, or mappings with the arguments of `evaluate`: `y_pred` and `std`, `samples`,
-    `quantiles` and `levels`, or `distribution`. `loss` is `absolute` or `squared`, or a score that both have: `crps` (of any kind; that of
-    a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes jointly).
+    `quantiles` and `levels`, or `distribution`. `loss` is `absolute` or `squared`, or a score that both have: `crps`
+    (of any kind; that of a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes
+    jointly).
 
     The difference is that of the pooled means: every cell has the same weight, or that of its node (`weights`). Losses
     may be correlated in time. Forecasts h steps ahead overlap, so cosines faster than the overlap are left out.

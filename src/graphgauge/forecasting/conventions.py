@@ -56,16 +56,24 @@ CONVENTIONS = {
     "basicts": Convention((*_traffic(), _Value("WAPE", "wape")), masks=True, tolerance=5e-5),
     "utilsforecast": Convention(
         (
-            _Value("mae", "mae", "node"), _Value("rmse", "rmse", "node"),
-            _Value("mape", "mape", "node", all_cells=True), _Value("smape", "smape", "node", 0.5),
-            _Value("mase", "mase", "node"), _Value("mqloss", "pinball", "node"),
-        )  # fmt: skip
+            _Value("mae", "mae", "node"),
+            _Value("rmse", "rmse", "node"),
+            _Value("mape", "mape", "node", all_cells=True),
+            _Value("smape", "smape", "node", 0.5),
+            _Value("mase", "mase", "node"),
+            _Value("mqloss", "pinball", "node"),
+        )
     ),
     "gluonts": Convention(
         (
-            _Value("ND", "wape"), _Value("RMSE", "rmse"), _Value("MAPE", "mape"), _Value("sMAPE", "smape"),
-            _Value("MASE", "mase"), _Value("MSIS", "msis_95"), _Value("mean_wQuantileLoss", "wql"),
-        )  # fmt: skip
+            _Value("ND", "wape"),
+            _Value("RMSE", "rmse"),
+            _Value("MAPE", "mape"),
+            _Value("sMAPE", "smape"),
+            _Value("MASE", "mase"),
+            _Value("MSIS", "msis_95"),
+            _Value("mean_wQuantileLoss", "wql"),
+        )
     ),
 }
 
@@ -74,9 +82,7 @@ def checked_convention(name: str | None) -> str | None:
     return None if name is None else one_of("convention", name, CONVENTIONS)
 
 
-def masked_by(
-    convention: str | None, null_value: float | None, null_tolerance: float
-) -> tuple[float | None, float]:
+def masked_by(convention: str | None, null_value: float | None, null_tolerance: float) -> tuple[float | None, float]:
     """The null value and its tolerance: as given, otherwise those of the convention."""
     if checked_convention(convention) is None or null_value is not None:
         return null_value, null_tolerance

@@ -26,7 +26,7 @@ from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
-from graphgauge.forecasting.samples import Cells, Spread, by_block, reliability_of
+from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
 
@@ -262,14 +262,15 @@ def evaluate_state(
             "sampled": every_so_often(whole),
             "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
-        notes=(*_notes(state, layout, horizons), *(would_report(str(convention), table) for table in reported.values())),
+        notes=(
+            *_notes(state, layout, horizons),
+            *(would_report(str(convention), table) for table in reported.values()),
+        ),
         figure=draw,
     )
 
 
-def _as_reported(
-    convention: str, state: ForecastState, layout: Layout, spread: Mapping[str | None, Spread]
-) -> Table:
+def _as_reported(convention: str, state: ForecastState, layout: Layout, spread: Mapping[str | None, Spread]) -> Table:
     """What another code would report, from the metrics that were counted."""
     parts = {axis: _samples(state, layout, axis, spread) for axis in (None, "horizon", "node")}
 
@@ -374,7 +375,7 @@ def _samples(
             joint.pop("paths", None)
         if joint:
             sums = by_block(state.joint, cells)
-            found = Cells(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
+            found = Vectors(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
             samples |= dict.fromkeys(joint, found)
     return samples
 

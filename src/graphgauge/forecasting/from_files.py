@@ -154,7 +154,9 @@ def evaluate_files(
     common = {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
               "coverage": given["coverage"], "season": given["season"],
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
-    shown = {name: given[name] for name in ("horizons", "by", "bins", "convention", "metrics", "nan", "confidence", "seed")}
+    shown = {
+        name: given[name] for name in ("horizons", "by", "bins", "convention", "metrics", "nan", "confidence", "seed")
+    }
     state: ForecastState | None
     if given["table"] is not None and _is_plain_table(given):
         state = _from_table(given, common, progress)

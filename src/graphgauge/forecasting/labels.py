@@ -51,6 +51,7 @@ class Matched:
 
 def has_names(value: Any) -> bool:
     """Whether an array names its axes or labels along them."""
+    value = _as_frame(value)
     return dims_of(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
 
 
@@ -198,6 +199,7 @@ class NamedColumns:
 
 def _read(value: Any) -> _Array | None:
     """The plain values and labels of an array that names its axes; None for everything else."""
+    value = _as_frame(value)
     dims = dims_of(value)
     if dims is not None:
         coords = getattr(value, "coords", {})
@@ -213,6 +215,14 @@ def _read(value: Any) -> _Array | None:
     if not sides or len(sides) != len(np.shape(value)):
         return None
     return _Array(value.to_numpy(), None, [None if side is None else _labels(side) for side in sides])
+
+
+def _as_frame(value: Any) -> Any:
+    """Arrow tables and record batches, which name their columns otherwise, as a frame; everything else as it is."""
+    names = getattr(value, "column_names", None)
+    if names is None or not hasattr(value, "schema") or hasattr(value, "to_numpy"):
+        return value
+    return NamedColumns(np.column_stack([np.asarray(value[name]) for name in names]), list(names))
 
 
 def _refuse_long(index: Any, ndim: int) -> None:

@@ -214,7 +214,9 @@ def add_cells(
 
 
 @inlined
-def tiles_of(size: int, blocks: int, together: int, period: int, most: int) -> list[tuple[int, int, int, int, int, int]]:
+def tiles_of(
+    size: int, blocks: int, together: int, period: int, most: int
+) -> list[tuple[int, int, int, int, int, int]]:
     """The tiles of some time blocks: block, first cell, end of the cells, distance of the rows, first lane, width.
 
     Rows are whole groups of steps side by side, then the steps that are left; a tile is at most so many lanes of them.
