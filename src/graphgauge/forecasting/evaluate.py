@@ -37,7 +37,8 @@ Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
-    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=",
+    "quantiles": "quantiles= and levels=", "scaled": "naive=",
     "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
     "paths": "samples= of at least two horizons", "spread": "std=",
@@ -152,7 +153,8 @@ def evaluate(
         weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
-        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution, "quantiles": quantiles, "samples": samples},
+        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution,
+         "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
          "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
@@ -280,7 +282,7 @@ def _as_reported(convention: str, state: ForecastState, layout: Layout, spread: 
         if sample is None or not set(counted_for([metric])) <= set(layout.counted):
             return None
         estimate = metric(sample, **params)
-        return None if estimate.absent else (estimate.value, estimate.n)
+        return None if estimate.absent else (np.asarray(estimate.value, np.float64), estimate.n)
 
     return as_reported(convention, found, _ahead(state, layout))
 
