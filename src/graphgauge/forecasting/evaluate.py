@@ -159,6 +159,8 @@ def evaluate(
          "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
+    if batch.form == "distribution" and bins != 10:
+        raise OptionError("distribution= does not take bins", fix="Leave bins= out.")
     if season is not None and naive is None:
         raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     state.update_batch(batch, threads=threads)
@@ -229,6 +231,8 @@ def evaluate_state(
     conventions = _conventions(state, layout, nan)
     reported: dict[str, Table] = {}
     if checked_convention(convention) is not None:
+        if layout.weights is not None:
+            raise OptionError("other codes have no node weights", fix="Leave convention or weights out.")
         conventions["convention"] = str(convention)
         reported["convention"] = _as_reported(str(convention), state, layout, spread)
     axes = _broken_down(state, layout, by, horizons, spread)
