@@ -49,6 +49,17 @@ class Matched:
     dims_of: str = ""
 
 
+def refuse_several(given: Mapping[str, Any]) -> None:
+    """Refuse a dataset of xarray, which contains several arrays."""
+    for name, value in given.items():
+        variables = getattr(value, "data_vars", None)
+        if variables is not None:
+            raise InputError(
+                f"is a dataset of {', '.join(map(str, variables)):.120}", where=name,
+                fix="Select a variable: dataset['…'].",
+            )  # fmt: skip
+
+
 def has_names(value: Any) -> bool:
     """Whether an array names its axes or labels along them."""
     value = _as_frame(value)
