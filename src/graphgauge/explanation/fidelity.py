@@ -12,6 +12,7 @@ from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, No
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED, below_best, below_best_signed
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
+from graphgauge.stats.intervals import FARTHER, UNSEEN, agreement_interval, t_quantile
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
@@ -329,19 +330,36 @@ _UNBOUNDED = "unbounded if the best sets are not significantly better than the r
 
 
 def _fieller_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
-    from scipy.special import stdtrit
+    """The interval of 1 − mean(missed) / mean(most), where `missed` is what the best set has more than the explanation.
 
-    gain, most = estimate.facts["gain"], estimate.facts["most"]
-    n = len(gain)
-    (vgg, vgm), (_, vmm) = np.cov(gain, most) * stdtrit(n - 1, (1 + confidence) / 2) ** 2 / n
-    # (mean gain − r · mean most)² = vgg − 2 r vgm + r² vmm
-    a, b, c = most.mean() ** 2 - vmm, gain.mean() * most.mean() - vgm, gain.mean() ** 2 - vgg
+    Close to the ceiling most events miss nothing, and a sample may have none of the few that do. As in
+    `score_interval`, the variance counts what was not seen: a third of an event that misses four times as much as the
+    farthest one seen, but not more than an explanation as far below the random explainer as the best set is above it,
+    and a twentieth of an event as good as the random explainer. If no event misses anything, their number bounds how
+    many may be no better than random.
+    """
+    most, missed = estimate.facts["most"], estimate.facts["most"] - estimate.facts["gain"]
+    n, span, farthest = len(most), float(most.mean()), float(missed.max())
+    if farthest <= _NOTHING:
+        low, _ = agreement_interval(1.0, n, (0.0, 1.0), confidence)
+        return np.array([float(low)]), np.array([1.0])
+    farther = min(FARTHER * farthest, max(2 * span, farthest))
+    unseen = np.array([[farther, max(span, farther / 2)], [span, span]])
+    seen = np.stack([missed, most], axis=1)
+    centre = seen.mean(axis=0)
+    away = np.concatenate([seen, unseen]) - centre
+    counts = np.append(np.ones(n), [UNSEEN, _AS_RANDOM])
+    covariance = (away * counts[:, None]).T @ away * t_quantile(n - 1, confidence) ** 2 / (n * (n - 1))
+    # (mean missed − r · mean most)² = covariance of missed − r · most
+    a, b, c = (centre[i] * centre[j] - covariance[i, j] for i, j in ((1, 1), (0, 1), (0, 0)))
     if a <= 0:
         return np.array([-np.inf]), np.array([np.inf])
     root = np.sqrt(max(b * b - a * c, 0.0))
-    return np.array([(b - root) / a]), np.array([(b + root) / a])
+    return np.array([1 - (b + root) / a]), np.array([1 - (b - root) / a])
 
 
+# Of an event that was not seen, and in which the explanation is as good as the random explainer.
+_AS_RANDOM = 0.05
 # Smaller differences are rounding.
 _NOTHING = 1e-9
 _WAY = EXPLAINED | {
