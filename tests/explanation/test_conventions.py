@@ -175,3 +175,9 @@ def test_tables_without_the_masks_of_a_library_are_refused() -> None:
     for convention in ("dig", "graphxai", "time_to_explain"):
         with pytest.raises(InputError, match=f'masks of {convention}. Collect with convention="{convention}"'):
             ex.evaluate(table, convention=convention)
+
+
+def test_more_edges_than_there_are_leave_nothing_out() -> None:
+    context = ex.Context(ex.Subgraph([range(4), range(1, 5)]), event=0, label=0)
+    table = ex.collect(Weighted(0), [ex.Explanation(context, np.arange(4))], convention="dig", topk=[10], levels=[])
+    assert ex.evaluate(table, convention="dig")["sparsity@k=10"] == 0

@@ -79,3 +79,19 @@ def test_what_cannot_be_compared_is_refused() -> None:
         ex.orders(table, "fidelity_drop@0.5")
     with pytest.raises(InputError, match="event 3 is not in both 'a' and 'b'"):
         ex.orders({"a": table, "b": fewer}, "fidelity_drop@0.5")
+
+
+def test_tables_of_other_explanations_are_refused() -> None:
+    said = explanations(4)
+    one = ex.collect(Added(False), said, levels=[0.5])
+    named = [ex.Explanation(each.context, each.importance, each.explainer + "'") for each in said]
+    changed = [ex.Explanation(each.context, each.importance[::-1], each.explainer) for each in said]
+    fewer = [each for each in said if each.explainer == "first" or each.context.event != 2]
+    for others, message in ((named, "explainer 'first' is not in both"), (said[::2], "explainer 'second' is not"),
+                            (changed, "event 0 has other explanations in 'b'"),
+                            (fewer, "event 2 has other explanations")):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            ex.orders({"a": one, "b": ex.collect(Added(True), others, levels=[0.5])}, "fidelity_drop@0.5")
+    only = ex.collect(Added(True), said[::2], levels=[0.5])
+    found = ex.orders({"a": one, "b": only}, "fidelity_drop@0.5", explainers=["first"])
+    assert set(found.orders["a"]) == {"first", "random explainer"}

@@ -15,6 +15,7 @@ from graphgauge.explanation.samples import Rules, sample_of
 from graphgauge.explanation.table import AnswerTable
 from graphgauge.stats.compare_items import ItemsComparison, compared_items
 from graphgauge.stats.runs import Better
+from graphgauge.stats.wilcoxon import require_alpha
 
 
 def compare(
@@ -38,6 +39,7 @@ def compare(
     and the areas under its curves are compared with their sign, because an explainer that names edges against the
     answer changes it as much as one that names edges for it. `absolute=True` compares the size of the change.
     """
+    require_alpha(alpha)
     table = as_table(table)
     entry, params = find(metric, "explanation")
     rules = Rules.of(options, table.settings.acc_auc, score, absolute, label_threshold)
@@ -74,7 +76,7 @@ def compare(
         better,
         "these events",
         values,
-        seeds=max(len(row.of(name)) for row in table for name in names),
+        seeds=max(len({each.seed for each in row.of(name)}) for row in table for name in names),
         cluster=None,
         baseline=baseline,
         alpha=alpha,

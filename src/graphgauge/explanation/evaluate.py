@@ -235,9 +235,12 @@ def _breakdowns(
     """Every metric for each group of events, with its interval."""
     tables, keys = {}, set(keys)
     for axis, labels in _labels(groups, sample).items():
-        names = sorted(set(labels), key=str)
+        if axis.removesuffix(".low").removesuffix(".high") in keys:
+            raise OptionError(f"{axis!r:.40} names a metric and cannot name groups", fix="Use another text.")
+        labels = [str(label) for label in labels]
+        names = sorted(set(labels))
         places = {name: [place for place, label in enumerate(labels) if label == name] for name in names}
-        columns: dict[str, Any] = {axis: np.array([str(name) for name in names]),
+        columns: dict[str, Any] = {axis: np.array(names, np.str_),
                                    "n": np.array([len(places[name]) for name in names])}  # fmt: skip
         for metric, params in chosen:
             key = metric.key_of(**params)
@@ -265,9 +268,14 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
     """The group of each event along each axis."""
     if groups is None:
         return {}
+    if not isinstance(groups, Mapping | Iterable):
+        raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}",
+                          fix=f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}.")  # fmt: skip
     given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(_listed(groups))
     labels: dict[str, list[Any]] = {}
     for axis, by_event in given.items():
+        if not isinstance(axis, str) or axis == "n":
+            raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
         if by_event is None:
             one_of("group", axis, GROUPS)
             labels[axis] = [_own_group(axis, event) for event in sample.events]
@@ -275,7 +283,8 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
         if not isinstance(by_event, Mapping):
             raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
         names = {str(event): group for event, group in by_event.items()}
-        absent = [event.row.id for event in sample.events if str(event.row.id) not in names]
+        absent = [event.row.id for event in sample.events
+                  if (group := names.get(str(event.row.id))) is None or group != group]  # fmt: skip
         if absent:
             raise InputError(f"event {absent[0]!r:.80} has no group", where=f"groups, {axis}")
         labels[axis] = [names[str(event.row.id)] for event in sample.events]

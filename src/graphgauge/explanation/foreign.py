@@ -118,7 +118,7 @@ def dig_sparsity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The sparsity that was asked for: one minus the share."""
 
     def value(event: Scored, path: Path) -> float:
-        return 1 - (int(level[2:]) / event.units if level.startswith("k=") else float(level))
+        return 1 - (level.of(event.units) / event.units if level.startswith("k=") else float(level))
 
     return sample.each(value, NO_CANDIDATES)
 

@@ -17,6 +17,7 @@ from graphgauge.core.errors import InputError, one_of
 from graphgauge.explanation.fields import (
     answer_rows,
     checked_outputs,
+    copied,
     event_id,
     feature_rows,
     frozen,
@@ -321,6 +322,7 @@ class Context:
         if not isinstance(self.subgraph, Subgraph):
             raise InputError(f"expected a Subgraph, found {type(self.subgraph).__name__}", where="subgraph")
         object.__setattr__(self, "event", event_id(self.event))
+        object.__setattr__(self, "target", copied(self.target))
         if self.label is not None:
             object.__setattr__(self, "label", integer(self.label, "label"))
         if self.truth is not None:

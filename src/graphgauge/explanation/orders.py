@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import as_table
-from graphgauge.explanation.table import AnswerTable
+from graphgauge.explanation.table import Answered, AnswerTable
 from graphgauge.stats.compare_items import ItemsComparison
 from graphgauge.stats.text import p_text
 
@@ -102,6 +102,7 @@ def orders(
     if len(given) * len(keys) < 2:
         raise OptionError("one table and one metric have one order", fix="Pass several tables or metrics.")
     _refuse_other_events(given)
+    _refuse_other_explanations(given, explainers)
     found: dict[str, ItemsComparison] = {}
     for way, table in given.items():
         for key in keys:
@@ -136,6 +137,30 @@ def _signs(found: ItemsComparison) -> dict[tuple[str, str], tuple[float, float]]
         one, other = pair.names
         signs[(one, other) if one < other else (other, one)] = (sign if one < other else -sign, pair.p_adjusted)
     return signs
+
+
+def _refuse_other_explanations(tables: Mapping[str, AnswerTable], chosen: Sequence[str] | str | None) -> None:
+    """Ways of masking are compared on the same explanations of the same edges."""
+    first, *others = tables
+    listed = [chosen] if isinstance(chosen, str) else chosen
+    names = tables[first].explainers if listed is None else listed
+    for way in others:
+        absent = set(names) ^ set(tables[way].explainers) if listed is None else set()
+        if absent:
+            raise InputError(f"explainer {min(absent)!r:.80} is not in both {first!r} and {way!r}", where="tables",
+                             fix="Collect all tables from the same explanations, or name the explainers.")  # fmt: skip
+        same = {row.id: row for row in tables[way]}
+        for row in tables[first]:
+            if _explained(row, names) != _explained(same[row.id], names):
+                raise InputError(f"event {row.id!r:.80} has other explanations in {way!r} than in {first!r}",
+                                 where="tables", fix="Collect all tables from the same explanations.")  # fmt: skip
+
+
+def _explained(row: Answered, names: Sequence[str]) -> Any:
+    """What is explained, and the importances by explainer and seed."""
+    part = row.subgraph
+    said = {each.key: each.importance.tobytes() for name in names for each in row.of(name) if each.perturbed is None}
+    return part.masked, part.edge_index.tobytes(), part.candidates.tobytes(), said
 
 
 def _refuse_other_events(tables: Mapping[str, AnswerTable]) -> None:

@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate
 from graphgauge.explanation.cohesiveness import cohesiveness_prefixes
 from graphgauge.explanation.fields import probabilities
-from graphgauge.explanation.inputs import Masks
+from graphgauge.explanation.inputs import Explanation, Masks
 from graphgauge.explanation.masks import (
     MODES,
     SWEEP,
@@ -62,6 +62,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         one_of("score", self.score, SCORES)
+        if not isinstance(self.absolute, bool | np.bool_):
+            raise OptionError(f"absolute must be True or False, not {self.absolute!r:.40}")
         one_of("fidelity_best mode", self.best, MODES)
         one_of("unfaithfulness kl", self.kl, KL)
         if not is_number(self.label_threshold) or not 0 <= self.label_threshold <= 1:
@@ -224,14 +226,7 @@ class Scored:
     @cached_property
     def by_explanation(self) -> list[list[Path]]:
         """The ranking of each explanation, or several if ties are averaged."""
-        return [
-            [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
-            for explanation, values in zip(self.explanations, self.importances, strict=True)
-        ]
-
-    @cached_property
-    def own(self) -> list[Path]:
-        return [path for paths in self.by_explanation for path in paths]
+        return [self._ranked(explanation) for explanation in self.explanations]
 
     @cached_property
     def random(self) -> list[Path]:
@@ -259,10 +254,25 @@ class Scored:
     @cached_property
     def perturbed_importances(self) -> list[tuple[Floats, Floats]]:
         """The importance of the units with a perturbed input, and with the unchanged one and the same seed."""
-        plain = {each.seed: values for each, values in zip(self.explanations, self.importances, strict=True)}
         return [
-            (unit_importance(each, self.settings), plain[each.seed]) for each in self.perturbed if each.seed in plain
+            (unit_importance(moved, self.settings), unit_importance(plain, self.settings))
+            for moved, plain in self._perturbed_pairs
         ]
+
+    @cached_property
+    def perturbed_paths(self) -> list[tuple[list[Path], list[Path]]]:
+        """The rankings with a perturbed input, and with the unchanged one and the same seed."""
+        plain = dict(zip(map(id, self.explanations), self.by_explanation, strict=True))
+        return [(self._ranked(moved), plain[id(one)]) for moved, one in self._perturbed_pairs]
+
+    @property
+    def _perturbed_pairs(self) -> list[tuple[Explanation, Explanation]]:
+        plain = {each.seed: each for each in self.explanations}
+        return [(each, plain[each.seed]) for each in self.perturbed if each.seed in plain]
+
+    def _ranked(self, explanation: Explanation) -> list[Path]:
+        values = unit_importance(explanation, self.settings)
+        return [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
 
     @property
     def tied(self) -> float:
@@ -372,12 +382,11 @@ class EventSample:
     def _event_value(self, event: Scored, value: Value) -> float:
         if event.units == 0:
             return np.nan
-        if self.paths == "best":
-            paths = event.best_sets(self.rules.score, self.rules.absolute)
-        else:
-            paths = getattr(event, self.paths)
-        found = [number for path in paths if (number := value(event, path)) == number]
-        return ordered_mean(found) if found else np.nan
+        if self.paths == "own":
+            # An explanation counts once, also if its ties are averaged over several orders.
+            return _known_mean(_known_mean(value(event, path) for path in paths) for paths in event.by_explanation)
+        paths = event.best_sets(self.rules.score, self.rules.absolute) if self.paths == "best" else None
+        return _known_mean(value(event, path) for path in paths or getattr(event, self.paths))
 
 
 def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, float] | None) -> Estimate:
@@ -385,6 +394,12 @@ def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, f
     facts: dict[str, Any] = {"events": values} | ({} if possible is None else {"range": possible})
     count = np.array([np.count_nonzero(defined)])
     return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts=facts)
+
+
+def _known_mean(values: Iterable[float]) -> float:
+    """The mean of the numbers that are not NaN."""
+    found = [number for number in values if number == number]
+    return ordered_mean(found) if found else np.nan
 
 
 def ordered_mean(values: Sequence[float] | Floats) -> float:

@@ -18,8 +18,8 @@ from graphgauge.core.files import atomic_path, first_line, read_json_lines
 from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.fields import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
-from graphgauge.explanation.masks import Settings
-from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text
+from graphgauge.explanation.masks import Settings, packed
+from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text, same_question
 from graphgauge.io.parquet import read_parquet, write_parquet
 
 SCHEMA = "graphgauge/explanation/1"
@@ -137,7 +137,8 @@ class AnswerTable:
                 if not wider.extends(settings):
                     raise InputError("a second header has other settings", where=place)
                 settings, notes = wider, notes + more
-                rows, added = _replaced(rows, added), {}
+                with _located(place):
+                    rows, added = _replaced(rows, added), {}
                 continue
             with _located(place):
                 if "notes" in record and "event" not in record:
@@ -147,7 +148,8 @@ class AnswerTable:
                 if row.id in added:
                     raise InputError(f"event {row.id!r:.80} is in the table twice")
                 added[row.id] = row
-        return cls(settings, tuple(_replaced(rows, added)), notes)
+        with _located(where):
+            return cls(settings, tuple(_replaced(rows, added)), notes)
 
     @classmethod
     def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
@@ -171,9 +173,29 @@ class AnswerTable:
 
 def _replaced(rows: Sequence[Answered], added: Mapping[EventId, Answered]) -> list[Answered]:
     """The rows, with those of events that were answered again in their place."""
+    for row in rows:
+        if row.id in added:
+            _refuse_other(row, added[row.id])
     kept = [added.get(row.id, row) for row in rows]
     known = {row.id for row in rows}
     return kept + [row for name, row in added.items() if name not in known]
+
+
+def _refuse_other(before: Answered, again: Answered) -> None:
+    """An event that is answered again has all explanations and answers that it had before."""
+    said = {each.key: each.importance for each in again.event.explanations}
+    same = all(
+        each.key in said and np.array_equal(each.importance, said[each.key]) for each in before.event.explanations
+    )
+    answers = dict(zip(packed(again.masks), again.outputs, strict=True))
+    if same and same_question(before.context, again.context):
+        known = zip(packed(before.masks), before.outputs, strict=True)
+        if all(mask in answers and np.array_equal(answers[mask], output) for mask, output in known):
+            return
+    raise InputError(
+        f"event {before.id!r:.80} follows again with other explanations, questions or answers",
+        fix="Is it two tables in one file? collect(…, table=first) adds explainers to a table.",
+    )
 
 
 def chosen_explainer(known: Iterable[str], name: str | None) -> str:
@@ -208,13 +230,20 @@ def read_explanations(path: str | Path) -> list[Explanation]:
     if not records or cut_off:
         what = "the last line is incomplete" if records else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
-    explanations: list[Explanation] = []
+    events: dict[EventId, list[Explanation]] = {}
+    earlier: frozenset[EventId] = frozenset()
     for place, record in records:
         if "event" not in record and ("schema" in record or "notes" in record):
-            continue  # the header of a table; its events are read, not its answers
+            if "schema" in record:  # the header of a table, whose answers are not read; later events replace earlier
+                earlier = frozenset(events)
+            continue
         with _located(place):
-            explanations += Event.from_dict(record).explanations
-    return explanations
+            event = Event.from_dict(record)
+        if event.id in earlier:
+            events[event.id] = []
+            earlier -= {event.id}
+        events.setdefault(event.id, []).extend(event.explanations)
+    return [explanation for said in events.values() for explanation in said]
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
@@ -290,7 +319,7 @@ def _write_parquet(head: Mapping[str, Any], records: Iterable[dict[str, Any]], p
     rows = [{name: json.dumps(row.get(name)) if name in _AS_JSON else row.get(name) for name in names} for row in rows]
     try:
         columns = arrow.Table.from_pylist(rows)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as error:
         raise InputError(f"events have different types ({error})", where=str(path), fix="Save it as .jsonl.") from None
     write_parquet(columns.replace_schema_metadata({"graphgauge": json.dumps(head)}), path, compression="zstd")
 
