@@ -115,12 +115,13 @@ class Asking:
         if held is not None:
             masks = np.concatenate([held.masks, masks])
             outputs = np.concatenate([held.outputs, outputs]) if len(question.masks) else held.outputs
-        if self._settings.ceiling and self._settings.asked and event.subgraph.unit_count and _known(outputs):
+        ceiling = self._settings.ceiling if self._settings.asked else 0
+        if ceiling and event.subgraph.unit_count and _known(outputs):
             masks, outputs = searched(
                 event.subgraph, masks, outputs, self._settings, lambda more: self._more(event, more)
             )
         if _known(outputs):
-            yield Answered(event, masks, outputs)
+            yield Answered(event, masks, outputs, ceiling)
         else:
             self._omitted += 1
 
@@ -250,5 +251,6 @@ def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Ma
     ]
     ranked += random_rankings(event.subgraph, event.id, settings)
     known = () if held is None else packed(held.masks)
-    hard = [hard_mask(each) for each in event.explanations] if settings.convention == GRAPHXAI else []
+    plain = [each for each in event.explanations if each.perturbed is None]
+    hard = [hard_mask(each) for each in plain] if settings.convention == GRAPHXAI else []
     return event_masks(event.subgraph, ranked, settings, event.id, known, hard)

@@ -43,7 +43,7 @@ def compare(
     table = as_table(table)
     entry, params = find(metric, "explanation")
     rules = Rules.of(options, table.settings.acc_auc, score, absolute, label_threshold)
-    entry = directed(entry, rules)
+    entry, key = directed(entry, rules), entry.key_of(**params)
     if entry.direction == "none":
         raise OptionError(f"{metric} has no direction, so no explainer is better", fix="Compare another metric.")
     blind = random and table.settings.random > 0 and RANDOM not in table.explainers and follows_ranking(entry)
@@ -72,7 +72,7 @@ def compare(
         )
     better: Better = "lower" if entry.direction == "lower" else "higher"
     return compared_items(
-        f"{metric}, signed" if entry.name in ABSOLUTE and not absolute else metric,
+        f"{key}, signed" if entry.name in ABSOLUTE and not absolute else key,
         better,
         "these events",
         values,

@@ -21,7 +21,7 @@ from graphgauge.explanation.family import ASKING, ORDERING
 from graphgauge.explanation.inputs import EDGES, Context, Explanation
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc, follow_messages
-from graphgauge.explanation.records import grouped
+from graphgauge.explanation.records import grouped, same_question
 from graphgauge.explanation.samples import EventSample, Rules, Scored, available, sample_of
 from graphgauge.explanation.table import AnswerTable, chosen_explainer
 from graphgauge.stats.permutation import PairedItems, paired_items
@@ -404,12 +404,35 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
     if absent:
         notes.append(f"{absent} of {len(table)} events are not explained by {explainer}")
     if sample.events:
+        searched = sum(bool(event.row.ceiling) for event in sample.events)
+        if 0 < searched < len(sample):
+            notes.append(f"the best sets were searched for in {searched} of {len(sample)} events, and are not shown")
+        repeated = _repeated(sample)
+        if repeated:
+            notes.append(f"{repeated} of {len(sample)} events repeat the question and explanation of another, and "
+                         "intervals and tests count them as independent")  # fmt: skip
         notes += _reach(sample)
         tied = float(np.mean([event.tied for event in sample.events]))
         if tied:
             masked = dict.fromkeys(event.row.subgraph.masked for event in sample.events)
             notes.append(f"{tied:.0%} of the {' and '.join(masked)} have the same importance as another")
     return tuple(notes)
+
+
+def _repeated(sample: EventSample) -> int:
+    """How many events have the same subgraph, target and importances as another."""
+    found: dict[Any, list[Scored]] = {}
+    for event in sample.events:
+        said = [one.importance.tobytes() for one in event.explanations]
+        found.setdefault((event.row.subgraph.edge_index.tobytes(), *said), []).append(event)
+    repeated = 0
+    for alike in found.values():
+        distinct: list[Context] = []
+        for event in alike:
+            if not any(same_question(event.row.context, other) for other in distinct):
+                distinct.append(event.row.context)
+        repeated += len(alike) - len(distinct)
+    return repeated
 
 
 def _reach(sample: EventSample) -> list[str]:

@@ -9,10 +9,18 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, NoChance, NoInterval, metric
-from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED, below_best, below_best_signed
+from graphgauge.explanation.declared import (
+    DEFAULT,
+    EMPTY,
+    EXPLAINED,
+    SCORED,
+    below_best,
+    below_best_signed,
+    t_bounds,
+)
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
-from graphgauge.stats.intervals import FARTHER, UNSEEN, agreement_interval, t_quantile
+from graphgauge.stats.intervals import FARTHER, UNSEEN, agreement_interval, mean_interval, t_quantile
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
@@ -182,20 +190,45 @@ def harmonic(drop: Estimate, keep: Estimate) -> Estimate:
     a, c = float(drop.value[0]), 1 - float(keep.value[0])
     assert drop.influence is not None
     assert keep.influence is not None
-    facts = {"range": (0.0, 1.0)}  # no per-event values: it is not a mean over events
+    facts = {"parts": (drop, keep)}  # no per-event values: it is not a mean over events
     if np.isnan(a) or a + c == 0:
         return replace(drop, influence=np.zeros(len(drop.influence)), facts=facts)
     influence = (2 * c**2 * drop.influence - 2 * a**2 * keep.influence) / (a + c) ** 2
     return replace(drop, value=np.array([2 * a * c / (a + c)]), influence=influence, facts=facts)
 
 
-@metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False})
+def _harmonic_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t by linearisation; without a spread, the harmonic means of the bounds of both parts.
+
+    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes a label, their
+    number bounds how many may differ, and these bounds are carried over.
+    """
+    assert estimate.influence is not None
+    low, high = mean_interval(estimate.value, estimate.influence, None, confidence)
+    if not np.isnan(low).any() or "parts" not in estimate.facts:
+        return low, high
+    drop, keep = (t_bounds(sample, part, confidence) for part in estimate.facts["parts"])
+    return _harmonic_mean(drop[0], 1 - keep[1]), _harmonic_mean(drop[1], 1 - keep[0])
+
+
+def _harmonic_mean(a: Floats, c: Floats) -> Floats:
+    a, c = np.clip(a, 0, 1), np.clip(c, 0, 1)
+    with np.errstate(invalid="ignore"):
+        return np.where(a + c == 0, 0.0, 2 * a * c / (a + c))
+
+
+def _over_both(sample: EventSample, estimate: Estimate) -> IntervalRule:
+    return IntervalRule("t", "events", _harmonic_bounds)
+
+
+@metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False,
+                                                       "interval": _over_both})  # fmt: skip
 def characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`."""
     return harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
 
 
-@metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False})
+@metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False, "interval": _over_both})
 def label_flip_characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The harmonic mean of `label_flip_drop` and 1 − `label_flip_keep`."""
     return harmonic(*(_flips(sample, mode, level) for mode in ("drop", "keep")))

@@ -201,10 +201,12 @@ def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
         found = [value(own) for each in event.explanations for own in each.own if own.name == name]
         return float(np.mean(found)) if found else np.nan
 
-    return _of_own(sample, name, of_event)
+    return _of_own(sample, name, of_event, (0.0, 1.0))
 
 
-def _of_own(sample: EventSample, name: str, of_event: Callable[[Scored], float]) -> Estimate:
+def _of_own(
+    sample: EventSample, name: str, of_event: Callable[[Scored], float], possible: tuple[float, float] | None = None
+) -> Estimate:
     """The mean over events; an error if no explanation brings answers to its own masks."""
     values = np.array([of_event(event) for event in sample.events], float)
     if np.isnan(values).all():
@@ -213,7 +215,7 @@ def _of_own(sample: EventSample, name: str, of_event: Callable[[Scored], float])
             f"the explanations have no answers to their own masks{size}", where="explanations",
             fix=f"Pass from_pyg(explanation, PyGModel(module){', topk=[' + name[2:] + ']' if name else ''}).",
         )  # fmt: skip
-    return sample.mean(values, "no answers to own masks")
+    return sample.mean(values, "no answers to own masks", possible)
 
 
 def _target(outputs: Floats, model_output: str) -> int:

@@ -159,6 +159,8 @@ class Subgraph:
             object.__setattr__(self, "units", frozen(named))
         if self.graph_edges is not None:
             object.__setattr__(self, "graph_edges", integer(self.graph_edges, "graph_edges"))
+            if self.graph_edges < len(self):
+                raise InputError(f"{self.graph_edges}, but there are {len(self)} candidates", where="graph_edges")
 
     def _checked_candidates(self) -> Ints:
         count, what = self._maskable, SINGULAR[self.masked]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from numbers import Real
 from time import perf_counter
 from typing import Any
 
@@ -95,7 +97,7 @@ def split_pyg(
     Parameters
     ----------
     together
-        A name of the explanation, if several of them are evaluated together.
+        A name of the explanation, by which its events are pooled; by default different for different masks.
     options
         Those of `from_pyg`, except `event` and `target`.
     """
@@ -108,8 +110,8 @@ def split_pyg(
             raise InputError("says neither which targets nor how many answers it explains", where="explanation",
                              fix="Explain some of them (index=).")  # fmt: skip
         targets = list(range(len(answers)))
-    name = together if together is not None else "several"
     rows = own_rows(explanation, model, topk)
+    name = together if together is not None else rows.fingerprint
     return [_converted(explanation, model, each, rows, together=name, **options)[0] for each in targets]
 
 
@@ -182,7 +184,7 @@ def explain_pyg(
     model = PyGModel.of(first) if model is None else model
     graphs = list(data) if isinstance(data, Sequence) else [data]
     moves, rng = whole_number("perturb", perturb, 0), np.random.default_rng(whole_number("seed", seed))
-    if not 0 < perturb_share <= 1:
+    if not isinstance(perturb_share, Real) or not 0 < perturb_share <= 1:
         raise OptionError(f"perturb_share must be above 0 and at most 1, not {perturb_share!r:.40}")
     found = []
     for number, graph in enumerate(graphs):
@@ -271,7 +273,7 @@ def _targets(
     if index is not None:
         if several:
             raise OptionError("index names targets in one graph, but data are several", fix="Leave out index.")
-        return [int(each) for each in np.atleast_1d(as_numeric(index, "index"))]
+        return _numbered(index)
     if model.task == "graph":
         return [None]
     if model.task == "edge" and "edge_label_index" in given:
@@ -281,6 +283,17 @@ def _targets(
     if target_type is None:
         raise OptionError("cannot determine which nodes to explain", fix="Pass index= and target_type=.")
     return list(range(int(graph[target_type].num_nodes)))
+
+
+def _numbered(index: Any) -> list[int]:
+    """The targets to explain, from numbers or from a mask over all nodes, pairs or graphs."""
+    given = np.atleast_1d(as_numeric(index, "index"))
+    given = np.flatnonzero(given) if given.dtype.kind == "b" and given.ndim == 1 else given
+    numbers = whole_numbers(given, "index")
+    if numbers.ndim != 1 or len(np.unique(numbers)) < len(numbers) or (numbers < 0).any():
+        raise InputError("expected a list of different numbers, or a mask", where="index",
+                         fix="Number the nodes, or the pairs of edge_label_index.")  # fmt: skip
+    return [int(each) for each in numbers]
 
 
 def _phenomenon(explanation: Any, question: Question) -> int | None:
@@ -301,6 +314,12 @@ class OwnRows:
 
     model_output: str
     rows: Mapping[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """The same text for the same answers, to tell one explanation from another."""
+        content = b"".join(np.ascontiguousarray(array).tobytes() for array in self.rows.values())
+        return hashlib.sha256(content).hexdigest()[:16]
 
     def fits(self, question: Question) -> bool:
         """Whether the target is a row of the output; a pair that was given directly is not."""
@@ -417,4 +436,12 @@ def _chosen(candidates: Any, count: int, masked: str) -> Ints | None:
         return np.flatnonzero(lined_up(given, count, "candidates", SINGULAR[masked]))
     numbers = whole_numbers(given, "candidates").reshape(-1)
     within(numbers, count, "candidates", SINGULAR[masked])
-    return np.unique(numbers)
+    if len(np.unique(numbers)) < len(numbers):
+        raise InputError(f"{SINGULAR[masked]} {_repeated(numbers)} is listed twice", where="candidates",
+                         fix="List numbers once; a mask is an array of booleans.")  # fmt: skip
+    return np.sort(numbers)
+
+
+def _repeated(numbers: Ints) -> int:
+    values, counts = np.unique(numbers, return_counts=True)
+    return int(values[counts > 1][0])

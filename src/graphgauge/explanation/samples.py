@@ -211,9 +211,12 @@ class Scored:
     @cached_property
     def by_size(self) -> dict[int, Ints]:
         """The answers by the number of units that are kept."""
-        first = np.unique(self.row.subgraph.unit_of, return_index=True)[1]
-        kept = np.count_nonzero(self.row.masks[:, first], axis=1)
-        return {int(size): np.flatnonzero(kept == size) for size in np.unique(kept)}
+        unit_of, first = self.row.subgraph.unit_of, np.unique(self.row.subgraph.unit_of, return_index=True)[1]
+        units = self.row.masks[:, first]
+        # Masks of other libraries may cut units, and are no sets of them.
+        whole = (units[:, unit_of] == self.row.masks).all(axis=1)
+        kept = np.where(whole, np.count_nonzero(units, axis=1), -1)
+        return {int(size): np.flatnonzero(kept == size) for size in np.unique(kept[whole])}
 
     def best_sets(self, score: str, absolute: bool) -> list[Any]:
         return [BestSets(self, score, absolute)]
@@ -283,15 +286,14 @@ class Scored:
         """The scores that fidelity compares: the probability of the class of the whole graph, or the largest."""
         said, label = self.probabilities, self.row.context.label
         found = {"class": said[:, self.predicted].tolist(), "max": said.max(axis=1).tolist()}
-        if label is not None:
-            if not 0 <= label < said.shape[1]:
-                raise InputError(
-                    f"event {self.row.id!r:.80} has the label {label}, but the model has {said.shape[1]} classes"
-                )
+        if label is not None and 0 <= label < said.shape[1]:
             found["label"] = said[:, label].tolist()
         return found
 
     def score(self, name: str) -> list[float]:
+        label, classes = self.row.context.label, self.probabilities.shape[1]
+        if name not in self.scores and label is not None:
+            raise InputError(f"event {self.row.id!r:.80} has the label {label}, but the model has {classes} classes")
         if name not in self.scores:
             raise InputError(f"event {self.row.id!r:.80} has no label", fix='Give it one, or use score="class".')
         return self.scores[name]
@@ -334,7 +336,7 @@ class EventSample:
     @property
     def searched(self) -> bool:
         """Whether the best sets were searched for."""
-        return any(event.settings.ceiling for event in self.events)
+        return bool(self.events) and all(event.row.ceiling for event in self.events)
 
     def best(self, *, signed: bool) -> EventSample:
         return replace(self, paths="best", rules=replace(self.rules, absolute=not signed))
@@ -419,7 +421,7 @@ def available(sample: EventSample) -> dict[str, EventSample]:
     found = {"edges": sample}
     conditions: Mapping[str, Iterable[bool]] = {
         "answers": (bool(event.settings.asked) for event in sample.events) if sample.events else (True,),
-        "ceiling": (bool(event.settings.ceiling) for event in sample.events),
+        "ceiling": (sample.searched,),
         "truth": (event.truth is not None for event in sample.events),
         "times": (event.row.subgraph.candidate_times is not None for event in sample.events),
         "seeds": (len(event.explanations) > 1 for event in sample.events),

@@ -15,6 +15,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.files import atomic_path, first_line, read_json_lines
+from graphgauge.core.options import whole_number
 from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.fields import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
@@ -30,11 +31,15 @@ _AS_JSON = ("event", "target")
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """One event with its distinct masks (R, E) and the model's answers (R, C)."""
+    """One event with its distinct masks (R, E) and the model's answers (R, C).
+
+    `ceiling` is the number of further masks with which the best sets were searched for.
+    """
 
     event: Event
     masks: Masks
     outputs: Floats
+    ceiling: int = 0
 
     @property
     def id(self) -> EventId:
@@ -53,7 +58,8 @@ class Answered:
 
     def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
         record = self.event.to_dict(compact=compact)
-        return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs)}
+        searched = {"ceiling": self.ceiling} if self.ceiling else {}
+        return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs), **searched}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], model_output: str | None) -> Answered:
@@ -61,11 +67,14 @@ class Answered:
         for explanation in event.explanations:
             explanation.refuse_nan()
         masks = masks_from_text(record.get("masks"), len(event.subgraph), none=model_output is None)
+        if len(set(packed(masks))) < len(masks):
+            raise InputError("a mask is listed twice", where="masks")
+        ceiling = whole_number("ceiling", record.get("ceiling", 0))
         answer = _rows(record.get("outputs"))
         if not len(masks) and not len(answer):
             return cls(event, masks, np.empty((0, 1)))
         outputs = answer_rows(answer, len(masks), "outputs")
-        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"))
+        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"), ceiling)
 
 
 def _listed_rows(outputs: Floats) -> list[list[Any]]:
@@ -91,9 +100,9 @@ class AnswerTable:
         classes = {row.outputs.shape[1] for row in self.rows if len(row.outputs)}
         if len(classes) > 1:
             raise InputError(f"answers with {' and '.join(map(str, sorted(classes)))} classes in one table")
-        ids = [row.id for row in self.rows]
+        ids = [str(row.id) for row in self.rows]
         if len(set(ids)) < len(ids):
-            twice = next(name for index, name in enumerate(ids) if name in ids[:index])
+            twice = next(row.id for index, row in enumerate(self.rows) if ids[index] in ids[:index])
             raise InputError(f"event {twice!r:.80} is in the table twice")
 
     def __len__(self) -> int:
