@@ -631,3 +631,44 @@ def test_perturbed_inputs_are_no_seeds() -> None:
             said += [ex.Explanation(context, np.random.default_rng(event).random(4), name, perturbed=number)
                      for number in (None, 0, 1)]  # fmt: skip
     assert ex.compare(ex.collect(Sum(np.ones(4)), said, levels=[0.5]), "fidelity_drop@0.5").seeds == 1
+
+
+def test_the_same_question_under_several_ids_is_said() -> None:
+    said = [ex.Explanation(path_context(4, event), np.arange(4.0)) for event in range(6)]
+    said.append(ex.Explanation(path_context(4, "other"), np.arange(4.0)[::-1]))
+    found = ex.evaluate(Sum(np.ones(4)), said, levels=[0.5], metrics=["fidelity_drop"])
+    assert any(note.startswith("5 of 7 events repeat the question and explanation of another") for note in found.notes)
+    alone = ex.evaluate(Sum(np.ones(4)), said[5:], levels=[0.5], metrics=["fidelity_drop"])
+    assert not any("repeat" in note for note in alone.notes)
+
+
+def test_a_label_that_no_class_has_matters_only_if_it_is_read() -> None:
+    said = [ex.Explanation(path_context(4, event, label=7), np.arange(4.0) * event) for event in range(3)]
+    table = ex.collect(Sum(np.ones(4)), said, levels=[0.5])
+    assert ex.evaluate(table, metrics=["fidelity_drop"])["fidelity_drop@0.5"].n == 3
+    with pytest.raises(InputError, match="label 7, but the model has 2 classes"):
+        ex.evaluate(table, metrics=["fidelity_drop"], score="label")
+
+
+@pytest.mark.parametrize(("n", "a"), [(20, 0.1), (40, 0.05), (10, 0.15)])
+def test_a_harmonic_mean_of_rare_flips_is_covered(n: int, a: float) -> None:
+    """Flips with probability a, none when keeping: H = 2a/(1 + a). At 0 the bound of the flips is carried over."""
+    from graphgauge.core.metric import Estimate, find
+    from graphgauge.explanation.fidelity import harmonic
+
+    entry = find("label_flip_characterization@0.1", "explanation")[0]
+    rng, covered, true = np.random.default_rng(0), [], 2 * a / (1 + a)
+    for _ in range(400):
+        parts = [Estimate(np.array([x.mean()]), np.array([n]), x - x.mean(), facts={"range": (0.0, 1.0)})
+                 for x in ((rng.random(n) < a).astype(float), np.zeros(n))]  # fmt: skip
+        estimate = harmonic(*parts)
+        _, low, high = entry.interval_of(None, estimate, 0.95)
+        covered.append(low[0] <= true <= high[0])
+        if estimate.value[0] == 0:
+            most = 1 - 0.025 ** (1 / n)
+            assert (low[0], high[0]) == (0, pytest.approx(2 * most / (1 + most)))
+    assert np.mean(covered) >= 0.9
+
+
+def test_a_comparison_names_its_level() -> None:
+    assert ex.compare(contested(5), "fidelity_drop").metric == "fidelity_drop@0.1, signed"

@@ -63,8 +63,23 @@ def test_inputs_are_copied_from_and_cannot_be_written_to() -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("field", ["edge_index", "nodes", "times", "node_features", "edge_features", "units",
-                                   "candidates", "node_inputs", "edge_inputs", "target", "truth", "importance"])  # fmt: skip
+@pytest.mark.parametrize(
+    "field",
+    [
+        "edge_index",
+        "nodes",
+        "times",
+        "node_features",
+        "edge_features",
+        "units",
+        "candidates",
+        "node_inputs",
+        "edge_inputs",
+        "target",
+        "truth",
+        "importance",
+    ],
+)
 def test_a_buffer_can_be_used_again(field: str, large: bool) -> None:
     """The caller fills one array again and again; earlier events keep what they were given."""
     edges = 20_000 if large else 3

@@ -200,8 +200,8 @@ def harmonic(drop: Estimate, keep: Estimate) -> Estimate:
 def _harmonic_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
     """Student's t by linearisation; without a spread, the harmonic means of the bounds of both parts.
 
-    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes a label, their
-    number bounds how many may differ, and these bounds are carried over.
+    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes a label,
+    their number bounds how many may differ, and these bounds are carried over.
     """
     assert estimate.influence is not None
     low, high = mean_interval(estimate.value, estimate.influence, None, confidence)
