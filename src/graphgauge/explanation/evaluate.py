@@ -380,6 +380,7 @@ def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
         **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
+        "units": _units(table),
         "ties": _TIES[settings.ties],
         "ranking": f"by {'|importance|' if settings.by == 'abs' else 'importance'}, normalize {settings.normalize}",
         "score": scores[rules.score] + ("" if rules.absolute else ", signed"),
@@ -390,6 +391,14 @@ def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
         "nan": nan,
     }
+
+
+def _units(table: AnswerTable) -> str:
+    """Which candidates are masked together."""
+    parts = [row.subgraph for row in table if len(row.subgraph)]
+    if all(part.unit_count == len(part) for part in parts):
+        return "each alone"
+    return "both directions of a pair together" if all(part.units is None for part in parts) else "as given"
 
 
 def _achieved(sample: EventSample) -> list[float | None]:
@@ -404,6 +413,7 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
     if absent:
         notes.append(f"{absent} of {len(table)} events are not explained by {explainer}")
     if sample.events:
+        notes += _paired_edges(sample)
         searched = sum(bool(event.row.ceiling) for event in sample.events)
         if 0 < searched < len(sample):
             notes.append(f"the best sets were searched for in {searched} of {len(sample)} events, and are not shown")
@@ -417,6 +427,17 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
             masked = dict.fromkeys(event.row.subgraph.masked for event in sample.events)
             notes.append(f"{tied:.0%} of the {' and '.join(masked)} have the same importance as another")
     return tuple(notes)
+
+
+def _paired_edges(sample: EventSample) -> list[str]:
+    """If some edges are masked in pairs and others alone, how many; a verdict may depend on it."""
+    parts = [event.row.subgraph for event in sample.events if event.row.subgraph.units is None]
+    edges = sum(map(len, parts))
+    alone = sum(int(np.count_nonzero(np.bincount(part.unit_of) == 1)) for part in parts if len(part))
+    if not 0 < alone < edges:
+        return []
+    return [f"{(edges - alone) / edges:.0%} of the candidate edges are masked together with their other direction, the "
+            'others alone, because it is no candidate or absent; units="edges" masks each alone']  # fmt: skip
 
 
 def _repeated(sample: EventSample) -> int:

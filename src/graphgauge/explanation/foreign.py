@@ -276,14 +276,21 @@ def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Es
         ]
         return float(np.mean(found)) if found else np.nan
 
-    return _of_own(sample, name, of_event)
+    estimate = _of_own(sample, name, of_event)
+    if any(_is_one_logit(own) for event in sample.events for each in event.explanations for own in each.own):
+        return estimate.warned("torch_geometric takes the softmax of a single logit, so its divergence is always 0")
+    return estimate
+
+
+def _is_one_logit(own: OwnAnswers) -> bool:
+    return own.outputs.shape[1] == 1 and own.model_output == "logit"
 
 
 def _divergence(own: OwnAnswers) -> float:
     both = own.outputs[:2]
     if both.shape[1] > 1:
         both = probabilities(both, own.model_output)
-    elif own.model_output == "logit":
+    elif _is_one_logit(own):
         both = np.ones((2, 1))  # its softmax
     whole, masked = both
     with np.errstate(divide="ignore", invalid="ignore"):

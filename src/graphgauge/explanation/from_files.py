@@ -97,7 +97,8 @@ def evaluate_files(
 ) -> Evaluation:
     """Evaluate whether explanations show what a model used.
 
-    Either --table, or --explanations with --model. Metrics of the edges alone, such as truth_auc, need no model.
+    Either --table, or --explanations with --model. Metrics of the edges alone, such as truth_auc, need no model, and
+    neither does --convention pyg: explanations of PyTorch Geometric bring their answers with them.
     """
     given = FAMILY.read(locals())
     answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))

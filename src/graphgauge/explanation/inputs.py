@@ -83,7 +83,7 @@ class Subgraph:
     units
         (E,) one id per candidate: candidates with the same id are masked together. By default, the two directions of a
         pair of nodes at one time are one unit if there is one edge in each. Every other edge is a separate unit,
-        including parallel edges.
+        including parallel edges. `"edges"` makes every edge a separate unit.
     node_inputs, edge_inputs
         Other inputs of the model, by argument name: arrays with one row per node or per edge.
     node_types, edge_types
@@ -151,6 +151,9 @@ class Subgraph:
             checked = named_rows(given, rows, name, what) if types is None else typed_rows(given, types, name, what)
             object.__setattr__(self, name, checked)
         object.__setattr__(self, "candidates", frozen(self._checked_candidates()))
+        if isinstance(self.units, str):
+            one_of("units", self.units, (EDGES,))
+            object.__setattr__(self, "units", np.arange(len(self.candidates)))
         if self.units is not None:
             named = ids(self.units, "units")
             if len(named) != len(self.candidates):

@@ -66,7 +66,8 @@ def from_pyg(
         and features that are not 0 there, are candidates.
     truth, units
         One value per edge of the explanation, or per node, feature or entry that is masked; those of the candidates are
-        kept. In a heterogeneous graph, dictionaries by type. Several rows are several accepted truths.
+        kept. In a heterogeneous graph, dictionaries by type. Several rows are several accepted truths. `units="edges"`
+        masks the two directions of a pair separately.
     num_hops
         Candidates are the edges on paths of at most this many edges to the target. By default they are the edges that
         can carry a message to it: as many hops as `model` has message-passing layers, and more only if messages arrive
@@ -138,6 +139,7 @@ def _converted(
     named = question.event if event is None else event
     label = _phenomenon(explanation, question)
     if masked == EDGES:
+        units = np.arange(question.edges) if isinstance(units, str) and one_of("units", units, (EDGES,)) else units
         grouped = None if units is None else question.lined(units, "units", masked)
         subgraph = question.cut(part, grouped)
     else:
@@ -151,7 +153,7 @@ def _converted(
 def explain_pyg(
     explainers: Any, data: Any, index: Any = None, *, model: PyGModel | None = None, truth: Any = None,
     topk: Sequence[int] | int = (), masked: str | None = None, target_type: str | Sequence[str] | None = None,
-    perturb: int = 0, perturb_share: float = 0.05, seed: int = 0, **inputs: Any,
+    units: Any = None, perturb: int = 0, perturb_share: float = 0.05, seed: int = 0, **inputs: Any,
 ) -> list[Explanation]:  # fmt: skip
     """Run explainers of torch_geometric on nodes, pairs or graphs, and collect their explanations with their times.
 
@@ -168,7 +170,7 @@ def explain_pyg(
         The explained module; by default `PyGModel.of` the first explainer.
     truth
         One value per edge, or a function of the target that gives them. See `from_pyg`.
-    masked, target_type
+    masked, target_type, units
         See `from_pyg`.
     perturb, perturb_share, seed
         Each target is explained this many times more, with this share of the entries of the node features taken from
@@ -204,7 +206,7 @@ def explain_pyg(
                 seconds = perf_counter() - start
                 one, numbers = _converted(
                     said, model, None, own_rows(said, model, topk), explainer=name, event=event, truth=right,
-                    elapsed=seconds, masked=masked, target_type=target_type,
+                    elapsed=seconds, masked=masked, target_type=target_type, units=units,
                 )  # fmt: skip
                 found.append(one)
                 for move, other in enumerate(moved):

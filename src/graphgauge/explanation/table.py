@@ -257,6 +257,9 @@ def read_explanations(path: str | Path) -> list[Explanation]:
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
     """Write explanations with their subgraphs to a .jsonl file, one event per line."""
+    if isinstance(explanations, str | Path):
+        raise InputError("expected explanations, found a path", where="explanations",
+                         fix="Call write_explanations(explanations, path).")  # fmt: skip
     _write_lines((event.to_dict() for event in grouped(explanations)), path_of(path))
 
 
