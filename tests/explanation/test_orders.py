@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError
@@ -95,3 +98,44 @@ def test_tables_of_other_explanations_are_refused() -> None:
     only = ex.collect(Added(True), said[::2], levels=[0.5])
     found = ex.orders({"a": one, "b": only}, "fidelity_drop@0.5", explainers=["first"])
     assert set(found.orders["a"]) == {"first", "random explainer"}
+
+
+def test_orders_on_the_command_line_and_in_a_study(tmp_path: Path) -> None:
+    """The same verdict as the library's, from stored results with the values of single events."""
+    keys = ["fidelity_drop@0.5", "fidelity_keep@0.5"]
+    table = ex.collect(Added(True), explanations(), levels=[0.5])
+    library = ex.orders(table, keys, random=False)
+    table.save(tmp_path / "answers.jsonl")
+    (tmp_path / "study.toml").write_text(f"""
+schema = 1
+name = "orders"
+results = "results"
+
+[[evaluate]]
+family = "explanation"
+methods = ["first", "second"]
+datasets = ["events"]
+seeds = [0]
+table = "answers.jsonl"
+explainer = "{{method}}"
+metrics = {keys}
+keep = "items"
+
+[[compare]]
+metric = "{keys[0]}"
+also = ["{keys[1]}"]
+over = "items"
+""")
+    ran = graphgauge("run", tmp_path / "study.toml")
+    assert ran.returncode == 0, ran.stderr
+    (stored,) = (tmp_path / "results" / "comparisons").glob("*.json")
+    options = ["--metric", keys[0], "--over", "items", "--format", "json"]
+    said = graphgauge("compare", tmp_path / "results", *options, "--also", keys[1])
+    assert said.returncode == 0, said.stderr
+    for content in (json.loads(stored.read_text()), json.loads(said.stdout)):
+        assert content["notes"][-1] == library.verdict.replace("explainers", "methods").replace(
+            "way of masking", "metric").replace("ways of masking", "metrics")  # fmt: skip
+        assert any(note.startswith(f"{keys[1]}: ") for note in content["notes"])
+    alone = graphgauge("compare", tmp_path / "results", "--metric", keys[0], "--also", keys[1])
+    assert alone.returncode == 2
+    assert "--also compares orders over items" in alone.stderr
