@@ -142,6 +142,7 @@ CONVENTIONS = {
         {
             "graph_exp_acc": Alias("truth_jaccard", function=foreign.graphxai_accuracy, hard=True),
             "graph_exp_faith": Alias("unfaithfulness", function=foreign.graphxai_faithfulness, hard=True),
+            "graph_exp_stability": Alias("perturbation_jaccard", "lower", foreign.graphxai_stability, hard=True),
         },
         {"kl": "reverse"},
     ),

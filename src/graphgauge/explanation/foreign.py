@@ -1,7 +1,8 @@
 """Metrics exactly as other libraries compute them, from the same answers; `conventions` gives them their names.
 
 time_to_explain: its public source at commit 239f3f2. torch_geometric: `torch_geometric.explain.metric`, 2.8. DIG:
-`dig.xgraph.evaluation` at commit 21476b0. GraphXAI: `graphxai/metrics/metrics_graph.py` at commit a11e65f.
+`dig.xgraph.evaluation` at commit 21476b0. GraphXAI: `graphxai/metrics/metrics_graph.py` at commit a11e65f, and for
+stability `formal/metrics.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from graphgauge.explanation.declared import DEFAULT
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
 from graphgauge.explanation.inputs import EDGES, FEATURES, NODES, Explanation, Masks, OwnAnswers
-from graphgauge.explanation.masks import Level, hard_mask, packed
+from graphgauge.explanation.masks import GRAPHXAI_NODES, Level, hard_mask, packed
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
 
 # ----------------------------------------------------------------------------------------- time_to_explain
@@ -181,6 +182,40 @@ def graphxai_faithfulness(sample: EventSample) -> Estimate:
 
     values = np.array([value(event) for event in sample.events], float)
     return sample.mean(values, NO_CANDIDATES, (0.0, 1.0))
+
+
+def graphxai_stability(sample: EventSample) -> Estimate:
+    """The largest cosine distance to the explanation of a perturbed input.
+
+    Of the importances of edges; of the most important quarter of the features and nodes, unless nodes are hard.
+    """
+
+    def value(event: Scored) -> float:
+        found = (
+            [_cosine_distance(*_compared(*pair)) for pair in event.perturbed_pairs] if len(event.row.subgraph) else []
+        )
+        return max(found) if found else np.nan
+
+    values = np.array([value(event) for event in sample.events], float)
+    return sample.mean(values, "not explained with a perturbed input", (0.0, 1.0))
+
+
+def _compared(moved: Explanation, plain: Explanation) -> tuple[Floats, Floats]:
+    """What GraphXAI compares of two explanations."""
+    masked, both = plain.context.subgraph.masked, (plain.importance, moved.importance)
+    if masked not in (EDGES, NODES, FEATURES):
+        raise InputError("GraphXAI does not evaluate entries of features", where="masked",
+                         fix="Rank nodes or features.")  # fmt: skip
+    if masked == EDGES or (masked == NODES and all(len(np.unique(each)) == 2 for each in both)):
+        return both
+    top = int(len(plain.importance) * GRAPHXAI_NODES)
+    first, second = ((np.argsort(np.argsort(-each, kind="stable")) < top).astype(float) for each in both)
+    return first, second
+
+
+def _cosine_distance(one: Floats, other: Floats) -> float:
+    lengths = max(float(np.linalg.norm(one)), 1e-8) * max(float(np.linalg.norm(other)), 1e-8)
+    return float(1 - one @ other / lengths)
 
 
 # ----------------------------------------------------------------------------------------- torch_geometric

@@ -259,17 +259,18 @@ class Scored:
         """The importance of the units with a perturbed input, and with the unchanged one and the same seed."""
         return [
             (unit_importance(moved, self.settings), unit_importance(plain, self.settings))
-            for moved, plain in self._perturbed_pairs
+            for moved, plain in self.perturbed_pairs
         ]
 
     @cached_property
     def perturbed_paths(self) -> list[tuple[list[Path], list[Path]]]:
         """The rankings with a perturbed input, and with the unchanged one and the same seed."""
         plain = dict(zip(map(id, self.explanations), self.by_explanation, strict=True))
-        return [(self._ranked(moved), plain[id(one)]) for moved, one in self._perturbed_pairs]
+        return [(self._ranked(moved), plain[id(one)]) for moved, one in self.perturbed_pairs]
 
     @property
-    def _perturbed_pairs(self) -> list[tuple[Explanation, Explanation]]:
+    def perturbed_pairs(self) -> list[tuple[Explanation, Explanation]]:
+        """The explanations of perturbed inputs, each with that of the unchanged one and the same seed."""
         plain = {each.seed: each for each in self.explanations}
         return [(each, plain[each.seed]) for each in self.perturbed if each.seed in plain]
 
