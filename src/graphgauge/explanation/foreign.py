@@ -7,14 +7,15 @@ stability `formal/metrics.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import Estimate
-from graphgauge.explanation.declared import DEFAULT
+from graphgauge.core.metric import Estimate, MetricFunction
+from graphgauge.explanation.declared import DEFAULT, RANDOM
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
 from graphgauge.explanation.inputs import EDGES, FEATURES, NODES, Explanation, Masks, OwnAnswers
@@ -233,10 +234,30 @@ def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
     """The mean over events of the mean over an event's explanations, each under its own masks."""
 
     def of_event(event: Scored) -> float:
-        found = [value(own) for each in event.explanations for own in each.own if own.name == name]
+        found = [value(own) for _, own in _own_answers(sample, event, name)]
         return float(np.mean(found)) if found else np.nan
 
     return _of_own(sample, name, of_event, (0.0, 1.0))
+
+
+def _own_answers(sample: EventSample, event: Scored, name: str) -> list[tuple[Explanation, OwnAnswers]]:
+    """The answers under the explanations' masks, or under random ones if the sample is about these."""
+    if sample.paths not in ("own", "random"):
+        return []
+    return [
+        (each, own) for each in event.explanations for own in each.own
+        if own.name == name and (own.random is None) == (sample.paths == "own")
+    ]  # fmt: skip
+
+
+def has_random_masks(sample: EventSample) -> bool:
+    return any(own.random is not None for event in sample.events for each in event.explanations for own in each.own)
+
+
+def own_chance(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
+    """The random explainer: the same mask, with its values in a random order of the candidates."""
+    value = float(function(sample.at_random, **params).value[0])
+    return {} if np.isnan(value) else {RANDOM: value}
 
 
 def _of_own(
@@ -244,7 +265,7 @@ def _of_own(
 ) -> Estimate:
     """The mean over events; an error if no explanation brings answers to its own masks."""
     values = np.array([of_event(event) for event in sample.events], float)
-    if np.isnan(values).all():
+    if np.isnan(values).all() and sample.paths == "own":
         size = f" at {name}" if name else ""
         raise InputError(
             f"the explanations have no answers to their own masks{size}", where="explanations",
@@ -294,20 +315,17 @@ def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Es
     If one explanation is about several targets, the divergence is their mean.
     """
     name = level or ""
-    together: dict[tuple[str, int | None], list[float]] = {}
+    together: dict[Any, list[float]] = {}
     for event in sample.events:
-        for each in event.explanations:
-            for own in each.own:
-                if own.name == name and own.together is not None:
-                    together.setdefault((own.together, each.seed), []).append(_divergence(own))
+        for each, own in _own_answers(sample, event, name):
+            if own.together is not None:
+                together.setdefault((own.together, each.seed, own.random), []).append(_divergence(own))
     means = {key: float(np.mean(found)) for key, found in together.items()}
 
     def of_event(event: Scored) -> float:
         found = [
-            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed]))
-            for each in event.explanations
-            for own in each.own
-            if own.name == name
+            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed, own.random]))
+            for each, own in _own_answers(sample, event, name)
         ]
         return float(np.mean(found)) if found else np.nan
 

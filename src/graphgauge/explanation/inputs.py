@@ -360,6 +360,8 @@ class OwnAnswers:
         The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
     together
         The name of the explanation, if it is about several targets; each of them is a separate event.
+    random
+        The number of a random mask that was tried in place of the explanation's.
     """
 
     outputs: Any
@@ -367,12 +369,15 @@ class OwnAnswers:
     name: str = ""
     label: int | None = None
     together: str | None = None
+    random: int | None = None
 
     def __post_init__(self) -> None:
         outputs = answer_rows(self.outputs, 3, "own answers")
         object.__setattr__(self, "outputs", frozen(checked_outputs(outputs, self.model_output, "own answers")))
         if self.label is not None:
             object.__setattr__(self, "label", integer(self.label, "label"))
+        if self.random is not None:
+            object.__setattr__(self, "random", integer(self.random, "random"))
 
 
 @dataclass(frozen=True, eq=False)

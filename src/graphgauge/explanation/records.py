@@ -279,6 +279,8 @@ def _own_to_dict(own: OwnAnswers) -> dict[str, Any]:
     content: dict[str, Any] = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
     if own.together is not None:
         content["together"] = own.together
+    if own.random is not None:
+        content["random"] = own.random
     return content if own.label is None else content | {"label": own.label}
 
 
@@ -291,7 +293,9 @@ def _own_from_dict(content: Any) -> OwnAnswers:
     together = content.get("together")
     if together is not None and not isinstance(together, str):
         raise InputError("expected a name", where="own, together")
-    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"), together)
+    return OwnAnswers(
+        outputs, content["model_output"], content["name"], content.get("label"), together, content.get("random")
+    )
 
 
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
