@@ -218,6 +218,7 @@ def _harmonic_mean(a: Floats, c: Floats) -> Floats:
 
 
 def _over_both(sample: EventSample, estimate: Estimate) -> IntervalRule:
+    """Student's t over events, by linearisation; if all events agree, from the bounds of both parts."""
     return IntervalRule("t", "events", _harmonic_bounds)
 
 
