@@ -49,6 +49,7 @@ def compare(
     require_alpha(alpha)
     table = _answered(table, metric, convention)
     rules = Rules.of(options, table.settings.acc_auc, score, absolute, label_threshold)
+    params: Mapping[str, Any]
     if convention is None:
         entry, params = find(metric, "explanation")
         entry = directed(entry, rules)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
@@ -211,10 +212,10 @@ def _harmonic_bounds(sample: EventSample, estimate: Estimate, confidence: float)
     return _harmonic_mean(drop[0], 1 - keep[1]), _harmonic_mean(drop[1], 1 - keep[0])
 
 
-def _harmonic_mean(a: Floats, c: Floats) -> Floats:
+def _harmonic_mean(a: NDArray[np.floating], c: NDArray[np.floating]) -> Floats:
     a, c = np.clip(a, 0, 1), np.clip(c, 0, 1)
     with np.errstate(invalid="ignore"):
-        return np.where(a + c == 0, 0.0, 2 * a * c / (a + c))
+        return np.where(a + c == 0, 0.0, 2 * a * c / (a + c)).astype(np.float64)
 
 
 def _over_both(sample: EventSample, estimate: Estimate) -> IntervalRule:
