@@ -62,14 +62,14 @@ class Answered:
         return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs), **searched}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any], model_output: str | None) -> Answered:
+    def from_dict(cls, record: Mapping[str, Any], model_output: str | None, ceiling: int = 0) -> Answered:
         event = Event.from_dict(record)
         for explanation in event.explanations:
             explanation.refuse_nan()
         masks = masks_from_text(record.get("masks"), len(event.subgraph), none=model_output is None)
         if len(set(packed(masks))) < len(masks):
             raise InputError("a mask is listed twice", where="masks")
-        ceiling = whole_number("ceiling", record.get("ceiling", 0))
+        ceiling = whole_number("ceiling", record.get("ceiling", ceiling))
         answer = _rows(record.get("outputs"))
         if not len(masks) and not len(answer):
             return cls(event, masks, np.empty((0, 1)))
@@ -153,7 +153,7 @@ class AnswerTable:
                 if "notes" in record and "event" not in record:
                     notes += _notes(record)
                     continue
-                row = Answered.from_dict(record, settings.model_output)
+                row = Answered.from_dict(record, settings.model_output, settings.ceiling)
                 if row.id in added:
                     raise InputError(f"event {row.id!r:.80} is in the table twice")
                 added[row.id] = row
@@ -168,14 +168,18 @@ class AnswerTable:
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
         yield header_to_dict(self.settings, self.notes)
-        yield from (row.to_dict() for row in self.rows)
+        yield from self._records(compact=True)
+
+    def _records(self, *, compact: bool) -> Iterator[dict[str, Any]]:
+        searched = bool(self.settings.ceiling)
+        for row in self.rows:
+            yield row.to_dict(compact=compact) | ({"ceiling": row.ceiling} if searched else {})
 
     def save(self, path: str | Path) -> None:
         """Write a .jsonl or .parquet file atomically."""
         target = path_of(path)
         if _ending(target) == ".parquet":
-            records = [row.to_dict(compact=False) for row in self.rows]
-            _write_parquet(header_to_dict(self.settings, self.notes), records, target)
+            _write_parquet(header_to_dict(self.settings, self.notes), self._records(compact=False), target)
         else:
             _write_lines(self.to_dicts(), target)
 
