@@ -196,13 +196,13 @@ def test_random_masks_are_the_chance_level(soft: bool) -> None:
     said, expected = [], []
     for node in range(8):
         one = explainer(x, edge_index, index=node)
-        made = ex.from_pyg(one, model, topk=[5], random=200)
+        made = ex.from_pyg(one, model, topk=[5], random=60)
         said.append(made)
         numbers = ex.from_pyg(one, model, topk=[5], truth=np.arange(120) >= 0).context
         part = numbers.subgraph
         whole = {tuple(pair): None for pair in part.nodes[part.edge_index[:, part.candidates]].T.tolist()}
         candidates = [place for place, pair in enumerate(edge_index.T.tolist()) if tuple(pair) in whole]
-        for _ in range(200):
+        for _ in range(60):
             mask = one.edge_mask.clone()
             if soft:
                 mask[candidates] = mask[candidates][torch.randperm(len(candidates))]
@@ -214,7 +214,7 @@ def test_random_masks_are_the_chance_level(soft: bool) -> None:
             expected.append(float(pyg.unfaithfulness(explainer, other)))
     found = ex.evaluate(None, said, convention="pyg")[key]
     assert found.chance[0].name == "random explainer"
-    assert found.chance[0].value == pytest.approx(np.mean(expected), abs=0.03)
+    assert found.chance[0].value == pytest.approx(np.mean(expected), abs=0.05)
     assert "the random explainer" in found.interpretation
     none = ex.evaluate(None, [ex.from_pyg(one, model, random=0)], convention="pyg")["pos_fidelity"]
     assert not none.chance
