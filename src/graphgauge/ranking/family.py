@@ -87,9 +87,21 @@ def _width(text: str, given: str) -> float:
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
-    beside={"exact_pool": ("max_memory",)},
-    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
+    takes=(
+        "offsets",
+        "mask",
+        "negatives",
+        "ids",
+        "keep",
+        "per_query",
+        "nan",
+        "max_memory",
+        "exact_pool",
+        "engine",
+        "scheduler",
+    ),
+    beside={"exact_pool": ("max_memory",), "scheduler": ("engine",)},
+    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives"), ("offsets", "engine")),
     samples=("ranks", "pooled"),
     defaults=_of_pool,
 )
@@ -106,8 +118,8 @@ FLAT = Form(
 POOL = Form(
     "the form with one pool of negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
-    beside={"exact_pool": ("max_memory",)},
+    takes=("ids", "keep", "per_query", "nan", "max_memory", "exact_pool", "engine", "scheduler"),
+    beside={"exact_pool": ("max_memory",), "scheduler": ("engine",)},
     samples=("ranks", "pooled"),
 )
 _SETS = ("target_offsets", "exclude_values", "exclude_offsets")
@@ -151,7 +163,7 @@ TRIPLES = Form(
 # Options of adaptive runs, with their defaults, and those that go with reading everything only.
 ADAPTIVE = {"assist": (), "average": "micro", "inner": "exact", "guarantee": "anytime", "max_queries": None,
             "joint": False, "until_state": None, "against": (), "seed": 0}  # fmt: skip
-_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory")
+_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory", "scheduler")
 
 
 def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:

@@ -53,11 +53,14 @@ from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.tasks import TASK_BYTES, Sharded, Task, count_tasks, require_alike, rows_of
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_triples
 from graphgauge.ranking.until import GUARANTEES, INNER, read_until
 
+# `local`: here, in blocks; `dask`: as tasks on a cluster.
+ENGINES = ("local", "dask")
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
 
@@ -154,6 +157,10 @@ def evaluate_files(
     exact_pool: Annotated[
         bool, Flag("With --max-memory: read the files again where it matters, for exact pooled values.")
     ] = False,
+    engine: Annotated[str, Choice("Where shards are read and counted.", ENGINES)] = ENGINES[0],
+    scheduler: Annotated[
+        str | None, Text("With --engine dask: the address of a scheduler (default: processes of this run).")
+    ] = None,
     save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
     until: Annotated[
         Sequence[str] | str,
@@ -352,6 +359,9 @@ def _from_matrix(
         pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn, max_memory=given["max_memory"]
     )
     policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
+    if given["engine"] == "dask":
+        for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
+            require_alike(name, shards)
     if given["offsets"] is not None:
         offsets = _read(files, "offsets", given["offsets"])
         refuse_repeated(files)
@@ -366,6 +376,8 @@ def _from_matrix(
     if drawn is not None:
         mask = _mask_of(drawn, pos, neg, files, given["negatives"])
     refuse_repeated(files)
+    if given["engine"] == "dask":
+        return _from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
     for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -381,6 +393,48 @@ def _from_matrix(
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state
+
+
+def _from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], mask: Shards | None, given: Mapping[str, Any],
+    labels: Mapping[str, Any], progress: Progress,
+) -> RankingState:  # fmt: skip
+    """Rows of a matrix as tasks on a Dask cluster."""
+    inputs = {name: Sharded.of(given[name], each) for name, each in shards.items()}
+    if mask is not None and given["mask"]:
+        inputs["mask"] = Sharded.of(given["mask"], mask)
+    per_row = {name: value for name, value in labels.items() if value is not None}
+    if mask is not None and not given["mask"]:
+        per_row["mask"] = mask.rows(0, len(mask))
+    if given["keep"] is not None:
+        per_row["ids"] = np.arange(len(shards["pos_scores"]))
+    tasks = [
+        Task(
+            block.start, block.stop, {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
+            rows_of(per_row, block), _state_options(state), {"nan": given["nan"], "threads": 1},
+        )
+        for block in shards["neg_scores"].blocks(TASK_BYTES)
+    ]  # fmt: skip
+    return count_tasks(state, tasks, given["scheduler"], given["threads"], progress)
+
+
+def _pool_from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], given: Mapping[str, Any], progress: Progress
+) -> RankingState:
+    """Positives and one pool as tasks on a Dask cluster."""
+    tasks = []
+    for name, each in shards.items():
+        named = Sharded.of(given[name], each)
+        tasks += [
+            Task(block.start, block.stop, {name: named.pieces(block.start, block.stop)}, {}, _state_options(state),
+                 {"nan": given["nan"]}, pool=True)
+            for block in each.blocks(TASK_BYTES)
+        ]  # fmt: skip
+    return count_tasks(state, tasks, given["scheduler"], given["threads"], progress)
+
+
+def _state_options(state: RankingState) -> dict[str, Any]:
+    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
 
 
 def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: str) -> Shards | None:
@@ -404,6 +458,13 @@ def _from_pool(
         if len(file.shape) != 1:
             raise InputError(f"expected shape (n,), found {file.shape}", where=f"pos_scores ({file.path.name})")
     refuse_repeated(files, apart=True)
+    if given["engine"] == "dask":
+        if mask is not None or given["keep"] or any(value is not None for value in labels.values()):
+            raise OptionError(
+                "one pool of negatives with groups, cluster or kept items is counted in one process",
+                fix="Leave out engine, or these.",
+            ).about("engine")
+        return _pool_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, given, progress)
     size = sum(math.prod(file.shape) * file.dtype.itemsize for file in (*pos.files, *neg.files))
     alone = mask is None and given["keep"] is None and not any(value is not None for value in labels.values())
     if given["max_memory"] is not None and size > given["max_memory"] and alone:

@@ -100,6 +100,11 @@ class RankingState:
             self._cells.max_bytes = self._max_memory
 
     @property
+    def pool_limit(self) -> int | None:
+        """The most bytes of pooled scores; None if they are kept however many."""
+        return self._max_memory if self._limits_pool else None
+
+    @property
     def negatives(self) -> str | None:
         """How the negatives were drawn, if that is known."""
         return self._negatives or self._drawn
@@ -575,6 +580,8 @@ class RankingState:
 
         Nor will one that has hashed `queries` in common.
         """
+        if self._own_shard is None:  # everything was counted elsewhere, under random names
+            self._shards = CountedShards()
         self._shards.rename(self._own_shard, names)
         if queries is not None:
             self._fingerprints.add(queries)
