@@ -170,6 +170,14 @@ def test_a_local_cluster_is_started_and_stopped(shards):
     assert content(found) == content(evaluate_files(**files(shards)))
 
 
+def test_other_forms_are_counted_here(shards):
+    for other in ({"offsets": shards / "offsets.npy"}, {"until": "mrr ± 0.1"}):
+        with pytest.raises(OptionError, match="engine dask takes"):
+            evaluate_files(**files(shards), **other, engine="dask")
+    with pytest.raises(OptionError, match="engine dask takes"):
+        evaluate_files(scores="s.npy", labels="l.npy", queries="q.npy", engine="dask")
+
+
 def test_a_scheduler_needs_the_engine(shards):
-    with pytest.raises(OptionError, match="scheduler needs engine"):
+    with pytest.raises(OptionError, match="scheduler needs engine dask"):
         evaluate_files(**files(shards), scheduler="tcp://127.0.0.1:9")

@@ -87,21 +87,9 @@ def _width(text: str, given: str) -> float:
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=(
-        "offsets",
-        "mask",
-        "negatives",
-        "ids",
-        "keep",
-        "per_query",
-        "nan",
-        "max_memory",
-        "exact_pool",
-        "engine",
-        "scheduler",
-    ),
-    beside={"exact_pool": ("max_memory",), "scheduler": ("engine",)},
-    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives"), ("offsets", "engine")),
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
+    beside={"exact_pool": ("max_memory",)},
+    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
     defaults=_of_pool,
 )
@@ -118,8 +106,8 @@ FLAT = Form(
 POOL = Form(
     "the form with one pool of negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("ids", "keep", "per_query", "nan", "max_memory", "exact_pool", "engine", "scheduler"),
-    beside={"exact_pool": ("max_memory",), "scheduler": ("engine",)},
+    takes=("ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
+    beside={"exact_pool": ("max_memory",)},
     samples=("ranks", "pooled"),
 )
 _SETS = ("target_offsets", "exclude_values", "exclude_offsets")
@@ -163,7 +151,7 @@ TRIPLES = Form(
 # Options of adaptive runs, with their defaults, and those that go with reading everything only.
 ADAPTIVE = {"assist": (), "average": "micro", "inner": "exact", "guarantee": "anytime", "max_queries": None,
             "joint": False, "until_state": None, "against": (), "seed": 0}  # fmt: skip
-_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory", "scheduler")
+_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory")
 
 
 def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
@@ -185,8 +173,24 @@ def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
         raise OptionError(f"{shown('until')} difference needs {shown('against')}", fix="Name the other model's files.")
 
 
+def _refuse_engine(values: Mapping[str, Any], shown: Shown) -> None:
+    if values.get("engine") != "dask":
+        if values.get("scheduler") is not None:
+            raise OptionError(f"{shown('scheduler')} needs {shown('engine')} dask", fix="Give both, or neither.").about(
+                "scheduler"
+            )
+        return
+    if not values.get("pos_scores") or values.get("offsets") is not None or values.get("until"):
+        raise OptionError(
+            f"{shown('engine')} dask takes {shown('pos_scores')} with a matrix or one pool of {shown('neg_scores')}, "
+            f"without {shown('offsets')} and {shown('until')}",
+            fix=f"Leave out {shown('engine')}.",
+        ).about("engine")
+
+
 def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
     _refuse_until(values, shown)
+    _refuse_engine(values, shown)
     if values["triples"] is not None:
         if values["entities"] is not None and values["score"] == "dot":
             raise OptionError(f"{shown('score')} not given", fix="Triples are scored by distmult, l1 or l2.").about(
