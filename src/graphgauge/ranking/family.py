@@ -97,7 +97,7 @@ _CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings
 FLAT = Form(
     "the flat form",
     needs=("scores", "labels", "queries"),
-    takes=("items", *_CATALOG, "keep", "per_query", "nan"),
+    takes=("items", *_CATALOG, "keep", "per_query", "nan", "max_memory"),
     beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
     samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
     defaults=_of_until,
@@ -129,7 +129,7 @@ TOPK = Form(
 RECOMMENDER = Form(
     "the form of a recommender",
     needs=("user_scores", "test_items"),
-    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query"),
+    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query", "max_memory"),
     beside={"score": ("item_vectors",)},
     samples=("ranks", "lists"),
     defaults=_of_recommenders,

@@ -152,7 +152,8 @@ def evaluate_files(
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
     keep: Annotated[str | None, Choice("Store each query's counts next to the result.", ("items",))] = None,
     max_memory: Annotated[
-        int | None, Whole("Bytes of pooled scores that are kept; of more, AUC and others have guaranteed bounds.", 1)
+        int | None,
+        Whole("Bytes of scores in memory. If pooled ones take more, AUC and others have guaranteed bounds.", 1),
     ] = None,
     exact_pool: Annotated[
         bool, Flag("With --max-memory: read the files again where it matters, for exact pooled values.")
@@ -523,7 +524,9 @@ def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
     if given["items"] is not None:
         arrays["items"] = _read(files, "items", given["items"])
         top = last_place(given["k"], given["metrics"])
-    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top)
+    state = RankingState(
+        pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top, max_memory=given["max_memory"]
+    )
     return state.update(**arrays, queries=queries, nan=given["nan"], threads=given["threads"], **labels)
 
 
@@ -567,7 +570,7 @@ def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 def _from_recommender(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
+    options = {name: given[name] for name in ("score", "minus_inf", "keep", "max_memory", "threads")}
     return rank_recommended(**_interactions(given, files), **options, **labels)
 
 
