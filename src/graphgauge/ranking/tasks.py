@@ -14,7 +14,7 @@ from graphgauge.core.cluster import answers, cluster
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import is_pattern, matching
 from graphgauge.core.progress import Progress
-from graphgauge.io.arrays import Shards, open_array
+from graphgauge.io.arrays import ArrayFile, Shards, open_array
 from graphgauge.kernels.threads import available_threads
 from graphgauge.ranking.state import RankingState
 
@@ -122,28 +122,22 @@ def rows_of(labels: Mapping[str, Any], block: slice) -> dict[str, Any]:
     return {name: rows(value) for name, value in labels.items()}
 
 
-def _blocks(task: Task) -> Iterator[tuple[slice, dict[str, AnyArray]]]:
+def _blocks(task: Task) -> Iterator[tuple[slice, dict[str, Any]]]:
     """Blocks of the task's rows, counted from its first, and the arrays of each."""
     opened = {
-        name: Shards([_Rows(open_array(piece.path), piece) for piece in pieces])  # type: ignore[list-item]
-        for name, pieces in task.pieces.items()
+        name: Shards([_Rows(open_array(piece.path), piece) for piece in pieces]) for name, pieces in task.pieces.items()
     }
     widest = max(opened.values(), key=lambda shards: np.prod(shards.shape[1:]) * shards.files[0].dtype.itemsize)
     for block in widest.blocks(_BLOCK_BYTES):
         yield block, {name: shards.rows(block.start, block.stop) for name, shards in opened.items()}
 
 
-class _Rows:
+class _Rows(ArrayFile):
     """Some rows of a file, as a file."""
 
-    def __init__(self, file: Any, piece: Piece) -> None:
-        self._file, self._piece = file, piece
-        self.path, self.dtype = file.path, file.dtype
-        self.shape = (piece.stop - piece.start, *file.shape[1:])
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
+    def __init__(self, file: ArrayFile, piece: Piece) -> None:
+        super().__init__(file.path, (piece.stop - piece.start, *file.shape[1:]), file.dtype)
+        self._file, self._first = file, piece.start
 
     def rows(self, start: int, stop: int) -> AnyArray:
-        rows: AnyArray = self._file.rows(self._piece.start + start, self._piece.start + stop)
-        return rows
+        return self._file.rows(self._first + start, self._first + stop)
