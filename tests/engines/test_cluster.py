@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.progress import Progress
 from graphgauge.engines.merge import merge_files
 from graphgauge.ranking import evaluate_files
 
@@ -100,24 +99,26 @@ def test_saved_states_are_those_of_one_process(cluster, shards):
         merge_files(states=[shards / "dask.npz", shards / "alone.npz"])
 
 
+class Killer(Progress):
+    """Kills a worker when the first answer has come, with other tasks under way."""
+
+    def __init__(self, pids):
+        self.pids, self.killed_at = pids, None
+
+    def stage(self, name, done, total, detail=""):
+        if self.killed_at is None:
+            os.kill(self.pids[0], signal.SIGKILL)
+            self.killed_at = done / total
+
+
 def test_a_worker_that_dies_changes_nothing(cluster, shards, monkeypatch):
     monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 500)
     alone = evaluate_files(**files(shards), metrics=METRICS)
-    killed = []
-
-    def kill():
-        with Client(cluster.scheduler_address) as client:
-            time.sleep(0.1)
-            workers = client.run(os.getpid)
-            victim = next(iter(workers.values()))
-            os.kill(victim, signal.SIGKILL)
-            killed.append(victim)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    found = evaluate_files(**files(shards), metrics=METRICS, engine="dask", scheduler=cluster.scheduler_address)
-    killer.join()
-    assert killed
+    with Client(cluster.scheduler_address) as client:
+        killer = Killer(list(client.run(os.getpid).values()))
+    given = {"metrics": METRICS, "engine": "dask", "scheduler": cluster.scheduler_address, "progress": killer}
+    found = evaluate_files(**files(shards), **given)
+    assert killer.killed_at < 0.1
     assert content(found) == content(alone)
 
 
@@ -152,7 +153,7 @@ def test_bad_shards_are_refused_by_name_before_a_worker_is_asked(shards, how):
 
 def test_a_scheduler_that_does_not_answer_is_named(shards, monkeypatch):
     monkeypatch.setattr("graphgauge.core.cluster.PATIENCE", "1s")
-    with pytest.raises(InputError, match=r"tcp://127\.0\.0\.1:9.*no scheduler answers|no scheduler answers"):
+    with pytest.raises(InputError, match="no scheduler answers"):
         evaluate_files(**files(shards), engine="dask", scheduler="tcp://127.0.0.1:9")
 
 
@@ -165,6 +166,7 @@ def test_an_error_on_a_worker_names_the_rows(cluster, shards):
     assert "in rows 120 to 160" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_local_cluster_is_started_and_stopped(shards):
     found = evaluate_files(**files(shards), engine="dask", threads=1)
     assert content(found) == content(evaluate_files(**files(shards)))
