@@ -17,6 +17,8 @@ _DEATHS = 20
 # Tasks that are sent ahead, for each worker.
 _AHEAD = 4
 _PURPOSE = "the engine dask"
+# Seconds after which it is checked that there are still workers.
+_LOOK_AFTER = 60
 # How long a scheduler may take to answer.
 PATIENCE = "10s"
 
@@ -57,9 +59,9 @@ def answers(client: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) -
         for task in tasks:
             waiting.append(client.submit(function, task, pure=False))
             if len(waiting) >= ahead:
-                yield waiting.popleft().result()
+                yield _answer(client, waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _answer(client, waiting.popleft())
     except distributed.scheduler.KilledWorker as error:
         raise InputError(
             f"the workers that counted a part died, one after the other ({error!s:.200})",
@@ -69,3 +71,16 @@ def answers(client: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) -
         raise InputError(
             f"the scheduler was lost ({str(error) or type(error).__name__:.200})", fix="Start it and run this again.",
         ) from None  # fmt: skip
+
+
+def _answer(client: Any, future: Any) -> Any:
+    """The answer of a task. A cluster that lost all workers, and started no others, is not waited for."""
+    distributed = need("distributed", _PURPOSE)
+    while True:
+        try:
+            return future.result(timeout=_LOOK_AFTER)
+        except distributed.TimeoutError:
+            if future.done():
+                raise
+            if not client.scheduler_info(n_workers=-1)["workers"]:
+                raise InputError("the cluster has no worker left", fix="Start workers and run this again.") from None
