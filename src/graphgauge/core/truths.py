@@ -30,8 +30,17 @@ def may_be_truth(name: str) -> bool:
 
 
 def truths_of(name: str, receipt: Any) -> dict[str, Truth]:
-    """The truth of a result as recorded in its receipt; empty if unknown."""
+    """The truth of a result as recorded in its receipt; empty if unknown.
+
+    A file with truth and answers, such as a table, has the hash of its truth in the field `truth`.
+    """
     inputs = _inputs(receipt)
+    mixed = {
+        name: Truth(tuple(entry["path"] for entry in entries), tuple(str(entry["truth"]) for entry in entries))
+        for name, entries in inputs.items() if all(isinstance(entry.get("truth"), str) for entry in entries)
+    }  # fmt: skip
+    if mixed:
+        return mixed
     known = family(name).truths if name in family_names() else {}
     form = next((form for by, form in known.items() if by in inputs), None)
     if form is None:

@@ -29,6 +29,8 @@ from graphgauge.study.text import cleaned, shown
 
 # Fields of a receipt's input other than its path.
 _INPUT_FACTS = ("name", "bytes", "hash", "shape", "dtype")
+# Hashes of an array or of the truth in a file, by which comparisons recognise the same truth; older files lack some.
+_CONTENT_FACTS = ("content", "truth")
 # Characters of an error in a verdict.
 _LONGEST = 300
 _DAY = 86_400.0
@@ -209,8 +211,22 @@ def _receipt(claim: Claim, now: Mapping[str, Any]) -> Iterator[str]:
     then = claim.content["receipt"]
     if _inputs(then, claim) != _inputs(now["receipt"], claim):
         yield "its receipt names other inputs than were read"
+    for name, old, new in _shared(then, now["receipt"], claim):
+        if any(old.get(fact) not in (None, new.get(fact)) for fact in _CONTENT_FACTS):
+            yield f"its receipt has another content of {shown(name)}"
     if then.get("code", []) != now["receipt"]["code"]:
         yield "its receipt names code that it does not use"
+
+
+def _shared(
+    then: Mapping[str, Any], now: Mapping[str, Any], claim: Claim
+) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """The entries of both receipts for the same input."""
+    entries = {(entry["name"], os.path.normpath(claim.folder / entry["path"])): entry for entry in now["inputs"]}
+    for entry in then["inputs"]:
+        found = entries.get((entry["name"], os.path.normpath(claim.folder / entry["path"])))
+        if found is not None and entry["name"] not in claim.replaced:
+            yield entry["name"], entry, found
 
 
 def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
