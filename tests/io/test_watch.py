@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_every_family_is_watched():
 
 def replaced(path):
     np.save("new.npy", np.array([9.0, 9.0]))
-    os.replace("new.npy", path)
+    Path("new.npy").replace(path)
 
 
 def edited_with_its_time_restored(path):

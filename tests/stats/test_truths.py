@@ -304,10 +304,11 @@ def explained(path, truth, importance):
 
 
 REAL = np.random.default_rng(0).random((12, 6)) > 0.5
+HIGHER, LATER = [(n, s, y + 1) for n, s, y in ROWS], [(n, s + 1, y) for n, s, y in ROWS]
 MIXED = {
     "forecasts, rows in another order": ("t.csv", forecast_table, (ROWS, 0.5), (ROWS[::-1], 1.0), True),
-    "forecasts of another truth": ("t.csv", forecast_table, (ROWS, 0.5), ([(n, s, y + 1) for n, s, y in ROWS], 1.0), False),
-    "forecasts at other times": ("t.csv", forecast_table, (ROWS, 0.5), ([(n, s + 1, y) for n, s, y in ROWS], 1.0), False),
+    "forecasts of another truth": ("t.csv", forecast_table, (ROWS, 0.5), (HIGHER, 1.0), False),
+    "forecasts at other times": ("t.csv", forecast_table, (ROWS, 0.5), (LATER, 1.0), False),
     "samples": ("t.npz", sample_table, (REAL, 1), (REAL, 2), True),
     "samples of other data": ("t.npz", sample_table, (REAL, 1), (~REAL, 1), False),
     "explanations": ("e.jsonl", explained, ([1, 0, 0], [3, 2, 1]), ([1, 0, 0], [1, 2, 3]), True),
