@@ -42,10 +42,15 @@ RESERVED_FIELDS = ("family", "dataset", "datasets", "method", "methods", "seeds"
 
 @dataclass(frozen=True)
 class TruthInputs:
-    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present."""
+    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present.
+
+    `answers` are the inputs that come from the method. All other files, such as weights or properties that somebody
+    has computed, decide what counts: in a submission they must be the maintainer's.
+    """
 
     decisive: tuple[str, ...]
     given: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 _LOADED: list[Family] = []

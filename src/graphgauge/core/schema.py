@@ -6,8 +6,10 @@ import hashlib
 import json
 import math
 import platform
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -18,6 +20,7 @@ from graphgauge._version import __version__
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
+from graphgauge.core.json_schema import violation
 from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
 
 # Every edition's schema begins with this.
@@ -252,9 +255,32 @@ def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
                 "results": [_current_result(entry) for entry in content.get("results", [])],
                 "notes": [*content.get("notes", ()), UNCHECKED],
             }
+        _require_valid(content, where)
         return _renamed(content)
+    except InputError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _invalid(error, where) from None
+
+
+def _require_valid(content: Mapping[str, Any], where: str) -> None:
+    """Refuse content with a missing part, a wrong type, or a key that occurs twice: readers would take different ones."""
+    wrong = violation(content, _schema())
+    if wrong is None:
+        for part, name in (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path")):
+            twice = [key for key, times in Counter(entry[name] for entry in content[part]).items() if times > 1]
+            if twice:
+                wrong = f"the {name} {twice[0]!r:.60} occurs more than once in {part}"
+                break
+    if wrong is not None:
+        raise InputError(f"not a valid result file: {wrong}", where=where, fix="Evaluate again, or fetch it again.")
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    """The schema of the current edition; that the root matches is checked where it is read."""
+    schema = read_json(SCHEMA_FILE)
+    return {**schema, "required": [name for name in schema["required"] if name != "root"]}
 
 
 def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -455,13 +481,25 @@ def _table_to_dict(table: Table) -> dict[str, Any]:
 
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:
     axis = str(entry["axis"])
-    columns = {
-        name: np.array(values) if name in (axis, "n") or name.endswith((".n", ".approximate")) else _numbers(values)
-        for name, values in entry["columns"].items()
-    }
+    wrong = violation(entry["columns"], _schema()["$defs"]["columns"])
+    if wrong is not None:
+        raise TypeError(f"in the breakdown by {axis}, {wrong}")
+    columns = {name: _column(axis, name, values) for name, values in entry["columns"].items()}
     if {values.shape for values in columns.values()} != {(len(columns[axis]),)}:
         raise ValueError(f"columns of the breakdown by {axis} differ in length")
     return Table(axis, columns)
+
+
+def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
+    if name == axis:
+        return np.array(values)
+    if name.endswith(".approximate"):
+        if not all(value is None or isinstance(value, bool) for value in values):
+            raise TypeError(f"in the breakdown by {axis}, {name} has other values than true and false")
+        return np.array(values)
+    if (name == "n" or name.endswith(".n")) and all(type(value) is int for value in values):
+        return np.array(values)
+    return _numbers(values)
 
 
 def _numbers(values: Any) -> np.ndarray[Any, Any]:

@@ -24,7 +24,7 @@ from graphgauge.study.confine import Confinement, Limits, require_network_refuse
 from graphgauge.study.drift import differences
 from graphgauge.study.pool import answered, task
 from graphgauge.study.runner import Share
-from graphgauge.study.submission import GivenTruth, Submission
+from graphgauge.study.submission import GivenTruth, Submission, hash_differences
 from graphgauge.study.text import cleaned, shown
 
 # Fields of a receipt's input other than its path.
@@ -161,6 +161,8 @@ def _compared(claim: Claim, output: Path) -> Verdict:
         now = {**now, "gates": _gates(then["gates"], now, str(output))}
     moved = differences(then, now, first_edition=claim.first_edition)
     found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
+    # Only the new computation says what was read.
+    others = list(hash_differences(claim.given, now["receipt"]["inputs"]))
     values = {
         entry["key"]: {name: entry[name] for name in ("value", "interval", "direction")} for entry in now["results"]
     }
@@ -171,6 +173,8 @@ def _compared(claim: Claim, output: Path) -> Verdict:
     ]
     if lacking:
         return claim.verdict("unchecked", f"not recomputed: {'; '.join(lacking)}", values)
+    if others:
+        return claim.verdict("failed", "; ".join(others), values)
     if found:
         found += [f"its own {shown(name)} is not the given truth" for name in _other_truths(claim, now)]
         return claim.verdict("drifted", "; ".join([*found, *_other_versions(then, now)]), values)
@@ -191,11 +195,12 @@ def _gates(stated: Iterable[Mapping[str, Any]], now: Mapping[str, Any], where: s
 
 def _other_truths(claim: Claim, now: Mapping[str, Any]) -> list[str]:
     """The replaced inputs whose content differs from the given truth."""
-    old, new = (
-        {entry["name"]: entry.get("content") or entry["hash"] for entry in content["receipt"]["inputs"]}
-        for content in (claim.content, now)
-    )
-    return [name for name in claim.replaced if old.get(name) != new.get(name)]
+    return [name for name in claim.replaced if _hashes(claim.content, name) != _hashes(now, name)]
+
+
+def _hashes(content: Mapping[str, Any], name: str) -> list[str]:
+    inputs = content["receipt"]["inputs"]
+    return [entry.get("content") or entry["hash"] for entry in inputs if entry["name"] == name]
 
 
 def _other_versions(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
