@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graphgauge.cli.common import files_then_words
-from graphgauge.cli.options import DEBUG, JOBS, OUTPUT_FILE
+from graphgauge.cli.options import DEBUG, JOBS, PRODUCT_FILE
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import write_text
 from graphgauge.stats.text import several
@@ -58,8 +58,8 @@ _GB = 1 << 30
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of stdout."
 )
-@click.option("--output", "-o", type=OUTPUT_FILE, help="Also write the verdicts (JSON).")
-@click.option("--page", type=OUTPUT_FILE, help="Also write a page of the verdicts (HTML).")
+@click.option("--output", "-o", type=PRODUCT_FILE, help="Also write the verdicts (JSON).")
+@click.option("--page", type=PRODUCT_FILE, help="Also write a page of the verdicts (HTML).")
 @click.option("--quiet", is_flag=True, help="Show only results that are not equal.")
 @DEBUG
 def command(

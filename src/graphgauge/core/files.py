@@ -256,20 +256,20 @@ def matching(pattern: str, folder: Path | None = None, search: Search | None = N
 
 
 def _matches(pattern: str, root: Path, search: Search) -> Iterator[str]:
-    """As glob.iglob, but counted."""
+    """As glob.iglob, but counted; paths keep the text of the pattern."""
     head, tail = os.path.split(pattern)
     # A root, such as "/", is its own head.
     heads = _matches(head, root, search) if glob.has_magic(head) and head != pattern else [head]
     for place in heads:
+        before = place if not place or place.endswith(("/", os.sep)) else f"{place}/"
         if glob.has_magic(tail):
             names = search.names(root / place)
             shown = names if tail.startswith(".") else [name for name in names if not name.startswith(".")]
-            yield from (os.path.join(place, name) for name in fnmatch.filter(shown, tail))
+            yield from (f"{before}{name}" for name in fnmatch.filter(shown, tail))
         else:
             search.seen()
-            path = os.path.join(place, tail)
-            if os.path.lexists(root / path) if tail else (root / place).is_dir():
-                yield path
+            if os.path.lexists(root / before / tail) if tail else _is(Path.is_dir, root / place):
+                yield f"{before}{tail}"
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

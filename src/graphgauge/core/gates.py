@@ -66,7 +66,9 @@ class GateOutcome:
         passed, approximate = content["passed"], content["approximate"]
         if not (isinstance(passed, bool) and isinstance(approximate, bool)):
             raise TypeError("a gate has passed or approximate that is not true or false")
-        group, undecided = (None if content.get(name) is None else str(content[name]) for name in ("group", "undecided"))
+        group, undecided = (
+            None if content.get(name) is None else str(content[name]) for name in ("group", "undecided")
+        )
         return cls(
             str(content["gate"]), passed, number_from_json(content["found"]), limit, group, approximate, undecided
         )

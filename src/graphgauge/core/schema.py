@@ -39,6 +39,10 @@ _FIRST_ID_LENGTH = 16
 _FIELDS = frozenset(("status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
 # In files of the first edition the names of levels say which are the best possible.
 _FIRST_IDEALS = ("real ", "perfect ")
+# How archives of items and states, and arrays, begin.
+_DATA = (b"PK\x03\x04", b"\x93NUMPY")
+# Parts that are lists of entries, each with its own key.
+_KEYS = (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path"))
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -225,6 +229,21 @@ def is_result(content: Any) -> bool:
     )
 
 
+def is_data(path: Path) -> bool:
+    """Whether a file is a result, one of its side files or an archive: data, which no table or page must replace."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            head = stream.read(8)
+        if head.startswith(_DATA):
+            return True
+        content = read_json(path) if head.lstrip()[:1] == b"{" else None
+    except (OSError, ValueError):
+        return False
+    return is_result(content) or (isinstance(content, dict) and {"axis", "columns"} <= content.keys())
+
+
 def checked_content(content: Any, where: str) -> dict[str, Any]:
     """The content of an unchanged result file, in the form of the current edition."""
     require_schema(content, where)
@@ -241,10 +260,11 @@ def require_schema(content: Any, where: str) -> None:
         raise InputError(f"not a result file: schema is {found!r:.80}", where=where, fix=f"Expected {SCHEMA!r}.")
 
 
-def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+def as_current(content: Mapping[str, Any], where: str, *, whole: bool = False) -> dict[str, Any]:
     """The content of a result file in the form of the current edition, under the current keys of its metrics.
 
-    That of the first edition is marked as unchecked.
+    That of the first edition is marked as unchecked. Parts that no reader needs may be missing, unless it is to be
+    `whole`; parts that are there have the right types.
     """
     try:
         if content["schema"] == FIRST_SCHEMA:
@@ -255,7 +275,7 @@ def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
                 "results": [_current_result(entry) for entry in content.get("results", [])],
                 "notes": [*content.get("notes", ()), UNCHECKED],
             }
-        _require_valid(content, where)
+        _require_valid(content, where, whole)
         return _renamed(content)
     except InputError:
         raise
@@ -263,24 +283,37 @@ def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise _invalid(error, where) from None
 
 
-def _require_valid(content: Mapping[str, Any], where: str) -> None:
-    """Refuse content with a missing part, a wrong type, or a key that occurs twice: readers would take different ones."""
-    wrong = violation(content, _schema())
-    if wrong is None:
-        for part, name in (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path")):
-            twice = [key for key, times in Counter(entry[name] for entry in content[part]).items() if times > 1]
-            if twice:
-                wrong = f"the {name} {twice[0]!r:.60} occurs more than once in {part}"
-                break
+def _require_valid(content: Mapping[str, Any], where: str, whole: bool) -> None:
+    """Refuse wrong types, missing parts, and keys that occur twice, of which readers would take different ones."""
+    wrong = violation(content, _schema(whole))
+    for part, name in _KEYS if wrong is None else ():
+        times = Counter(entry.get(name) for entry in content.get(part, ()))
+        twice = next((key for key, count in times.items() if count > 1), None)
+        if twice is not None:
+            wrong = f"the {name} {twice!r:.60} occurs more than once in {part}"
     if wrong is not None:
         raise InputError(f"not a valid result file: {wrong}", where=where, fix="Evaluate again, or fetch it again.")
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    """The schema of the current edition; that the root matches is checked where it is read."""
+def _schema(whole: bool = True) -> dict[str, Any]:
+    """The schema of the current edition, or what it says about the parts that are there.
+
+    That the root matches is checked where it is read.
+    """
     schema = read_json(SCHEMA_FILE)
-    return {**schema, "required": [name for name in schema["required"] if name != "root"]}
+    required = [name for name in schema["required"] if name != "root"]
+    if whole:
+        return {**schema, "required": required}
+    parts = {name: _optional(part) for name, part in schema["properties"].items()}
+    return {**_without(schema, ("required",)), "properties": parts}
+
+
+def _optional(schema: Any) -> Any:
+    """A schema in which nothing is required."""
+    if isinstance(schema, dict):
+        return {name: _optional(part) for name, part in schema.items() if name != "required"}
+    return schema
 
 
 def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:

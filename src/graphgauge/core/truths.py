@@ -23,6 +23,13 @@ class Truth:
         return f"{self.paths[0]!r}{more} ({self.hashes[0][:12]}…)"
 
 
+class Reference(Truth):
+    """A level that depends on the truth alone, in place of its files."""
+
+    def __str__(self) -> str:
+        return f"{float(self.hashes[0]):.4g}"
+
+
 def may_be_truth(name: str) -> bool:
     """Whether an input of this name is part of the truth in a loaded family; `groups.relation` is one of `groups`."""
     forms = (form for declared in loaded() for form in declared.truths.values())

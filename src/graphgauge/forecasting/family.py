@@ -55,4 +55,5 @@ FAMILY = Family(
         "std": "forecasting/{method}/{seed}/std.npy",
     },
     refuse=_refuse,
+    references=("zero forecast", "mean of the truth"),
 )

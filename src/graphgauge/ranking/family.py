@@ -211,9 +211,7 @@ FAMILY = Family(
             ("target_offsets", "exclude_values", "exclude_offsets", *_COUNTED),
             ("queries_emb", "entities", "relations", "topk"),
         ),
-        "test_items": TruthInputs(
-            ("test_items", "train_items"), _COUNTED, ("user_scores", "item_vectors")
-        ),
+        "test_items": TruthInputs(("test_items", "train_items"), _COUNTED, ("user_scores", "item_vectors")),
         "triples": TruthInputs(("triples", "known_triples"), _COUNTED, ("entities", "relation_vectors")),
     },
     state="graphgauge.ranking.state:RankingState",
@@ -223,4 +221,5 @@ FAMILY = Family(
         "neg_scores": "ranking/{method}/{seed}/neg.npy",
     },
     refuse=_refuse,
+    references=("random scorer", "constant scorer"),
 )

@@ -23,7 +23,17 @@ from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, fewest_units
 from graphgauge.stats.present import Presented, Style
-from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, SideFile, seed_order, unchecked_runs
+from graphgauge.stats.runs import (
+    Better,
+    Missing,
+    Panel,
+    Run,
+    Runs,
+    SideFile,
+    seed_order,
+    unchecked_runs,
+    with_references,
+)
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
 
@@ -195,7 +205,7 @@ def compare_items(
     lacking = [str(run) for run in chosen if run.items is None]
     if lacking:
         raise InputError(f"no per-item values are kept for {listing(lacking)}", fix='Evaluate again with keep="items".')
-    conflicts = different_truths(chosen, items=True)
+    conflicts = different_truths(with_references((run, run.scores[view.metric]) for run in chosen), items=True)
     if truths == "same":
         refuse_different(conflicts)
     methods = sorted(view.methods)

@@ -173,7 +173,7 @@ class Examiner:
             return None
         try:
             require_schema(written, str(path))
-            content = as_current(written, str(path))
+            content = as_current(written, str(path), whole=True)
             evaluation_from_dict(content, where=str(path))
             found = self._claim(path, content)
             found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
