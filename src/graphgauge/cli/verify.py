@@ -98,7 +98,7 @@ def command(
     if form == "json":
         files_then_words(files, lambda: click.echo(_json(content), nl=False))
     else:
-        files_then_words(files, lambda: _say(found, quiet))
+        files_then_words(files, lambda: _say(found, quiet, bool(submissions)))
     counts = Counter(verdict.status for verdict in every)
     summary = ", ".join(f"{count} {status}" for status, count in counts.items())
     click.echo(f"{several(len(every), 'result')}: {summary}", err=True)
@@ -134,7 +134,8 @@ def _verdicts(
     }
 
 
-def _say(found: dict[Path, list[Verdict]], quiet: bool) -> None:
+def _say(found: dict[Path, list[Verdict]], quiet: bool, submitted: bool) -> None:
+    from graphgauge.study.page import unlike
     from graphgauge.study.proof import EXPLAINED
 
     for root, verdicts in found.items():
@@ -145,6 +146,8 @@ def _say(found: dict[Path, list[Verdict]], quiet: bool) -> None:
         verdict.proof.kinds for verdicts in found.values() for verdict in verdicts
         if verdict.proof is not None and not verdict.mismatch
     )  # fmt: skip
+    for line in unlike(verdict for verdicts in found.values() for verdict in verdicts) if submitted else ():
+        click.echo(cleaned(line))
     for proof in () if quiet else proofs:
         click.echo(cleaned("\n".join(["equal means:", *proof.lines()])))
     if proofs and not quiet:

@@ -18,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -239,14 +240,12 @@ class Search:
     def names(self, folder: Path) -> list[str]:
         """The names in a folder, none if it cannot be listed."""
         self._enter(folder)
-        found = []
         try:
             with os.scandir(folder) as entries:
-                for entry in entries:
-                    self.seen()
-                    found.append(entry.name)
+                found = [entry.name for entry in islice(entries, self._left + 1)]
         except (OSError, ValueError):
             return []
+        self.seen(len(found))
         return found
 
 

@@ -530,9 +530,12 @@ def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
         if not all(value is None or isinstance(value, bool) for value in values):
             raise TypeError(f"in the breakdown by {axis}, {name} has other values than true and false")
         return np.array(values)
-    if (name == "n" or name.endswith(".n")) and all(type(value) is int for value in values):
-        return np.array(values)
-    return _numbers(values)
+    numbers = _numbers(values)
+    if name != "n" and not name.endswith(".n"):
+        return numbers
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise ValueError(f"in the breakdown by {axis}, {name} has values that are not counts")
+    return np.array(values)
 
 
 def _numbers(values: Any) -> np.ndarray[Any, Any]:

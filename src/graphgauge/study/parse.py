@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -82,6 +81,8 @@ def _require_readable(text: str, where: str) -> None:
     if len(text) > _LONGEST_STUDY:
         raise StudyError(f"has {len(text):,} characters", where=where, fix=f"At most {_LONGEST_STUDY:,}.")
     for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            continue
         # Keys are before an equals sign, after the beginning of a line or of an inline table; headers have brackets.
         *keys, last = line.split("=")
         keys += [last] if last.lstrip().startswith("[") else []
