@@ -92,7 +92,10 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         status, error, hashing = "failed", _told(failure), index.seconds - hashed
         lacking = isinstance(failure, MissingExtraError)
         receipt["seconds"] = _rounded(time.perf_counter() - begin - hashing)
-        write_failure(item, output, error, receipt)
+        try:
+            write_failure(item, output, error, receipt)
+        except InputError as unwritten:  # the disk is full, which may be the error itself
+            error = _told(unwritten) if unwritten.where == str(output) else f"{error}; {_told(unwritten)}"
     return {
         "status": status,
         "error": error,
