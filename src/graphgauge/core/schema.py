@@ -19,6 +19,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
 from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
+from graphgauge.core.typed import mistyped, schema_of
 
 # Every edition's schema begins with this.
 FORMAT = "graphgauge/result/"
@@ -252,9 +253,13 @@ def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
                 "results": [_current_result(entry) for entry in content.get("results", [])],
                 "notes": [*content.get("notes", ()), UNCHECKED],
             }
-        return _renamed(content)
+        current = _renamed(content)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _invalid(error, where) from None
+    declared = schema_of(SCHEMA_FILE)
+    if (wrong := next(mistyped(current, declared, declared), None)) is not None:
+        raise InputError(f"not a valid result file: {wrong}", where=where)
+    return current
 
 
 def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
