@@ -39,6 +39,8 @@ Status = Literal["equal", "drifted", "unchecked", "damaged", "failed"]
 _USUAL_STUDY = "study.toml"
 # Options may name this many files beyond those in the receipt.
 _MOST_FILES = 10_000
+# Bytes of a result file in a submission; it is read in the process that is not confined.
+_LONGEST_RESULT = 1 << 26
 _DECLARED = "method, dataset and seed are as declared; no study file names them"
 
 
@@ -155,6 +157,8 @@ class Examiner:
         try:
             if self._submission is not None:
                 self._submission.require_inside(path, "the file")
+                if path.stat().st_size > _LONGEST_RESULT:
+                    return Verdict(path, "damaged", f"larger than {_LONGEST_RESULT:,} bytes")
             written = read_json(path)
         except InputError as error:
             outside = self._submission is not None and not self._submission.contains(path)
@@ -167,9 +171,9 @@ class Examiner:
             evaluation_from_dict(content, where=str(path))
             found = self._claim(path, content)
             found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
-            return found.beside(tuple(_faults(path, written)))
+            return found.beside(tuple(self._faults(path, written)))
         except GraphgaugeError as error:
-            return Verdict(path, "damaged", shown(error))
+            return Verdict(path, "damaged", shown(error.what if isinstance(error, InputError) else error))
         except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
             return Verdict(path, "damaged", f"its receipt cannot be read ({shown(f'{type(error).__name__} {error}')})")
 
@@ -225,6 +229,18 @@ class Examiner:
         if code:
             self._require_code(code, folder, receipt)
         return Claim(path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark)
+
+    def _faults(self, path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+        if not is_unchanged(content):
+            yield "the file was changed after it was written, its root does not match"
+        for side in side_files(content, str(path)):
+            place = side_path(path.parent, side)
+            try:
+                if self._submission is not None:
+                    self._submission.require_inside(place, "a side file")
+                require_unchanged(place, side.get("hash"))
+            except InputError as error:
+                yield f"side_files differ, {shown(place.name)} {error.what}"
 
     def _require_inside(self, path: Path, what: str) -> None:
         if self._submission is not None and not self._submission.contains(path):
@@ -314,16 +330,6 @@ def _options(command: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
 
 def _name(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    if not is_unchanged(content):
-        yield "the file was changed after it was written, its root does not match"
-    for side in side_files(content, str(path)):
-        try:
-            require_unchanged(side_path(path.parent, side), side.get("hash"))
-        except InputError as error:
-            yield f"side_files differ, {shown(side_path(path.parent, side).name)} {error.what}"
 
 
 def _verdict(
