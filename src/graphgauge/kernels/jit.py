@@ -50,7 +50,7 @@ class Kernel(Generic[P, R]):
     def __init__(self, loop: Callable[P, R], twin: Callable[P, R]) -> None:
         self.loop = loop
         self.twin = twin
-        self._chosen: Callable[P, R] | None = None
+        self._chosen: Callable[P, R] | Loop[P, R] | None = None
 
     def implementation(self, work: int) -> Callable[P, R]:
         """The compiled loop if numba is loaded or the work of this process so far justifies it; else the twin.
