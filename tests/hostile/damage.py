@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import json
@@ -73,9 +74,9 @@ def _replace(tree: object, draw: random.Random) -> None:
             if way < 0.2:
                 del tree[place]  # type: ignore[arg-type]
             elif way < 0.3 and isinstance(tree, list):
-                tree.append(below)
+                tree.append(copy.deepcopy(below))
             else:
-                tree[place] = draw.choice(_VALUES)  # type: ignore[index]
+                tree[place] = copy.deepcopy(draw.choice(_VALUES))  # type: ignore[index]
             return
         tree = below
 

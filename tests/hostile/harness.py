@@ -186,6 +186,7 @@ class Command:
     name: str
     words: tuple[str, ...]
     timed: tuple[str, ...] = ()  # outputs that differ from run to run
+    codes: tuple[int, ...] = (3, 4)  # exit codes on a full disk; what cannot be recomputed is unchecked, 1
 
 
 _RANKING = ("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy")
@@ -203,7 +204,9 @@ COMMANDS = (
 )  # fmt: skip
 # Further writers, for which the disk is filled.
 WRITERS = (
-    Command("verify", ("verify", "made.json", "-o", "verdicts.json", "--page", "verdicts.html")),
+    Command(
+        "verify", ("verify", "made.json", "-o", "verdicts.json", "--page", "verdicts.html"), ("verdicts.json",), (1, 3)
+    ),
     Command("aggregate", ("aggregate", "results", "-o", "table.tex")),
     Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
     Command("negatives", ("negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
@@ -346,7 +349,9 @@ def interrupted(command: Command, times: int, way: str) -> Count:
                 run.kill()
             code, errors = run.ended()
             count.attempts += 1
-            why = _broken(again, sound, expected, page, code, errors)
+            why = _broken(again, sound, expected, page, errors)
+            if code not in (0, -signal.SIGKILL, *command.codes):
+                why = f"exit code {code}"
             if why is not None:
                 count.failures.append(f"{command.name}, attempt {attempt}: {why}")
             count.outcomes[_ended(code)] += 1
@@ -360,17 +365,13 @@ def interrupted(command: Command, times: int, way: str) -> Count:
     return count
 
 
-def _broken(
-    folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], code: int, errors: str
-) -> str | None:
+def _broken(folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], errors: str) -> str | None:
     try:
         found = contents(folder)
     except ValueError as error:
         return f"a file is cut off ({error})"
     if "Traceback" in errors:
         return "a traceback"
-    if code not in (0, 3, 4, -signal.SIGKILL):
-        return f"exit code {code}"
     for name, content in found.items():
         if name in sound and content != sound[name]:
             return f"{name} was changed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,18 +63,7 @@ _GB = 1 << 30
 @click.option("--quiet", is_flag=True, help="Show only results that are not equal.")
 @DEBUG
 def command(
-    results: str | None,
-    submissions: tuple[str, ...],
-    truths: tuple[str, ...],
-    trust_code: bool,
-    seconds: float,
-    memory: float,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    page: str | None,
-    quiet: bool,
-    debug: bool,
+    form: str, output: str | None, page: str | None, quiet: bool, debug: bool, truths: tuple[str, ...], **asked: Any
 ) -> None:
     """Recompute every result in RESULTS (a folder or one file) from its inputs.
 
@@ -87,7 +76,7 @@ def command(
     """
     from graphgauge.study.page import verdicts_page, verdicts_to_dict
 
-    found = _verdicts(results, submissions, truths, trust_code, seconds, memory, jobs)
+    found = _verdicts(truths=truths, **asked)
     every = [verdict for verdicts in found.values() for verdict in verdicts]
     content = verdicts_to_dict(found)
     files = []

@@ -339,8 +339,12 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON; write null")
 
 
-def _unwritable(target: Path, error: OSError | ValueError) -> InputError:
+class UnwritableError(InputError):
+    """A file cannot be written: the disk is full, or the folder read-only."""
+
+
+def _unwritable(target: Path, error: OSError | ValueError) -> UnwritableError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
     if isinstance(error, FileExistsError):  # in place of a folder
         reason = f"{error.filename} is not a folder"
-    return InputError(f"cannot be written ({reason})", where=str(target))
+    return UnwritableError(f"cannot be written ({reason})", where=str(target))

@@ -502,8 +502,8 @@ def _missing(value: Any) -> bool:
 
 
 def _whole(value: Any, where: str) -> int:
-    known = isinstance(value, Real | np.integer) and not isinstance(value, bool) and abs(value) < _MOST_CYCLES
-    if not known or value != int(value):
+    known = isinstance(value, Real | np.integer) and not isinstance(value, bool)
+    if not known or not -_MOST_CYCLES < value < _MOST_CYCLES or value != int(value):
         raise InputError(f"{value!r:.80} is not the number of a cycle", where=where, fix="Use whole numbers, or time.")
     return int(value)
 

@@ -87,7 +87,7 @@ def truth_hash(events: Iterable[Event]) -> str:
     lines = []
     for event in events:
         record = event.to_dict(compact=False)
-        asked = {name: record[name] for name in ("event", "target", "label") if name in record}
+        asked: dict[str, Any] = {name: record[name] for name in ("event", "target", "label") if name in record}
         if "truth" in record:  # numbers of candidates mean nothing without the graph
             asked |= {name: record[name] for name in ("truth", "subgraph")}
         lines.append(json.dumps(asked, sort_keys=True))

@@ -77,10 +77,11 @@ def cosine_error(
     share = np.ones(counts.shape)
     if memory is not None:
         counts, share = _fewer(counts, blocks, memory)
-    if there.all() and len(set(counts.ravel().tolist())) <= 1:
-        count = int(counts.flat[0]) if counts.size else 0
-        wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
-        squares = np.square(np.tensordot(wave, influence, axes=1)).sum(axis=0)
+    if there.all():
+        most = int(counts.max(initial=1))
+        wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
+        sums = np.cumsum(np.square(np.tensordot(wave, influence, axes=1)), axis=0)
+        squares = np.take_along_axis(sums, counts[np.newaxis] - 1, axis=0)[0]
     else:
         squares = _squares(influence, there, counts)
     good = enough(cells)

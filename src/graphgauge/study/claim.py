@@ -43,6 +43,8 @@ _USUAL_STUDY = "study.toml"
 _MOST_FILES = 10_000
 # Names that the search for them looks at.
 _MOST_NAMES = 100_000
+# Bytes of a result file in a submission; it is read in the process that is not confined.
+_LONGEST_RESULT = 1 << 26
 _DECLARED = "method, dataset and seed are as declared; no study file names them"
 
 
@@ -165,6 +167,8 @@ class Examiner:
         try:
             if self._submission is not None:
                 self._submission.require_inside(path, "the file")
+                if path.stat().st_size > _LONGEST_RESULT:
+                    return Verdict(path, "damaged", f"larger than {_LONGEST_RESULT:,} bytes")
             written = read_json(path)
             self._require_sides_inside(path, written)
         except InputError as error:
@@ -177,9 +181,9 @@ class Examiner:
             evaluation_from_dict(content, where=str(path))
             found = self._claim(path, content)
             found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
-            return found.beside(tuple(_faults(path, written)))
+            return found.beside(tuple(self._faults(path, written)))
         except GraphgaugeError as error:
-            return Verdict(path, "damaged", shown(error))
+            return Verdict(path, "damaged", shown(error.what if isinstance(error, InputError) else error))
         except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
             return Verdict(path, "damaged", f"its receipt cannot be read ({shown(f'{type(error).__name__} {error}')})")
 
@@ -243,7 +247,17 @@ class Examiner:
         if self._submission is not None and is_result(content):
             for side in side_files(content, str(path)):
                 place = side_path(path.parent, side)
-                self._submission.require_inside(place, f"the side file {shown(place.name)}")
+                self._submission.require_inside(place, "a side file")
+
+    def _faults(self, path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+        if not is_unchanged(content):
+            yield "the file was changed after it was written, its root does not match"
+        for side in side_files(content, str(path)):
+            place = side_path(path.parent, side)
+            try:
+                require_unchanged(place, side.get("hash"))
+            except InputError as error:
+                yield f"side_files differ, {shown(place.name)} {error.what}"
 
     def _require_inside(self, path: Path, what: str) -> None:
         if self._submission is not None and not self._submission.contains(path):
@@ -349,16 +363,6 @@ def _with(options: Mapping[str, Any]) -> str:
 
 def _name(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    if not is_unchanged(content):
-        yield "the file was changed after it was written, its root does not match"
-    for side in side_files(content, str(path)):
-        try:
-            require_unchanged(side_path(path.parent, side), side.get("hash"))
-        except InputError as error:
-            yield f"side_files differ, {shown(side_path(path.parent, side).name)} {error.what}"
 
 
 def _verdict(
