@@ -25,7 +25,7 @@ EVERYWHERE = {
     "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads", "until", "assist", "against",
                 "average", "inner", "guarantee", "max_queries", "joint", "until_state", "seed"},
     "forecasting": {"null_value", "null_tolerance", "horizons", "by", "naive", "season", "save_state", "seed", "nan",
-                    "threads", "weights"},
+                    "threads", "weights", "convention"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention"},
     "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",
                     "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},

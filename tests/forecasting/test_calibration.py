@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -165,3 +166,42 @@ def test_the_area_where_the_curve_crosses_the_diagonal() -> None:
     """Four triangles of base and height 0.25: half of the truths lie at or below either probability."""
     curve = Reliability(np.array([0.25, 0.75]), np.array([[2.0, 2.0]]), np.array([4]))
     assert curve.area() == 0.125
+
+
+@pytest.mark.parametrize("form", ["gaussian", "samples", "quantiles"])
+def test_curves_are_in_the_result(form: str) -> None:
+    """The histogram of positions, the reliability curve and coverage by level, by brute force."""
+    random = np.random.default_rng(0)
+    mean = random.normal(size=(60, 2, 5))
+    y = mean + 1.3 * random.standard_normal(mean.shape)
+    if form == "gaussian":
+        found = forecasting.evaluate(y, mean, std=np.ones(y.shape))
+        position = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)))(y - mean)
+        p = np.arange(1, 100) / 100
+    elif form == "samples":
+        # A truth above k of 99 members has the rank k, at or below the quantiles (k + 1)/100 and up.
+        members = mean[..., None] + random.standard_normal((*mean.shape, 99))
+        found = forecasting.evaluate(y, samples=members)
+        position = ((members < y[..., None]).sum(axis=-1) + 1) / 100 - 1e-9
+        p = np.arange(1, 100) / 100
+    else:
+        p = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+        quantiles = mean[..., None] + np.array([-1.28, -0.67, 0.0, 0.67, 1.28])
+        found = forecasting.evaluate(y, quantiles=quantiles, levels=p)
+        position = np.concatenate([p - 1e-9, [1.0]])[(y[..., None] > quantiles).sum(axis=-1)]
+    share = np.array([(position <= level).mean() for level in p])
+    curve = found.by("reliability")
+    np.testing.assert_allclose(curve["reliability"], p)
+    np.testing.assert_allclose(curve["share"], share, atol=1e-12)
+    bars = found.by("pit")
+    edges = np.concatenate([[0.0], bars["pit"]])
+    np.testing.assert_allclose(
+        bars["share"], [((position > low) & (position <= high)).mean() for low, high in pairwise(edges)], atol=1e-12
+    )
+    levels = found.by("level")
+    for level, covered in zip(levels["level"], levels["share"], strict=True):
+        low, high = (int(np.argmin(np.abs(p - end))) for end in ((1 - level) / 2, (1 + level) / 2))
+        assert covered == pytest.approx(share[high] - share[low], abs=1e-12)
+    assert {"pit", "reliability", "level"} <= set(found.breakdowns)
+    assert (curve["low"] <= curve["reliability"]).all()
+    assert (curve["reliability"] <= curve["high"]).all()

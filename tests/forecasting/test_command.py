@@ -348,3 +348,10 @@ def test_the_command_is_registered_and_errors_are_one_paragraph(files: Path) -> 
     assert done.stdout == ""
     assert done.stderr.startswith("Error: std: expected shape (60, 4, 5), found (20, 4, 5).")
     assert "Traceback" not in done.stderr
+
+
+def test_tables_by_horizon_show_the_distribution(files: Path) -> None:
+    """Scores and coverage are among the columns that fit, next to the errors."""
+    shown = run(*arrays(files), "--by", "horizon").output.partition("by horizon")[2]
+    head = next(line for line in shown.splitlines() if line.strip().startswith("horizon")).split()
+    assert head == ["horizon", "n", "mae", "rmse", "crps", "coverage_95"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -221,3 +221,33 @@ def test_dimensions_of_other_names_are_not_taken_by_position() -> None:
     named = forecasting.evaluate(truth, truth, axes=("node", "time"))
     assert named["mae"] == 0
     assert named["mae"].n == 60
+
+
+@pytest.mark.parametrize("kind", ["table", "batch", "narwhals"])
+def test_columns_of_other_frames_are_matched(kind: str) -> None:
+    """Arrow, and frames with the interface of polars, which narwhals has too."""
+    arrow = pytest.importorskip("pyarrow")
+
+    def framed(values: np.ndarray, names: list[str]) -> Any:
+        columns = {name: values[:, SENSORS.index(name)] for name in names}
+        if kind == "batch":
+            return arrow.RecordBatch.from_pydict({name: arrow.array(column) for name, column in columns.items()})
+        table = arrow.table(columns)
+        return pytest.importorskip("narwhals").from_native(table) if kind == "narwhals" else table
+
+    turned = [SENSORS[k] for k in ORDER]
+    found = forecasting.evaluate(framed(Y, SENSORS), framed(MEAN, turned), std=framed(STD, turned), axes=AXES)
+    expected = forecasting.evaluate(Y, MEAN, std=STD, axes=AXES)
+    assert found["crps"] == expected["crps"]
+    assert found.by("node")["node"].tolist() == SENSORS
+    with pytest.raises(InputError, match="differ"):
+        forecasting.evaluate(framed(Y, SENSORS), pd.DataFrame(MEAN, columns=["a", "b", "c", "d"]), axes=AXES)
+
+
+def test_a_dataset_is_not_an_array() -> None:
+    class Dataset:
+        data_vars: ClassVar = {"t2m": Y, "msl": Y}
+
+    for given in ({"y_true": Dataset(), "y_pred": MEAN}, {"y_true": Y, "y_pred": MEAN, "std": Dataset()}):
+        with pytest.raises(InputError, match=r"is a dataset of t2m, msl\. Select a variable"):
+            forecasting.evaluate(**given, axes=AXES)

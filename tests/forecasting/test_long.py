@@ -32,7 +32,7 @@ def nixtla() -> pd.DataFrame:
 COLUMNS = {"id": "sensor", "time": "day", "y": "speed", "mean": "forecast"}
 
 
-@pytest.mark.parametrize("how", ["frame", "mapping", "indexed", "arrow", "csv", "parquet"])
+@pytest.mark.parametrize("how", ["frame", "mapping", "indexed", "arrow", "narwhals", "csv", "parquet"])
 def test_any_table(how: str, tmp_path: Any) -> None:
     expected = forecasting.evaluate(Y, MEAN, axes=("time", "node"), nodes=NAMES)
     frame = long(forecast=MEAN)
@@ -43,6 +43,8 @@ def test_any_table(how: str, tmp_path: Any) -> None:
         table = frame.set_index(["sensor", "day"])
     elif how == "arrow":
         table = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    elif how == "narwhals":
+        table = pytest.importorskip("narwhals").from_native(pytest.importorskip("pyarrow").Table.from_pandas(frame))
     elif how == "csv":
         frame.to_csv(tmp_path / "t.csv", index=False)
         table = tmp_path / "t.csv"

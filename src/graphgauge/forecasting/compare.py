@@ -28,10 +28,14 @@ from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
 # The forms that have each loss; a point has a crps, its absolute error.
 _FORMS = {
-    "crps": ("point", "gaussian", "samples", "quantiles"), "crps_fair": ("samples",), "nll": ("gaussian",),
+    "crps": ("point", "gaussian", "samples", "quantiles", "distribution"), "crps_fair": ("samples",),
+    "nll": ("gaussian", "distribution"),
     "pinball": ("quantiles",), "energy": ("samples",),
 }  # fmt: skip
-_GIVEN = {"point": "a point forecast", "gaussian": "std", "samples": "samples", "quantiles": "quantiles and levels"}
+_GIVEN = {
+    "point": "a point forecast", "gaussian": "std", "samples": "samples", "quantiles": "quantiles and levels",
+    "distribution": "distribution",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,10 @@ def compare(
 ) -> DieboldMariano:
     """Diebold and Mariano's test (1995), with the long-run variance of the slowest cosines (Lazarus et al. 2018).
 
-    `a` and `b` are point forecasts, or mappings with the arguments of `evaluate`: `y_pred` and `std`, `samples`, or
-    `quantiles` and `levels`. `loss` is `absolute` or `squared`, or a score that both have: `crps` (of any kind; that of
-    a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes jointly).
+    `a` and `b` are point forecasts, or mappings with the arguments of `evaluate`: `y_pred` and `std`, `samples`,
+    `quantiles` and `levels`, or `distribution`. `loss` is `absolute` or `squared`, or a score that both have: `crps`
+    (of any kind; that of a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes
+    jointly).
 
     The difference is that of the pooled means: every cell has the same weight, or that of its node (`weights`). Losses
     may be correlated in time. Forecasts h steps ahead overlap, so cosines faster than the overlap are left out.
@@ -209,7 +214,8 @@ def _step_losses(
     if loss == "energy" and batch.shape[2] < 2:
         raise OptionError("loss 'energy' needs at least two nodes", fix="Choose loss='crps'.")
     members = 0 if batch.members is None else batch.members.shape[-1]
-    counted = ("scores",) if batch.form == "gaussian" and loss in ("crps", "nll") else ()
+    counted = ("scores",) if batch.form in ("gaussian", "distribution") and loss in ("crps", "nll") else ()
+    batch = batch.scored((), bool(counted))
     scale = None
     if weights is not None:
         known, weights = history_of(node_weights(weights, y_true))
@@ -231,7 +237,7 @@ def _step_losses(
     return losses, cells.astype(np.float64)
 
 
-_ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples")
+_ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples", "distribution")
 
 
 def _slab_losses(

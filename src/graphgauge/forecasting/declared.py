@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
-from graphgauge.forecasting.samples import Cells, Reliability, Spread
+from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.expected_series import expected_serial_coverage
 from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
@@ -28,48 +28,48 @@ def _size(estimate: Estimate) -> Floats:
     return np.asarray(np.abs(estimate.influence).sum(axis=0))
 
 
-def _error(cells: Cells, estimate: Estimate) -> tuple[Floats, Floats]:
+def _error(cells: Blocks[Any], estimate: Estimate) -> tuple[Floats, Floats]:
     assert estimate.influence is not None
     return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells))
 
 
-def _absolute(cells: Cells) -> Floats | None:
+def _absolute(cells: Blocks[Any]) -> Floats | None:
     """The influences of the absolute errors, if they were counted."""
     return np.asarray(cells.mean("abs").influence, np.float64) if "abs" in cells.layout.floats else None
 
 
-def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
+def _t_bounds(cells: Blocks[Any], estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
     return t_interval(estimate.value, *_error(cells, estimate), confidence, scale=_size(estimate))
 
 
-def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
+def _root_bounds(cells: Blocks[Any], estimate: Estimate, confidence: float) -> Bounds:
     square = estimate.facts["square"]
     low, high = log_t_interval(square.value, *_error(cells, square), confidence, scale=_size(square))
     return np.sqrt(low), np.sqrt(high)
 
 
-def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
+def _logit_bounds(cells: Blocks[Any], estimate: Estimate, confidence: float) -> Bounds:
     return logit_t_interval(estimate.value, *_error(cells, estimate), confidence, scale=_size(estimate))
 
 
-_Rule = Callable[[Cells, Estimate, float], Bounds]
+_Rule = Callable[[Blocks[Any], Estimate, float], Bounds]
 
 
-def _t_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+def _t_coverage(cells: Blocks[Any], estimate: Estimate, confidence: float) -> float | None:
     return _coverage(cells, estimate, confidence, t_interval)
 
 
-def _root_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+def _root_coverage(cells: Blocks[Any], estimate: Estimate, confidence: float) -> float | None:
     return _coverage(cells, estimate.facts["square"], confidence, log_t_interval, (0.0, inf))
 
 
-def _logit_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+def _logit_coverage(cells: Blocks[Any], estimate: Estimate, confidence: float) -> float | None:
     return _coverage(cells, estimate, confidence, logit_t_interval, (0.0, 1.0))
 
 
 def _coverage(
-    cells: Cells,
+    cells: Blocks[Any],
     estimate: Estimate,
     confidence: float,
     interval: Callable[..., Bounds],
@@ -97,7 +97,10 @@ def _coverage(
 
 
 def _over_time(
-    bounds: _Rule, coverage: Callable[[Cells, Estimate, float], float | None], cells: Cells, estimate: Estimate
+    bounds: _Rule,
+    coverage: Callable[[Blocks[Any], Estimate, float], float | None],
+    cells: Blocks[Any],
+    estimate: Estimate,
 ) -> IntervalRule | NoInterval:
     if not cells.ordered:
         return _UNORDERED
@@ -111,18 +114,18 @@ def _over_time(
     return IntervalRule("cosine-t", "time blocks", bounds, coverage=coverage)
 
 
-def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+def serial(cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the long-run variance of the slowest cosines of the time blocks (Lazarus et al. 2018)."""
     return _over_time(_t_bounds, _t_coverage, cells, estimate)
 
 
-def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+def serial_root(cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     """The root of the interval of the mean square: Student's t on the log scale, with the long-run variance of the
     slowest cosines of the time blocks."""
     return _over_time(_root_bounds, _root_coverage, cells, estimate)
 
 
-def serial_share(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+def serial_share(cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t on the logit scale, with the long-run variance of the slowest cosines of the time blocks."""
     return _over_time(_logit_bounds, _logit_coverage, cells, estimate)
 
@@ -231,7 +234,7 @@ def base_rate(function: MetricFunction, cells: Cells, params: Mapping[str, Any])
 
 
 def shuffled(name: str, over: str = "n") -> Any:
-    def chance(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    def chance(function: MetricFunction, cells: Vectors, params: Mapping[str, Any]) -> dict[str, float]:
         count = int(cells.count(over)[0])
         return {"members shuffled": Baseline(float(cells.total(f"{name}_shuffled")[0]) / count)} if count else {}
 
@@ -242,7 +245,7 @@ def shuffled(name: str, over: str = "n") -> Any:
     return chance
 
 
-def no_gain(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+def no_gain(function: MetricFunction, cells: Vectors, params: Mapping[str, Any]) -> dict[str, float]:
     """0, the score of a forecast without dependence. An interval above 0 is evidence that dependence was learnt."""
     return {"members shuffled": Baseline(0.0)}
 

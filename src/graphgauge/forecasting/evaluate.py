@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels
+from graphgauge.core.arrays import Floats, Ints, as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Evaluation
+from graphgauge.core.result import Evaluation, Table
 from graphgauge.forecasting import metrics as _metrics
+from graphgauge.forecasting.conventions import as_reported, checked_convention, masked_by, would_report
 from graphgauge.forecasting.copies import every_so_often, first_steps
 from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
@@ -25,7 +26,7 @@ from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
-from graphgauge.forecasting.samples import Cells, Spread, by_block, reliability_of
+from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
 
@@ -36,7 +37,8 @@ Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
-    "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=",
+    "quantiles": "quantiles= and levels=", "scaled": "naive=",
     "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
     "paths": "samples= of at least two horizons", "spread": "std=",
@@ -52,6 +54,7 @@ def evaluate(
     quantiles: Any = None,
     levels: Any = None,
     samples: Any = None,
+    distribution: Any = None,
     mask: Any = None,
     null_value: float | None = None,
     null_tolerance: float = 0.0,
@@ -67,6 +70,7 @@ def evaluate(
     graph: Any = None,
     weights: Any = None,
     thresholds: Sequence[float] | float | None = None,
+    convention: str | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -91,6 +95,11 @@ def evaluate(
         Quantiles along a last axis, and their probabilities.
     samples
         Members of an ensemble, or draws, along a last axis.
+    distribution
+        The predicted distributions as one object of the shape of the truth, with a CDF, a quantile function (`ppf` or
+        `icdf`) and a log-density (`logpdf` or `log_prob`): frozen distributions of SciPy, distributions of torch, or
+        your own. A normal one is read as `y_pred` and `std`. Otherwise the CRPS is integrated from 56 quantiles of each
+        cell.
     mask
         True where a cell was observed; other cells may contain any value.
     null_value
@@ -119,6 +128,9 @@ def evaluate(
         are then weighted means; calibration and joint scores are not computed.
     thresholds
         For `std` and `samples`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of everything above).
+    convention
+        Also report what another code would, as `by("convention")`: `graph-wavenet`, `libcity`, `libcity-average`,
+        `basicts`, `utilsforecast` or `gluonts`. Those for traffic mask zeros unless `null_value` is given.
     metrics
         Keys to compute instead of all.
     nan
@@ -127,8 +139,10 @@ def evaluate(
         Seed of the simulated perfect forecasters for `ece` and `ence`.
     """
     metrics = metric_names(metrics)
+    null_value, null_tolerance = masked_by(convention, null_value, null_tolerance)
     batch = Batch.of(
-        y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
+        y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
+        distribution=distribution, mask=mask,
         null_value=null_value, null_tolerance=null_tolerance, axes=axes, nan=nan,
         nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(), ahead=ahead,
     )  # fmt: skip
@@ -139,17 +153,20 @@ def evaluate(
         weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
-        {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
+        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution,
+         "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
          "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
+    if batch.form == "distribution" and bins != 10:
+        raise OptionError("distribution= does not take bins", fix="Leave bins= out.")
     if season is not None and naive is None:
         raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     state.update_batch(batch, threads=threads)
     return evaluate_state(
-        state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,
-        whole=batch, threads=threads,
+        state, horizons=horizons, by=by, bins=bins, convention=convention, metrics=metrics, nan=nan,
+        confidence=confidence, seed=seed, whole=batch, threads=threads,
     )  # fmt: skip
 
 
@@ -193,6 +210,7 @@ def evaluate_state(
     horizons: Sequence[int] | int | None = None,
     by: Sequence[str] | str | None = None,
     bins: int = 10,
+    convention: str | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -211,6 +229,12 @@ def evaluate_state(
     samples = _samples(state, layout, None, spread, seed)
     chosen = select("forecasting", metrics, samples, _swept(state, layout))
     conventions = _conventions(state, layout, nan)
+    reported: dict[str, Table] = {}
+    if checked_convention(convention) is not None:
+        if layout.weights is not None:
+            raise OptionError("other codes have no node weights", fix="Leave convention or weights out.")
+        conventions["convention"] = str(convention)
+        reported["convention"] = _as_reported(str(convention), state, layout, spread)
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
         chosen, samples, confidence=confidence, conventions=conventions, skip=are_default(metrics), by=axes
@@ -234,7 +258,8 @@ def evaluate_state(
             "seed": seed,
         },
         breakdowns={axis.name: axis.table for axis in axes}
-        | (curves(samples["reliability"]) if "reliability" in samples else {}),
+        | (curves(samples["reliability"]) if "reliability" in samples else {})
+        | reported,
         skipped=found.skipped,
         materials={
             "cells": samples["errors"],
@@ -243,9 +268,31 @@ def evaluate_state(
             "sampled": every_so_often(whole),
             "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
-        notes=_notes(state, layout, horizons),
+        notes=(
+            *_notes(state, layout, horizons),
+            *(would_report(str(convention), table) for table in reported.values()),
+        ),
         figure=draw,
     )
+
+
+def _as_reported(convention: str, state: ForecastState, layout: Layout, spread: Mapping[str | None, Spread]) -> Table:
+    """What another code would report, from the metrics that were counted."""
+    parts = {axis: _samples(state, layout, axis, spread) for axis in (None, "horizon", "node")}
+
+    def found(key: str, axis: str | None) -> tuple[Floats, Ints] | None:
+        metric, params = find(key, "forecasting")
+        sample = sample_for(metric, parts[axis])
+        if sample is None or not set(counted_for([metric])) <= set(layout.counted):
+            return None
+        estimate = metric(sample, **params)
+        return None if estimate.absent else (np.asarray(estimate.value, np.float64), estimate.n)
+
+    return as_reported(convention, found, _ahead(state, layout))
+
+
+def _ahead(state: ForecastState, layout: Layout) -> list[Any]:
+    return state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
 
 
 def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Percent]]:
@@ -287,7 +334,7 @@ def _broken_down(
             raise UnknownNameError("axis", str(name), ("horizon", "node", CHANNEL))
     if horizons is not None and "horizon" not in state.axes:
         raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
-    ahead = state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
+    ahead = _ahead(state, layout)
     channels = state.channels or []
     rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes)), CHANNEL: list(range(len(channels)))}
     labels = {
@@ -334,7 +381,7 @@ def _samples(
             joint.pop("paths", None)
         if joint:
             sums = by_block(state.joint, cells)
-            found = Cells(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
+            found = Vectors(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
             samples |= dict.fromkeys(joint, found)
     return samples
 

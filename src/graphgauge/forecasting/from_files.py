@@ -14,6 +14,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
+    Choice,
     Confidence,
     File,
     Files,
@@ -33,6 +34,7 @@ from graphgauge.core.fields import (
 from graphgauge.core.forms import require
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
+from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
 from graphgauge.forecasting.labels import NamedColumns
@@ -127,6 +129,9 @@ def evaluate_files(
     thresholds: Annotated[
         Sequence[float] | float | None, Several("For brier and twcrps: the event is a truth above.", Number(""))
     ] = None,
+    convention: Annotated[
+        str | None, Choice("Also report what another code would; those for traffic mask zeros.", tuple(CONVENTIONS))
+    ] = None,
     naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
     season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
     start: Annotated[int | None, Whole("Time step at which the arrays begin, for states to merge.", 0)] = None,
@@ -144,13 +149,18 @@ def evaluate_files(
     """
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}
+    given["null_value"], given["null_tolerance"] = masked_by(
+        given["convention"], given["null_value"], given["null_tolerance"]
+    )
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
     node_weights = None if given["weights"] is None else _whole(files, "weights", given["weights"])
     common = {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
               "coverage": given["coverage"], "season": given["season"],
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
-    shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
+    shown = {
+        name: given[name] for name in ("horizons", "by", "bins", "convention", "metrics", "nan", "confidence", "seed")
+    }
     state: ForecastState | None
     if given["table"] is not None and _is_plain_table(given):
         state = _from_table(given, common, progress)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.forecasting.distributions import Distribution, scored
 from graphgauge.forecasting.grids import arranged
-from graphgauge.forecasting.labels import axes_of, matched, shown
+from graphgauge.forecasting.labels import axes_of, matched, refuse_several, shown
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
@@ -36,13 +37,15 @@ class Slab:
     members: AnyArray | None
     mask: Mask | None
     dropped: int
+    # Of a predicted distribution, the columns of `score_names`.
+    scores: AnyArray | None = None
 
     def copy(self) -> Slab:
         """The same in memory of its own."""
-        more = (None if array is None else array.copy() for array in (self.std, self.quantiles, self.members))
-        std, quantiles, members = more
+        more = (None if a is None else a.copy() for a in (self.std, self.quantiles, self.members, self.scores))
+        std, quantiles, members, scores = more
         mask = None if self.mask is None else self.mask.copy()
-        return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped)
+        return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped, scores)
 
     def rearranged(self, parts: Sequence[tuple[slice, int]]) -> Slab:
         """Some steps of one horizon each, one after the other, as steps of a single horizon."""
@@ -51,7 +54,7 @@ class Slab:
             return None if array is None else np.concatenate([array[steps, ahead] for steps, ahead in parts])[:, None]
 
         return Slab(taken(self.y), taken(self.mean), taken(self.std), taken(self.quantiles), taken(self.members),
-                    taken(self.mask), 0)  # fmt: skip
+                    taken(self.mask), 0, taken(self.scores))  # fmt: skip
 
     @property
     def counted(self) -> Mask:
@@ -79,6 +82,10 @@ class Batch:
     ahead: list[Any] | None = None
     # The labels of the channels, if the nodes are those of several channels, one channel after the other.
     channels: list[Any] | None = None
+    # Predicted distributions, the point that stands for them, and what a state needs of them.
+    distribution: Distribution | None = None
+    point_of: str = ""
+    scores: AnyArray | None = None
 
     @classmethod
     def of(
@@ -90,6 +97,7 @@ class Batch:
         quantiles: Any = None,
         levels: Any = None,
         samples: Any = None,
+        distribution: Any = None,
         mask: Any = None,
         null_value: float | None = None,
         null_tolerance: float = 0.0,
@@ -100,17 +108,27 @@ class Batch:
     ) -> Batch:
         """Check and align the arrays; `nodes` and `ahead` are labels that labelled arrays must match."""
         nan_policy(nan)
-        said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples))
-                if given is not None]  # fmt: skip
+        said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples),
+                                         ("distribution", distribution)) if given is not None]  # fmt: skip
         if len(said) > 1:
             raise InputError(f"{' and '.join(said)} are given", fix="Pass only one of them.")
         if (levels is None) != (quantiles is None):
             raise OptionError("quantiles= and levels= must be given together", fix="Give both or neither.")
-        checked_null(null_value)
-        checked_tolerance(null_tolerance, null_value)
         given = {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples,
                  "mask": mask}  # fmt: skip
-        given = arranged(given, axes)
+        refuse_several(given)
+        predicted, point_of = None, ""
+        if distribution is not None:
+            predicted = Distribution.of(distribution, as_numeric(y_true, "y_true").shape)
+            normal = predicted.gaussian()
+            if normal is not None:
+                (point, std), predicted = normal, None
+            else:
+                point, point_of = predicted.point() if y_pred is None else (y_pred, "")
+            y_pred = point if y_pred is None else y_pred
+        checked_null(null_value)
+        checked_tolerance(null_tolerance, null_value)
+        given = arranged(given | {"y_pred": y_pred, "std": std}, axes)
         names = checked_axes(axes_of(given["y_true"], axes))
         found = matched(given, names, {"node": nodes, "horizon": ahead})
         y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
@@ -125,6 +143,11 @@ class Batch:
         known = () if levels is None else checked_levels(levels)
         if levels is not None and not known:
             raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
+        if distribution is not None and not _same_order(given["y_true"], y):
+            raise InputError(
+                "has no labels, but those of y_true had to be put in another order", where="distribution",
+                fix="Give y_true in the order of nodes=, with the axes in the order of axes=.",
+            )  # fmt: skip
         quantiles = in_order(quantiles, found.levels, known)
         named = dict(zip(names, map(shown, found.names), strict=False))
         batch = cls(
@@ -142,6 +165,8 @@ class Batch:
             stored_null(null_value, y_true),
             named.get("node") or (None if nodes is None or CHANNEL not in names else list(nodes)),
             _steps_ahead(named.get("horizon")),
+            distribution=predicted,
+            point_of=point_of,
         )
         batch._require_point()
         return batch if CHANNEL not in names else batch._without_channel(named.get(CHANNEL))
@@ -171,6 +196,15 @@ class Batch:
         return replace(self, axes=(*others, "node"), y=y, mean=mean, std=std, quantiles=quantiles, members=members,
                        mask=mask, nodes=names, channels=channels)  # fmt: skip
 
+    def scored(self, coverage: Sequence[float], with_scores: bool) -> Batch:
+        """The same with what a state with these levels needs of the predicted distributions."""
+        if self.distribution is None:
+            return self
+        known = self.distribution
+        truth = self.y.astype(np.float64).reshape(known.shape)
+        columns = scored(known, truth, coverage, with_scores)
+        return replace(self, scores=columns.reshape(*self.y.shape, columns.shape[-1]))
+
     def _require_point(self) -> None:
         if self.members is not None and self.members.shape[-1] < 2:
             raise InputError(
@@ -186,6 +220,8 @@ class Batch:
 
     @property
     def form(self) -> str:
+        if self.distribution is not None:
+            return "distribution"
         if self.std is not None:
             return "gaussian"
         return "quantiles" if self.quantiles is not None else "point" if self.members is None else "samples"
@@ -193,6 +229,8 @@ class Batch:
     @property
     def point(self) -> str:
         """The point forecast that errors are computed from."""
+        if self.point_of:
+            return self.point_of
         return "y_pred" if self.mean is not None else "the median" if self.members is None else "the members' mean"
 
     @property
@@ -205,7 +243,7 @@ class Batch:
     @property
     def width(self) -> int:
         """How many numbers a cell has."""
-        extra = sum(int(a.shape[-1]) for a in (self.quantiles, self.members) if a is not None)
+        extra = sum(int(a.shape[-1]) for a in (self.quantiles, self.members, self.scores) if a is not None)
         return 2 + (self.std is not None) + extra
 
     def _rows(self, array: AnyArray, rows: slice) -> AnyArray:
@@ -225,12 +263,12 @@ class Batch:
         mask, dropped = self._counted(parts, rows)
         return Slab(
             parts["y_true"], self._point(parts), parts.get("std"), parts.get("quantiles"), parts.get("samples"),
-            mask, dropped,
+            mask, dropped, parts.get("distribution"),
         )  # fmt: skip
 
     def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
         yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))
-        yield from (("quantiles", self.quantiles), ("samples", self.members))
+        yield from (("quantiles", self.quantiles), ("samples", self.members), ("distribution", self.scores))
 
     def _point(self, parts: dict[str, AnyArray]) -> AnyArray:
         if "y_pred" in parts:
@@ -288,12 +326,21 @@ class Batch:
                 continue
             _refuse(missing, counted, name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.')
         for name, array in given:
-            _refuse(np.isinf(array), counted, name, "infinite", "Mask these cells.")
+            fix = "Mask these cells."
+            if name == "distribution":
+                fix = "A truth outside of the support has no density: mask it, or choose metrics= without nll."
+            _refuse(np.isinf(array), counted, name, "infinite", fix)
         if self.std is not None:
             fix = "Standard deviations must be positive."
             _refuse(~(self.std > 0), counted, "std", "not above 0", fix)
         what = "errors" if self.std is None else "errors or standard deviations"
         raise InputError(f"{what} too large, or too far apart, for sums of squares in float64", fix="Rescale the data.")
+
+
+def _same_order(given: Any, y: AnyArray) -> bool:
+    """Whether the truth was read in its own order; latitudes and longitudes may have become one axis."""
+    plain = as_numeric(given, "y_true").reshape(-1)
+    return np.array_equal(plain, y.reshape(-1), equal_nan=plain.dtype.kind == "f")
 
 
 def checked_null(null_value: Any) -> Any:

@@ -49,8 +49,20 @@ class Matched:
     dims_of: str = ""
 
 
+def refuse_several(given: Mapping[str, Any]) -> None:
+    """Refuse a dataset of xarray, which contains several arrays."""
+    for name, value in given.items():
+        variables = getattr(value, "data_vars", None)
+        if variables is not None:
+            raise InputError(
+                f"is a dataset of {', '.join(map(str, variables)):.120}", where=name,
+                fix="Select a variable: dataset['…'].",
+            )  # fmt: skip
+
+
 def has_names(value: Any) -> bool:
     """Whether an array names its axes or labels along them."""
+    value = _as_frame(value)
     return dims_of(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
 
 
@@ -198,6 +210,7 @@ class NamedColumns:
 
 def _read(value: Any) -> _Array | None:
     """The plain values and labels of an array that names its axes; None for everything else."""
+    value = _as_frame(value)
     dims = dims_of(value)
     if dims is not None:
         coords = getattr(value, "coords", {})
@@ -213,6 +226,14 @@ def _read(value: Any) -> _Array | None:
     if not sides or len(sides) != len(np.shape(value)):
         return None
     return _Array(value.to_numpy(), None, [None if side is None else _labels(side) for side in sides])
+
+
+def _as_frame(value: Any) -> Any:
+    """Arrow tables and record batches, which name their columns otherwise, as a frame; everything else as it is."""
+    names = getattr(value, "column_names", None)
+    if names is None or not hasattr(value, "schema") or hasattr(value, "to_numpy"):
+        return value
+    return NamedColumns(np.column_stack([np.asarray(value[name]) for name in names]), list(names))
 
 
 def _refuse_long(index: Any, ndim: int) -> None:

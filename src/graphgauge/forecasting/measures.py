@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
+from graphgauge.forecasting.distributions import score_names
 from graphgauge.forecasting.inputs import Slab
 from graphgauge.kernels.doubled import dd_times, sum_along
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
@@ -115,6 +116,9 @@ class Layout:
         elif self.form == "samples":
             names += ("crps", "crps_fair")
             names += self._at("over", self.reachable) * over + self._at("width", self.reachable) * wide
+        elif self.form == "distribution":
+            names += ("nll", "crps") * ("scores" in self.counted)
+            names += self._at("over", self.coverage) * over + self._at("width", self.coverage) * wide
         if self.form in ("gaussian", "samples"):
             names += self._at("brier", self.thresholds) + self._at("twcrps", self.thresholds)
         names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
@@ -143,6 +147,8 @@ class Layout:
             names += (*self._at("below", self.levels), *self._at("inside", pairs), "crossing")
         elif self.form == "samples":
             names += self._at("inside", self.reachable)
+        elif self.form == "distribution":
+            names += self._at("inside", self.coverage)
         if self.form in ("gaussian", "samples"):
             names += self._at("above", self.thresholds)
         return (*names, "scaled_n") if self.scaled else names
@@ -152,7 +158,7 @@ class Layout:
         """The levels of the central intervals that the forecast has."""
         if self.form == "quantiles":
             return tuple(self.levels[high] - self.levels[low] for low, high in self.pairs)
-        return {"gaussian": self.coverage, "samples": self.reachable}.get(self.form, ())
+        return {"gaussian": self.coverage, "distribution": self.coverage, "samples": self.reachable}.get(self.form, ())
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -251,7 +257,7 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
         quantiles = slab.quantiles.reshape(*shape, -1)
         parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
     floats, counts = _columns(slab, layout, scale)
-    if floats:
+    if floats or counts:
         parts.append(column_sums(list(floats.values()), list(counts.values()), shape, place=place))
     by_horizon, by_node = (part[0] if len(part) == 1 else joined_columns(part) for part in zip(*parts, strict=True))
     return by_horizon, by_node
@@ -284,6 +290,19 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             counts |= {f"inside_{level:g}": (low <= y) & (y <= high) for level, (low, high) in ends.items()}
             floats = {name: _spread_out(values, counted) for name, values in floats.items()}
             counts = {name: _spread_out(values, counted) for name, values in counts.items()}
+        if slab.scores is not None:
+            said = _said(slab, layout)
+            truth = slab.y.astype(np.float64)
+            ends = {level: (said[f"low_{level:g}"], said[f"high_{level:g}"]) for level in layout.coverage}
+            found = {name: said[name] for name in ("nll", "crps") * ("scores" in layout.counted)}
+            if "over" in layout.counted:
+                found |= {f"over_{level:g}": np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+                          for level, (low, high) in ends.items()}  # fmt: skip
+            if "spread" in layout.counted:
+                found |= {f"width_{level:g}": high - low for level, (low, high) in ends.items()}
+            floats |= {name: np.where(counted, values, 0.0) for name, values in found.items()}
+            counts |= {f"inside_{level:g}": (low <= truth) & (truth <= high) & counted
+                       for level, (low, high) in ends.items()}  # fmt: skip
         if layout.thresholds and layout.form in ("gaussian", "samples"):
             of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
             for place, name in enumerate(("brier", "twcrps")):
@@ -308,6 +327,13 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
     return floats, counts
 
 
+def _said(slab: Slab, layout: Layout) -> dict[str, Floats]:
+    """What was computed from the predicted distributions of a slab."""
+    assert slab.scores is not None
+    names = score_names(layout.coverage, "scores" in layout.counted)
+    return dict(zip(names, np.moveaxis(slab.scores, -1, 0), strict=True))
+
+
 def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats]]:
     """Winkler's score of each cell, for each level."""
     y = slab.y.astype(np.float64)
@@ -318,6 +344,8 @@ def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats
             low, high = slab.mean - margin, slab.mean + margin
         elif members is not None:
             low, high = central(members, level)
+        elif slab.scores is not None:
+            low, high = (_said(slab, layout)[f"{end}_{level:g}"] for end in ("low", "high"))
         else:
             assert slab.quantiles is not None
             low, high = (slab.quantiles[..., end].astype(np.float64) for end in layout.pairs[place])

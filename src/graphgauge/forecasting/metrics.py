@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
 from graphgauge.forecasting import declared as _declared
-from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread
+from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread, Vectors
 
 
 class Percent(float):
@@ -45,7 +45,10 @@ _ERRORS: dict[str, Any] = {
     "conventions": _POOLED, "reference": "willmott2005", "chance": _declared.zero,
     "interval": _declared.serial, "laws": _DIRECTED,
 }  # fmt: skip
-_SAID = _ERRORS | {"needs": ("gaussian", "samples", "quantiles"), "laws": _DIRECTED | {"monotone": _MOVED}}
+_SAID = _ERRORS | {
+    "needs": ("gaussian", "samples", "quantiles", "distribution"),
+    "laws": _DIRECTED | {"monotone": _MOVED},
+}
 _BETWEEN = _SAID | {"conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"}}
 _SHARES = _ERRORS | {
     "needs": ("reliability",), "interval": _declared.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
@@ -177,12 +180,13 @@ def r2(cells: Cells) -> Estimate:
 
 @metric(
     key="nll", **_SAID | {
-        "needs": ("gaussian",), "bounds": (-inf, inf), "chance": _declared.climate, "reference": "good1952",
-        "laws": _DIRECTED, "conventions": _POOLED | {"density": "Gaussian, natural logarithm"},
+        "needs": ("gaussian", "distribution"), "bounds": (-inf, inf), "chance": _declared.climate,
+        "reference": "good1952", "laws": _DIRECTED,
+        "conventions": _POOLED | {"density": "Gaussian, or as given; natural logarithm"},
     },
 )  # fmt: skip
 def nll(cells: Cells) -> Estimate:
-    """Mean negative log-likelihood of the truth under the predicted Gaussians."""
+    """Mean negative log-likelihood of the truth under the predicted distributions."""
     return cells.mean("nll")
 
 
@@ -190,7 +194,8 @@ def nll(cells: Cells) -> Estimate:
     key="crps", **_SAID | {
         "reference": "gneiting2007",
         "conventions": _POOLED | {
-            "from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it",
+            "from": "a Gaussian in closed form; other distributions by quadrature over levels; members as they are; "
+            "quantiles, each for the levels nearest to it",
         },
     },
 )  # fmt: skip
@@ -320,37 +325,37 @@ _GAIN: dict[str, Any] = {
 
 
 @metric(key="energy_score", **_JOINT)
-def energy_score(joint: Cells) -> Estimate:
+def energy_score(joint: Vectors) -> Estimate:
     """Mean distance of the members to the truth of all nodes, less half their mean distance to each other."""
     return joint.mean("energy", reason=_FEW_NODES)
 
 
 @metric(key="energy_gain", **_JOINT | _GAIN)
-def energy_gain(joint: Cells) -> Estimate:
+def energy_gain(joint: Vectors) -> Estimate:
     """Share of the energy score that the members' dependence between nodes saves, compared with shuffled members."""
     return joint.gain("energy", reason=_FEW_NODES)
 
 
 @metric(key="variogram_score", **_PAIRS)
-def variogram_score(pairs: Cells) -> Estimate:
+def variogram_score(pairs: Vectors) -> Estimate:
     """Squared error of the expected root distance between neighbouring nodes, mean over the edges of the graph."""
     return pairs.mean("variogram", "variogram_n", reason=_NO_PAIR)
 
 
 @metric(key="variogram_gain", **_PAIRS | _GAIN)
-def variogram_gain(pairs: Cells) -> Estimate:
+def variogram_gain(pairs: Vectors) -> Estimate:
     """Share of the variogram score that the members' dependence between neighbours saves."""
     return pairs.gain("variogram", "variogram_n", reason=_NO_PAIR)
 
 
 @metric(key="path_energy_score", **_PATHS)
-def path_energy_score(paths: Cells) -> Estimate:
+def path_energy_score(paths: Vectors) -> Estimate:
     """Energy score of the path of each node over all horizons."""
     return paths.mean("path", "path_n", reason=_SHORT)
 
 
 @metric(key="path_energy_gain", **_PATHS | _GAIN)
-def path_energy_gain(paths: Cells) -> Estimate:
+def path_energy_gain(paths: Vectors) -> Estimate:
     """Share of the path energy score that the members' dependence between horizons saves."""
     return paths.gain("path", "path_n", reason=_SHORT)
 

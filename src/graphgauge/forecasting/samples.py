@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
-from graphgauge.forecasting.measures import GRID, weight_of
+from graphgauge.forecasting.joint import JointLayout
+from graphgauge.forecasting.measures import GRID, Layout, weight_of
 from graphgauge.forecasting.serial import transforms
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
@@ -26,14 +27,29 @@ if TYPE_CHECKING:
 NOTHING = "there are no observed cells: all are masked, or the arrays are empty"
 
 
+class Columns(Protocol):
+    """The names of the sums and counts, in their order."""
+
+    @property
+    def floats(self) -> tuple[str, ...]: ...
+
+    @property
+    def counts(self) -> tuple[str, ...]: ...
+
+    def column(self, name: str) -> int: ...
+
+
+L = TypeVar("L", bound=Columns)
+
+
 @dataclass(frozen=True)
-class Cells:
+class Blocks(Generic[L]):
     """Sums of each group by time block; `ordered` is whether the order of the blocks in time is known.
 
     Blocks without cells in any group are left out; a single group may still lack some.
     """
 
-    layout: Any  # Layout, or JointLayout for scores of vectors
+    layout: L
     sums: BlockSums
     ordered: bool
 
@@ -86,6 +102,18 @@ class Cells:
             influence = (factor * self.series(name) - value * self.series(over)) / size
         return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
 
+    def weights(self, estimate: Estimate) -> Floats:
+        """The number of cells behind an estimate, by block."""
+        return self.series(estimate.facts.get("over", "n"))
+
+    def reason(self, text: str) -> str:
+        """Why there is no value: no cells, or the given reason."""
+        return text if self.n.any() else NOTHING
+
+
+class Vectors(Blocks[JointLayout]):
+    """Scores of the joint forecast; the cells are vectors."""
+
     def gain(self, name: str, over: str = "n", *, reason: str = NOTHING) -> Estimate:
         """1 − a sum over the same with shuffled members."""
         count, base = self.count(over), self.total(f"{name}_shuffled")
@@ -95,13 +123,9 @@ class Cells:
         why = reason if not count.any() else "the members are all equal to the truth"
         return Estimate(1 - ratio, count, influence, reason=why, facts={"over": over})
 
-    def weights(self, estimate: Estimate) -> Floats:
-        """The number of cells behind an estimate, by block."""
-        return self.series(estimate.facts.get("over", "n"))
 
-    def reason(self, text: str) -> str:
-        """Why there is no value: no cells, or the given reason."""
-        return text if self.n.any() else NOTHING
+class Cells(Blocks[Layout]):
+    """Errors, scores and counts of cells."""
 
     def share(self, name: str) -> Estimate:
         """A count divided by the count of all cells."""
@@ -388,7 +412,7 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: i
     p, place = np.array(GRID), 1 if axis == "node" else 0
     over_time = np.cumsum(by_block(state.pit, cells).counts.sum(axis=1), axis=1)[:, :-1] if known else None
     timed = _timed(over_time, cells)
-    if layout.form == "gaussian":
+    if layout.form in ("gaussian", "distribution"):
         counts = state.node_pit if axis == "node" else state.pit.counts.sum(axis=0)
         counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
         return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n, timed, seed)

@@ -154,6 +154,7 @@ class ForecastState:
         quantiles: Any = None,
         levels: Any = None,
         samples: Any = None,
+        distribution: Any = None,
         mask: Any = None,
         null_value: float | None = None,
         null_tolerance: float | None = None,
@@ -163,8 +164,8 @@ class ForecastState:
     ) -> ForecastState:
         """Add one batch; `start` is the index of its first time step."""
         batch = Batch.of(
-            y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
-            null_value=self.null_value if null_value is None else null_value,
+            y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
+            distribution=distribution, mask=mask, null_value=self.null_value if null_value is None else null_value,
             null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance, axes=self.axes, nan=nan,
             nodes=None if self.channels is not None else self.nodes, ahead=self.ahead,
         )  # fmt: skip
@@ -176,6 +177,9 @@ class ForecastState:
         first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
         self._repeat_by_channel(batch.channels, nodes)
+        if batch.form == "distribution" and self.thresholds:
+            raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
+        batch = batch.scored(self.coverage, "scores" in self._parts)
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
@@ -299,11 +303,12 @@ class ForecastState:
         # A slab is within one block of the horizons, and so within one of the nodes.
         self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
         most, gaussian = self.by_horizon.most, layout.form == "gaussian"
+        smooth = layout.form in ("gaussian", "distribution")
         places = len(GRID) + 1 if "pit" in layout.counted else 0
         # Over time, so that calibration can be judged although truths depend on each other.
-        self.pit = BlockSums(layout.horizons, 0, places * (layout.form in ("gaussian", "samples")), most)
+        self.pit = BlockSums(layout.horizons, 0, places * (smooth or layout.form == "samples"), most)
         self.excess = BlockSums(1, SPREAD_KEYS * (gaussian and "bins" in layout.counted), 0, most)
-        self.node_pit: Ints = np.zeros((layout.nodes, places * gaussian), np.int64)
+        self.node_pit: Ints = np.zeros((layout.nodes, places * smooth), np.int64)
         self.joint_layout = JointLayout(layout.members)
         joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
         self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
@@ -409,6 +414,13 @@ class ForecastState:
         if slab.std is not None and "bins" in self.layout.counted:
             spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
             excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
+        if slab.scores is not None and "pit" in self.layout.counted:
+            step, horizon, node = np.nonzero(slab.counted)
+            size = len(GRID) + 1
+            bins = np.searchsorted(np.array(GRID), slab.scores[..., 0][slab.counted])
+            pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
+            counts = np.bincount(node * size + bins, minlength=slab.y.shape[2] * size)
+            tables.append(counts.reshape(-1, size).astype(np.int32))
         if slab.members is not None and "pit" in self.layout.counted:
             step, horizon, node = np.nonzero(slab.counted)
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
@@ -416,10 +428,15 @@ class ForecastState:
             ranks = [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
             size = len(GRID) + 1
             bins = (2 * less + equal) * size // (2 * (self.layout.members + 1))
-            group = step * blocks // len(slab.y) * self.layout.horizons + horizon
-            counts = np.bincount(group * size + bins, minlength=blocks * self.layout.horizons * size)
-            pit = counts.reshape(blocks, self.layout.horizons, size)
+            pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
         return _Histograms(pit, spread, excess, ranks)
+
+    def _counted_by_block(self, block: Ints, horizon: Ints, bins: Ints, blocks: int) -> Ints:
+        """Positions of truths, counted by time block and horizon."""
+        assert self.layout is not None
+        shape = (blocks, self.layout.horizons, len(GRID) + 1)
+        group = (block * self.layout.horizons + horizon) * shape[2] + bins
+        return np.bincount(group, minlength=int(np.prod(shape))).reshape(shape)
 
     def _add(self, step: int, steps: int, horizon: Sums, node: Sums, more: _Histograms) -> None:
         assert self.layout is not None

@@ -36,7 +36,7 @@ from graphgauge.kernels.forecast_gaussian import (
     TAIL,
     gaussian_crps,
     gaussian_nll,
-    horner,
+    polynomial,
 )
 from graphgauge.kernels.jit import inlined, kernel
 
@@ -160,68 +160,79 @@ def add_cells(
     """
     sums, blocks, horizons, nodes = asked.size, of_horizon[0].shape[0], of_horizon[0].shape[2], of_node[0].shape[2]
     period, masked, spread = horizons * nodes, mask.size > 0, std.size > 0
-    block_size = y.size // blocks
     counted = np.full(of_node[2].shape[1], spread)
     counted[N], counted[NONZERO] = True, asked[APE]
     # The contribution of each cell of a row, and for each sum its high and low part.
     value, tile = np.empty((sums, STRIDE)), np.empty((2 * sums, STRIDE))
     tally = np.empty((INSIDE + widths.size, STRIDE), np.int32)
     weight, work = np.ones(_TILE), np.empty((4, STRIDE))
+    for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
+        for k in range(sums):
+            if asked[k] or k < ERROR:
+                tile[2 * k : 2 * k + 2, :width] = 0.0
+        tally[:, :width] = 0
+        for first in range(begin, stop, 4 * lanes):
+            last = min(first + 4 * lanes, stop)
+            if masked:
+                rows = 0
+                for row in range(first, last, lanes):
+                    cells = slice(row, row + width)
+                    to = slice(rows * STRIDE, rows * STRIDE + width)
+                    _copy_seen(y[cells], mask[cells], 0.0, buffer[0, to])
+                    _copy_seen(mean[cells], mask[cells], 0.0, buffer[1, to])
+                    if spread:
+                        _copy_seen(std[cells], mask[cells], 1.0, buffer[2, to])
+                    _count_seen(mask[cells], tally[N])
+                    rows += 1
+                _add_four(
+                    buffer[0], buffer[1], buffer[2, : len(buffer[2]) * spread], buffer_bits, 0, rows * STRIDE,
+                    STRIDE, width, widths, tile, tally,
+                )  # fmt: skip
+                for row in range(rows):
+                    at, to = first + row * lanes, slice(row * STRIDE, row * STRIDE + width)
+                    for j in range(width):
+                        weight[j] = mask[at + j]
+                    _add_row(
+                        buffer[0, to], buffer[1, to], buffer[2, to], weight, widths, asked, value, work, tile,
+                        tally,
+                    )  # fmt: skip
+            else:
+                _add_four(y, mean, std, std_bits, first, last, lanes, width, widths, tile, tally)
+                for row in range(first, last, lanes):
+                    cells = slice(row, row + width)
+                    _add_row(y[cells], mean[cells], std[cells], weight, widths, asked, value, work, tile, tally)
+        rows = (stop - begin - 1) // lanes + 1
+        if not masked:
+            tally[N, :width] = rows
+        elif spread:
+            # With error 0 and standard deviation 1 a masked cell was counted as inside.
+            for row in range(INSIDE, counted.size):
+                for j in range(width):
+                    tally[row, j] -= rows - tally[N, j]
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
+    round_totals(asked, of_horizon, of_node)
+
+
+@inlined
+def tiles_of(
+    size: int, blocks: int, together: int, period: int, most: int
+) -> list[tuple[int, int, int, int, int, int]]:
+    """The tiles of some time blocks: block, first cell, end of the cells, distance of the rows, first lane, width.
+
+    Rows are whole groups of steps side by side, then the steps that are left; a tile is at most so many lanes of them.
+    """
+    block_size, tiles = size // blocks, []
     for block in range(blocks):
         begin, end = block * block_size, (block + 1) * block_size
         while begin < end:
-            # Whole groups of steps, then the steps that are left.
             lanes = min(together * period, end - begin)
             stop = begin + (end - begin) // lanes * lanes
-            tiles = (lanes - 1) // _TILE + 1
-            for index in range(tiles):
-                start = lanes * index // tiles
-                width = lanes * (index + 1) // tiles - start
-                for k in range(sums):
-                    if asked[k] or k < ERROR:
-                        tile[2 * k : 2 * k + 2, :width] = 0.0
-                tally[:, :width] = 0
-                for first in range(begin + start, stop, 4 * lanes):
-                    last = min(first + 4 * lanes, stop)
-                    if masked:
-                        rows = 0
-                        for row in range(first, last, lanes):
-                            cells = slice(row, row + width)
-                            to = slice(rows * STRIDE, rows * STRIDE + width)
-                            _copy_seen(y[cells], mask[cells], 0.0, buffer[0, to])
-                            _copy_seen(mean[cells], mask[cells], 0.0, buffer[1, to])
-                            if spread:
-                                _copy_seen(std[cells], mask[cells], 1.0, buffer[2, to])
-                            _count_seen(mask[cells], tally[N])
-                            rows += 1
-                        _add_four(
-                            buffer[0], buffer[1], buffer[2, : len(buffer[2]) * spread], buffer_bits, 0, rows * STRIDE,
-                            STRIDE, width, widths, tile, tally,
-                        )  # fmt: skip
-                        for row in range(rows):
-                            at, to = first + row * lanes, slice(row * STRIDE, row * STRIDE + width)
-                            for j in range(width):
-                                weight[j] = mask[at + j]
-                            _add_row(
-                                buffer[0, to], buffer[1, to], buffer[2, to], weight, widths, asked, value, work, tile,
-                                tally,
-                            )  # fmt: skip
-                    else:
-                        _add_four(y, mean, std, std_bits, first, last, lanes, width, widths, tile, tally)
-                        for row in range(first, last, lanes):
-                            cells = slice(row, row + width)
-                            _add_row(y[cells], mean[cells], std[cells], weight, widths, asked, value, work, tile, tally)
-                rows = (stop - begin) // lanes
-                if not masked:
-                    tally[N, :width] = rows
-                elif spread:
-                    # With error 0 and standard deviation 1 a masked cell was counted as inside.
-                    for row in range(INSIDE, counted.size):
-                        for j in range(width):
-                            tally[row, j] -= rows - tally[N, j]
-                fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
+            parts = (lanes - 1) // most + 1
+            for part in range(parts):
+                start = lanes * part // parts
+                tiles.append((block, begin + start, stop, lanes, start, lanes * (part + 1) // parts - start))
             begin = stop
-    round_totals(asked, of_horizon, of_node)
+    return tiles
 
 
 @inlined
@@ -470,7 +481,7 @@ def _find_scores(y: AnyArray, mean: AnyArray, std: AnyArray, weight: Floats, val
         exponent = work[1, j] - (LIFTED_BIAS if np.float64(std[j]) < LOWEST_NORMAL else BIAS)
         f = np.divide(work[2, j] - 1.0, work[2, j] + 1.0)
         q = f * f
-        work[3, j] = exponent * LN2_HIGH + ((2.0 * f + f * (q * horner(LOG, q))) + exponent * LN2_LOW)
+        work[3, j] = exponent * LN2_HIGH + ((2.0 * f + f * (q * polynomial(LOG, q))) + exponent * LN2_LOW)
     # The error in standard deviations, and exp(-z²/2) as a power of 2 and a polynomial.
     for j in range(span):
         z = np.divide(np.float64(mean[j]) - np.float64(y[j]), np.float64(std[j]))
@@ -486,9 +497,9 @@ def _find_scores(y: AnyArray, mean: AnyArray, std: AnyArray, weight: Floats, val
     for j in range(span):
         whole = work[2, j] - ROUNDER
         rest = (work[1, j] - whole * LN2_HIGH) - whole * LN2_LOW
-        falling = horner(EXP, rest) * work[3, j]
+        falling = polynomial(EXP, rest) * work[3, j]
         near = work[0, j]
-        tail = horner(TAIL, np.divide(STRETCH * near, near + OFFSET) - 1.0)
+        tail = polynomial(TAIL, np.divide(STRETCH * near, near + OFFSET) - 1.0)
         error = abs(np.float64(mean[j]) - np.float64(y[j]))
         deviation = np.float64(std[j]) * weight[j]
         value[CRPS, j] = error + deviation * (falling * tail - INVERSE_SQRT_PI)

@@ -17,6 +17,7 @@ from graphgauge.kernels.forecast_cells import (
     fold_tile,
     round_totals,
     round_twin,
+    tiles_of,
 )
 from graphgauge.kernels.jit import inlined, kernel
 
@@ -128,58 +129,49 @@ def _add_quantiles(
         levels.size,
         mask.size > 0,
     )
-    block_size, last = y.size // blocks, count + len(ends)
+    last = count + len(ends)
     counted = np.ones(last + 1, np.bool_)
     tile, tally = np.empty((2 * asked.size, _STRIDE)), np.empty((last + 1, _STRIDE), np.int32)
     value, truth = np.empty((count, _STRIDE)), np.empty(_STRIDE)
     hidden, crossed = np.zeros(_STRIDE, np.int32), np.empty(_STRIDE, np.int32)
-    for block in range(blocks):
-        begin, end = block * block_size, (block + 1) * block_size
-        while begin < end:
-            lanes = min(together * period, end - begin)
-            stop = begin + (end - begin) // lanes * lanes
-            tiles = (lanes - 1) // _TILE + 1
-            for index in range(tiles):
-                start = lanes * index // tiles
-                width = lanes * (index + 1) // tiles - start
-                for k in range(asked.size):
-                    if asked[k]:
-                        tile[2 * k : 2 * k + 2, :width] = 0.0
-                tally[:, :width] = 0
-                hidden[:width] = 0
-                for row in range(begin + start, stop, lanes):
-                    crossed[:width] = 0
-                    for j in range(np.uint64(width)):
-                        truth[j] = y[np.uint64(row) + j]
-                    for level in range(count):
-                        for j in range(np.uint64(width)):
-                            value[level, j] = quantiles[np.uint64(row) + j, level]
-                    if masked:
-                        for j in range(width):
-                            if not mask[row + j]:
-                                hidden[j] += 1
-                                truth[j] = 0.0
-                                value[:, j] = 0.0
-                    for level in range(count):
-                        _add_losses(width, levels[level], truth, value[level], tile[2 * level], tile[2 * level + 1])
-                        _count_below(width, truth, value[level], tally[level])
-                        if asked[count + level]:
-                            _add_all(width, value[level], tile[2 * (count + level)], tile[2 * (count + level) + 1])
-                        if level:
-                            _note_less(width, value[level], value[level - 1], crossed)
-                    for pair in range(len(ends)):
-                        low, high, inside = value[ends[pair, 0]], value[ends[pair, 1]], tally[count + pair]
-                        for j in range(np.uint64(width)):
-                            inside[j] += (low[j] <= truth[j]) & (truth[j] <= high[j])
-                    for j in range(np.uint64(width)):
-                        tally[last, j] += crossed[j]
-                if masked:
-                    # With truth and quantiles 0 a masked cell was counted as below and inside.
-                    for row in range(last):
-                        for j in range(np.uint64(width)):
-                            tally[row, j] -= hidden[j]
-                fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
-            begin = stop
+    for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
+        for k in range(asked.size):
+            if asked[k]:
+                tile[2 * k : 2 * k + 2, :width] = 0.0
+        tally[:, :width] = 0
+        hidden[:width] = 0
+        for row in range(begin, stop, lanes):
+            crossed[:width] = 0
+            for j in range(np.uint64(width)):
+                truth[j] = y[np.uint64(row) + j]
+            for level in range(count):
+                for j in range(np.uint64(width)):
+                    value[level, j] = quantiles[np.uint64(row) + j, level]
+            if masked:
+                for j in range(width):
+                    if not mask[row + j]:
+                        hidden[j] += 1
+                        truth[j] = 0.0
+                        value[:, j] = 0.0
+            for level in range(count):
+                _add_losses(width, levels[level], truth, value[level], tile[2 * level], tile[2 * level + 1])
+                _count_below(width, truth, value[level], tally[level])
+                if asked[count + level]:
+                    _add_all(width, value[level], tile[2 * (count + level)], tile[2 * (count + level) + 1])
+                if level:
+                    _note_less(width, value[level], value[level - 1], crossed)
+            for pair in range(len(ends)):
+                low, high, inside = value[ends[pair, 0]], value[ends[pair, 1]], tally[count + pair]
+                for j in range(np.uint64(width)):
+                    inside[j] += (low[j] <= truth[j]) & (truth[j] <= high[j])
+            for j in range(np.uint64(width)):
+                tally[last, j] += crossed[j]
+        if masked:
+            # With truth and quantiles 0 a masked cell was counted as below and inside.
+            for row in range(last):
+                for j in range(np.uint64(width)):
+                    tally[row, j] -= hidden[j]
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
     round_totals(asked, of_horizon, of_node)
 
 
@@ -225,26 +217,17 @@ def _add_columns(
     values: Floats, counts: AnyArray, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals
 ) -> None:
     blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
-    block_size = max(values.shape[1], counts.shape[1]) // blocks
+    cells = max(values.shape[1], counts.shape[1])
     counted = np.ones(len(counts), np.bool_)
     tile, tally = np.empty((2 * asked.size, _STRIDE)), np.empty((len(counts), _STRIDE), np.int32)
-    for block in range(blocks):
-        begin, end = block * block_size, (block + 1) * block_size
-        while begin < end:
-            lanes = min(together * period, end - begin)
-            stop = begin + (end - begin) // lanes * lanes
-            tiles = (lanes - 1) // _TILE + 1
-            for index in range(tiles):
-                start = lanes * index // tiles
-                width = lanes * (index + 1) // tiles - start
-                tile[:, :width] = 0.0
-                tally[:, :width] = 0
-                for first in range(begin + start, stop, lanes):
-                    for row in range(len(values)):
-                        _add_all(width, values[row, first : first + width], tile[2 * row], tile[2 * row + 1])
-                    for row in range(len(counts)):
-                        for j in range(np.uint64(width)):
-                            tally[row, j] += counts[row, np.uint64(first) + j]
-                fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
-            begin = stop
+    for block, begin, stop, lanes, start, width in tiles_of(cells, blocks, together, period, _TILE):
+        tile[:, :width] = 0.0
+        tally[:, :width] = 0
+        for first in range(begin, stop, lanes):
+            for row in range(len(values)):
+                _add_all(width, values[row, first : first + width], tile[2 * row], tile[2 * row + 1])
+            for row in range(len(counts)):
+                for j in range(np.uint64(width)):
+                    tally[row, j] += counts[row, np.uint64(first) + j]
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
     round_totals(asked, of_horizon, of_node)

@@ -81,7 +81,7 @@ def logarithm(x: Floats) -> Floats:
     mantissa = ((bits & MANTISSA) + SQRT_HALF_BITS).view(np.float64)
     f = (mantissa - 1.0) / (mantissa + 1.0)
     square = f * f
-    series = horner(LOG, square)
+    series = polynomial(LOG, square)
     return exponent * LN2_HIGH + ((2.0 * f + f * (square * series)) + exponent * LN2_LOW)
 
 
@@ -91,19 +91,35 @@ def exponential(x: Floats) -> Floats:
     whole = shifted - ROUNDER
     rest = (x - whole * LN2_HIGH) - whole * LN2_LOW
     scale = ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
-    return horner(EXP, rest) * scale
+    return polynomial(EXP, rest) * scale
 
 
 def tail(near: Floats) -> Floats:
     """sqrt(2/pi) - a·erfcx(a/sqrt(2)) for a between 0 and `FAR`."""
-    return horner(TAIL, STRETCH * near / (near + OFFSET) - 1.0)
+    return polynomial(TAIL, STRETCH * near / (near + OFFSET) - 1.0)
 
 
 @inlined
-def horner(coefficients: tuple[float, ...], x: Floats) -> Floats:
-    """The polynomial with these coefficients, that of the lowest power first."""
-    total = coefficients[-1] * x + coefficients[-2]
-    for power in range(len(coefficients) - 3, -1, -1):
-        total *= x
-        total += coefficients[power]
+def polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
+    """The polynomial with these coefficients, that of the lowest power first.
+
+    Four terms at a time (Estrin), so that fewer operations wait for each other than in Horner's scheme.
+    """
+    square = x * x
+    fourth = square * square
+    first = (len(coefficients) - 1) // 4 * 4
+    total = _terms(coefficients, first, len(coefficients) - first, x, square)
+    for start in range(first - 4, -1, -4):
+        total = total * fourth + _terms(coefficients, start, 4, x, square)
     return total
+
+
+@inlined
+def _terms(coefficients: tuple[float, ...], start: int, count: int, x: Floats, square: Floats) -> Floats:
+    """One to four terms, divided by the lowest power."""
+    low = coefficients[start] + (coefficients[start + 1] * x if count > 1 else 0.0 * x)
+    if count < 3:
+        return low
+    if count == 3:
+        return low + coefficients[start + 2] * square
+    return low + (coefficients[start + 2] + coefficients[start + 3] * x) * square

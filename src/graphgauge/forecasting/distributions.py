@@ -1,0 +1,175 @@
+"""Forecasts that are distributions: objects with a CDF, a quantile function and a log-density.
+
+Frozen distributions of SciPy and distributions of torch have them, under several names; neither is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats, as_numeric
+from graphgauge.core.errors import InputError
+
+# The names of each function, the first known one is called.
+_NAMES = {"cdf": ("cdf",), "quantile": ("ppf", "icdf", "quantile"), "log_density": ("logpdf", "log_prob")}
+# Nodes of the integrals: at an end where quantiles may be infinite, and between the truth and the median.
+_AT_END, _BETWEEN, _POWER = 16, 24, 4
+_SMALLEST = 1e-16
+_DRAW = "Pass a continuous distribution, such as scipy.stats.t(df, loc, scale), or draw from it: samples=."
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The predicted distribution of each truth, with the shape of the truths."""
+
+    given: Any
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, given: Any, shape: tuple[int, ...]) -> Distribution:
+        """Check that the object has the functions."""
+        missing = [name for name, names in _NAMES.items() if not any(callable(getattr(given, n, None)) for n in names)]
+        if missing:
+            shown = {"cdf": "cdf", "quantile": "ppf or icdf", "log_density": "logpdf or log_prob"}
+            raise InputError(
+                f"{type(given).__name__} has no {', no '.join(shown[name] for name in missing)}", where="distribution",
+                fix=_DRAW,
+            )  # fmt: skip
+        return cls(given, shape)
+
+    def cdf(self, values: Floats) -> Floats:
+        return np.clip(self._call("cdf", values), 0.0, 1.0)
+
+    def quantile(self, levels: Floats) -> Floats:
+        return self._call("quantile", levels)
+
+    def log_density(self, values: Floats) -> Floats:
+        found = self._call("log_density", values)
+        if not _of_torch(self.given):
+            return found
+        # Without validation, torch extends densities beyond the support.
+        return np.where(as_numeric(self.given.support.check(_tensor(values)), "distribution"), found, -np.inf)
+
+    def point(self) -> tuple[Floats, str]:
+        """The mean where all means are finite, otherwise the median."""
+        mean = getattr(self.given, "mean", None)
+        if mean is not None:
+            found = self._shaped(mean() if callable(mean) else mean)
+            if np.isfinite(found).all():
+                return found, "the distribution's mean"
+        return self.quantile(np.full(self.shape, 0.5)), "the distribution's median"
+
+    def gaussian(self) -> tuple[Floats, Floats] | None:
+        """Means and standard deviations, if it is normal."""
+        named = getattr(getattr(self.given, "dist", None), "name", type(self.given).__name__)
+        if named not in ("norm", "Normal") or not hasattr(self.given, "mean"):
+            return None
+        parts = (getattr(self.given, "loc", None), getattr(self.given, "scale", None))
+        if any(part is None or callable(part) for part in parts):
+            mean, std = self.given.mean, getattr(self.given, "std", getattr(self.given, "standard_deviation", None))
+            parts = (mean() if callable(mean) else mean, std() if callable(std) else std)
+        return self._shaped(parts[0]), self._shaped(parts[1])
+
+    def _call(self, what: str, values: Floats) -> Floats:
+        function = next(f for name in _NAMES[what] if callable(f := getattr(self.given, name, None)))
+        try:
+            with np.errstate(all="ignore"):
+                found = _called(function, self.given, values)
+        except NotImplementedError:
+            raise InputError(
+                f"{type(self.given).__name__} does not implement {function.__name__}", where="distribution", fix=_DRAW
+            ) from None
+        return self._shaped(found)
+
+    def _shaped(self, found: Any) -> Floats:
+        values = as_numeric(found, "distribution").astype(np.float64)
+        try:
+            return np.broadcast_to(values, self.shape)
+        except ValueError:
+            raise InputError(
+                f"has the shape {values.shape}, and the truth {self.shape}", where="distribution",
+                fix="Give it parameters of the shape of y_true.",
+            ) from None  # fmt: skip
+
+
+def _called(function: Callable[[Any], Any], given: Any, values: Floats) -> Any:
+    """Call a function with NumPy arrays, or with tensors if the distribution is one of torch."""
+    if not _of_torch(given):
+        return function(values)
+    # Masked truths may be outside of the support, which validation rejects.
+    checked = given._validate_args
+    given._validate_args = False
+    try:
+        return function(_tensor(values))
+    finally:
+        given._validate_args = checked
+
+
+def _of_torch(given: Any) -> bool:
+    return type(given).__module__.startswith("torch.")
+
+
+def _tensor(values: Floats) -> Any:
+    from torch import from_numpy
+
+    return from_numpy(np.array(values))
+
+
+def score_names(coverage: Sequence[float], with_scores: bool) -> list[str]:
+    """What is computed for each cell: positions of the truths, scores, and the ends of central intervals."""
+    ends = [f"{end}_{level:g}" for level in coverage for end in ("low", "high")]
+    return ["pit", *(["nll", "crps"] if with_scores else []), *ends]
+
+
+def scored(distribution: Distribution, y: Floats, coverage: Sequence[float], with_scores: bool) -> Floats:
+    """The columns of `score_names` along a last axis."""
+    columns = [distribution.cdf(y)]
+    if with_scores:
+        columns += [-distribution.log_density(y), crps_of(distribution, y, columns[0])]
+    columns += [distribution.quantile(np.full(y.shape, level))
+                for known in coverage for level in ((1 - known) / 2, (1 + known) / 2)]  # fmt: skip
+    return np.stack(columns, axis=-1)
+
+
+def crps_of(distribution: Distribution, y: Floats, pit: Floats) -> Floats:
+    """The CRPS of each cell: twice the pinball loss, integrated over the levels.
+
+    Levels are divided at the truth and at the median. Distributions are mirrored so that the truth is above the median:
+    then the integrals are over the levels below the median, between it and the truth, and beyond the truth.
+    """
+    upper = pit >= 0.5
+    sign = np.where(upper, 1.0, -1.0)
+    truth = sign * y
+    # The probability beyond the truth.
+    beyond = np.clip(np.where(upper, 1 - pit, pit), _SMALLEST, 0.5)
+
+    def near(level: Floats) -> Floats:
+        """The quantile with this probability beyond it, on the side of the truth."""
+        return sign * distribution.quantile(np.where(upper, 1 - level, level))
+
+    def far(level: Floats) -> Floats:
+        return sign * distribution.quantile(np.where(upper, level, 1 - level))
+
+    total = np.zeros(y.shape)
+    node, weight = np.polynomial.legendre.leggauss(_AT_END)
+    place, weight = ((node + 1) / 2) ** _POWER, weight / 2 * _POWER * ((node + 1) / 2) ** (_POWER - 1)
+    for at, size in zip(place, weight, strict=True):
+        level = np.full(y.shape, at / 2)
+        total += size / 2 * _finite(level * (truth - far(level)))
+        level = beyond * at
+        total += size * beyond * _finite(level * (near(level) - truth))
+    node, weight = np.polynomial.legendre.leggauss(_BETWEEN)
+    length = np.log(0.5 / beyond)
+    for at, size in zip((node + 1) / 2, weight / 2, strict=True):
+        level = beyond * np.exp(at * length)
+        total += size * length * level * _finite((1 - level) * (truth - near(level)))
+    return 2 * total
+
+
+def _finite(values: Floats) -> Floats:
+    """Without the infinite quantiles of levels that rounding took for 0 or 1."""
+    return np.where(np.isinf(values), 0.0, values)
