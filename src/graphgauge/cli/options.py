@@ -53,8 +53,8 @@ class _Product(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from graphgauge.core.schema import is_data
 
-        path = super().convert(value, param, ctx)
-        if is_data(Path(str(path))):
+        path = str(super().convert(value, param, ctx))
+        if is_data(Path(path)):
             raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
         return path
 

@@ -87,7 +87,7 @@ def command(
     if form == "json":
         files_then_words(files, lambda: click.echo(_json(content), nl=False))
     else:
-        files_then_words(files, lambda: _say(found, quiet, bool(submissions)))
+        files_then_words(files, lambda: _say(found, quiet, bool(truths)))
     counts = Counter(verdict.status for verdict in every)
     summary = ", ".join(f"{count} {status}" for status, count in counts.items())
     click.echo(f"{several(len(every), 'result')}: {summary}", err=True)

@@ -195,8 +195,10 @@ def parse_json(content: bytes) -> Any:
     """The value of JSON text; a ValueError says what is wrong with it."""
     try:
         # Checking every number takes time, so only text that could have too large ones is checked.
-        checked = {"parse_float": _finite} if _LARGE_NUMBER.search(content) else {}
-        return json.loads(content.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table, **checked)
+        checked = _finite if _LARGE_NUMBER.search(content) else None
+        return json.loads(
+            content.decode(), parse_float=checked, parse_constant=_refuse_constant, object_pairs_hook=_table
+        )
     except RecursionError:
         raise ValueError("brackets are nested too deep") from None
 
