@@ -32,6 +32,8 @@ DAMAGE = (
 _UNPACKED = 1 << 29
 _UNPACKED_TEXT = 1 << 26
 _RATIO = 100
+# No path is longer, and the time to match a pattern grows with the square of its length.
+_LONGEST_PATTERN = 4096
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
@@ -207,6 +209,8 @@ def is_pattern(text: str, folder: Path | None = None) -> bool:
 
 def matching(pattern: str, folder: Path | None = None) -> list[str]:
     """The files that match a pattern, with numbers in names in numeric order."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return []
     return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
 
 
