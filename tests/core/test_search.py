@@ -60,6 +60,12 @@ def test_a_pattern_without_end_is_refused(tmp_path: Path, pattern: str) -> None:
     assert time.perf_counter() - begin < 10
 
 
+def test_a_pattern_deeper_than_any_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="more than 100 folders"):
+        matching("*/" * 600, tmp_path)
+    assert matching("*" * 5000, tmp_path) == []
+
+
 def test_folders_that_link_to_each_other_are_entered_once(tmp_path: Path) -> None:
     for one in range(12):
         (tmp_path / f"l{one}").mkdir()

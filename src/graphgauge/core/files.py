@@ -41,6 +41,9 @@ _RATIO = 100
 _MOST_NAMES = 1_000_000
 # A number in JSON that may be beyond all floats: an exponent of three digits, or hundreds of digits.
 _LARGE_NUMBER = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{309}")
+# No path is longer, and the time to match a pattern grows with the square of its length.
+_LONGEST_PATTERN = 4096
+_DEEPEST = 100
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
@@ -253,6 +256,10 @@ class Search:
 
 def matching(pattern: str, folder: Path | None = None, search: Search | None = None) -> list[str]:
     """The files that match a pattern, with numbers in names in numeric order."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return []
+    if pattern.count("/") > _DEEPEST:
+        raise InputError(f"a pattern has more than {_DEEPEST} folders", where=f"{pattern[:60]}…")
     return sorted(_matches(pattern, folder or Path(), search or Search()), key=_natural)
 
 

@@ -115,14 +115,14 @@ def evaluate_files(
     }
     options: dict[str, Any] = {"absolute": not given.pop("signed"), "options": single} | given
     if answers is not None:
-        table = read_table(answers)
-        evaluation = evaluate(table, **options)
-        shared = truth_hash(row.event for row in table.rows)
+        answered = read_table(answers)
+        evaluation = evaluate(answered, **options)
+        shared = truth_hash(row.event for row in answered.rows)
         evaluation.inputs = lambda: [{**receipt_input("table", answers), "truth": shared}]
         return evaluation
     asked = None if factory is None else made(factory)
-    explanations = read_explanations(events)
-    evaluation = evaluate(asked, explanations, seed=seed, path=path, progress=progress.stage, **asking, **options)
-    shared = truth_hash(grouped(explanations))
+    listed = read_explanations(events)
+    evaluation = evaluate(asked, listed, seed=seed, path=path, progress=progress.stage, **asking, **options)
+    shared = truth_hash(grouped(listed))
     evaluation.inputs = lambda: [{**receipt_input("explanations", events), "truth": shared}]
     return evaluation
