@@ -116,6 +116,7 @@ EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "inputs as text": ("damaged", lambda c: c["receipt"].update(inputs=["true"])),
     "a seed as a list": ("damaged", lambda c: c["run"].update(seed=[1])),
     "a level as text": ("damaged", lambda c: c["results"][0]["interval"].update(level="high")),
+    "a line of its own": ("damaged", lambda c: c["conventions"].update({"x\nother.json: equal": 3})),
     "a pattern without end": ("damaged", lambda c: _options(c).update(pred=["*/../" * 9 + "pred*.npy"])),
     "a pattern of the system": ("failed", lambda c: _options(c).update(pred=["/*" * 7 + "/x.npy"])),
     "a mesh of links": ("failed", lambda c: _options(c).update(pred=["mesh"])),
@@ -156,6 +157,7 @@ def test_edits_with_a_new_root(folder: Path) -> None:
                  "digits": "equal"}  # fmt: skip
     assert {name: verdict.status for name, verdict in found.items()} == expected
     assert "weights is the submitter's own" in found["weights"].detail
+    assert not any("\n" in verdict.detail for verdict in found.values())
     # Options are the submitter's choice, so they are shown.
     assert "null_value 0.0, null_tolerance 1.0" in found["null"].detail
     assert found["null"].options["null_tolerance"] == 1.0

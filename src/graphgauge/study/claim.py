@@ -32,7 +32,7 @@ from graphgauge.study.parse import read_study
 from graphgauge.study.proof import Proof, proof
 from graphgauge.study.recipe import MERGE, factories_of, fields_by_command
 from graphgauge.study.submission import Contradiction, GivenTruth, Submission, Untested
-from graphgauge.study.text import shown
+from graphgauge.study.text import sentence, shown
 
 Status = Literal["equal", "drifted", "unchecked", "damaged", "failed"]
 # Options that change no value.
@@ -183,7 +183,7 @@ class Examiner:
             found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
             return found.beside(tuple(self._faults(path, written)))
         except GraphgaugeError as error:
-            return Verdict(path, "damaged", shown(error.what if isinstance(error, InputError) else error))
+            return Verdict(path, "damaged", sentence(error.what if isinstance(error, InputError) else error))
         except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
             return Verdict(path, "damaged", f"its receipt cannot be read ({shown(f'{type(error).__name__} {error}')})")
 
@@ -355,10 +355,10 @@ def _chosen(command: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with(options: Mapping[str, Any]) -> str:
-    """Options in words."""
-    texts = (f"{name} {','.join(map(str, value)) if isinstance(value, list) else value}"
+    """Options in words; a long one is cut, but none is left out."""
+    texts = (f"{name} {shown(','.join(map(str, value)) if isinstance(value, list) else value)}"
              for name, value in options.items())  # fmt: skip
-    return f"with {shown(', '.join(texts))}" if options else ""
+    return f"with {', '.join(texts)}" if options else ""
 
 
 def _name(value: object) -> str | None:

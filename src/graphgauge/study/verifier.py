@@ -25,14 +25,12 @@ from graphgauge.study.drift import differences
 from graphgauge.study.pool import answered, task
 from graphgauge.study.runner import Share
 from graphgauge.study.submission import GivenTruth, Submission, hash_differences
-from graphgauge.study.text import cleaned, shown
+from graphgauge.study.text import sentence, shown
 
 # Fields of a receipt's input other than its path.
 _INPUT_FACTS = ("name", "bytes", "hash", "shape", "dtype")
 # Hashes of an array or of the truth in a file, by which comparisons recognise the same truth; older files lack some.
 _CONTENT_FACTS = ("content", "truth")
-# Characters of an error in a verdict.
-_LONGEST = 300
 _DAY = 86_400.0
 _LACKING = "Install it with: "
 # Bytes of an archive in addition to its arrays.
@@ -150,9 +148,7 @@ def _recomputed(
             elif answer["status"] == "lost" or answer["lacking"]:
                 yield claim.verdict("unchecked", f"not recomputed: {answer['error']}")
             else:
-                yield claim.verdict(
-                    "failed", f"it can no longer be computed: {cleaned(str(answer['error'])[:_LONGEST])}"
-                )
+                yield claim.verdict("failed", f"it can no longer be computed: {sentence(answer['error'])}")
 
 
 def _compared(claim: Claim, output: Path) -> Verdict:
