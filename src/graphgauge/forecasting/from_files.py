@@ -38,13 +38,14 @@ from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
 from graphgauge.forecasting.labels import NamedColumns
-from graphgauge.forecasting.long import ROLES, table_arrays
+from graphgauge.forecasting.long import ROLES, table_arrays, truth_columns
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.rows import Once
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
-from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs
+from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
+from graphgauge.io.watch import watched
 
 _ARRAYS = {
     "true": "y_true",
@@ -57,6 +58,8 @@ _ARRAYS = {
 _KEYS = ("id", "time", "horizon")
 # The most table cells that are checked for a second row, one bit per cell.
 _MOST_CELLS = 1 << 33
+# Rows of a table whose truth is hashed, for which it must be sorted in memory.
+_MOST_ROWS = 1 << 24
 
 
 Paths = PathLike | Sequence[PathLike]
@@ -84,6 +87,7 @@ class Columns(Kind):
         return named
 
 
+@watched
 def evaluate_files(
     *,
     true: Annotated[Paths, Files("The truth: a file or quoted pattern, shards in time order. Repeatable.")] = (),
@@ -176,7 +180,9 @@ def evaluate_files(
         opened: list[Mapping[str, Any]] = [
             entry for name, parts in files.items() for entry in receipt_inputs(name, parts)
         ]
-        return opened if given["table"] is None else [*opened, receipt_input("table", given["table"])]
+        if given["table"] is None:
+            return opened
+        return [*opened, {**receipt_input("table", given["table"]), **_truth_in(given["table"], given["columns"])}]
 
     evaluation.inputs = inputs
     return evaluation
@@ -300,6 +306,17 @@ def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Pro
     if state.layout is None:
         raise InputError("has no rows", where=path)
     return state
+
+
+def _truth_in(path: str, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """The hash of the truth in a table that also has the forecasts; none if it is too long to sort."""
+    names, parts, rows = truth_columns(column_names(path), columns), [], 0
+    for batch in column_batches(path, list(names.values())):
+        parts.append(batch)
+        rows += len(batch[names["y"]])
+        if rows > _MOST_ROWS:
+            return {}
+    return {"truth": table_hash({role: np.concatenate([part[name] for part in parts]) for role, name in names.items()})}
 
 
 def _is_plain_table(given: Mapping[str, Any]) -> bool:

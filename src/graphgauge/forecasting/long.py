@@ -116,6 +116,14 @@ def table_arrays(
     return given | ({"ahead": ahead.tolist()} if "horizon" in roles else {})
 
 
+def truth_columns(names: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, str]:
+    """The columns of the truth in a table that was read: its keys and the observed values, by role."""
+    found = {role: known for role, usual in _ROLES.items() for known in usual[::-1] if known in names} | dict(
+        columns or {}
+    )
+    return {role: found[role] for role in ("id", "time", "issued", "horizon", "y") if role in found}
+
+
 def _found_roles(frame: _Frame, columns: Mapping[str, str] | None) -> dict[str, str]:
     named = dict(columns or {})
     for role, name in named.items():
