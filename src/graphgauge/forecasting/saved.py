@@ -24,6 +24,8 @@ _OPTIONS = ("axes", "coverage", "thresholds", "nodes", "ahead", "null_value", "n
 # Changes with the columns of the sums.
 _COLUMNS = 4
 _FACTS = ("counted", "point", "channels", "ordered", "placed", "omits", "cells", "dropped")
+# Facts that files of earlier versions lack.
+_LATER = {"places": None, "labelled": False, "unlabelled": False}
 
 
 def save(state: ForecastState, place: Place) -> None:
@@ -46,7 +48,7 @@ def save(state: ForecastState, place: Place) -> None:
         for group, ranks in zip(_GROUPS, state.ranks, strict=True):
             columns, counts = ranks.cells()
             arrays[f"ranks.{group}"] = np.array([*columns, counts], np.int64)
-    facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS)}
+    facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS, *_LATER)}
     facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
     facts |= {"seen": state.seen.ranges, "rows": state.rows.ranges, "columns": _COLUMNS}
     save_state(place, state.kind, facts, arrays)
@@ -77,6 +79,8 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])
     state.cells, state.dropped = int(facts["cells"]), int(facts["dropped"])
     state.point, state.channels = str(facts["point"]), facts["channels"]
+    for name, default in _LATER.items():
+        setattr(state, name, facts.get(name, default))
     if facts["layout"] is None:
         return state
     given: dict[str, Any] = {

@@ -26,10 +26,11 @@ from graphgauge.forecasting.inputs import (
     observed,
 )
 from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
-from graphgauge.forecasting.labels import history_of, named
+from graphgauge.forecasting.labels import Names, history_of, named
 from graphgauge.forecasting.measures import GRID, UNWEIGHTED, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import (
     AXES,
+    CHANNEL,
     COVERAGE,
     checked_axes,
     checked_start,
@@ -109,8 +110,9 @@ class ForecastState:
         self.axes = checked_axes(axes)
         self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
-        if self.ahead is not None and len(set(self.ahead)) < len(self.ahead):
-            raise InputError("a horizon is named twice", where="ahead", fix="Name each horizon once.")
+        for name, what, labels in (("ahead", "horizon", self.ahead), ("nodes", "node", self.nodes)):
+            if labels is not None and len(set(labels)) < len(labels):
+                raise InputError(f"a {what} is named twice", where=name, fix=f"Name each {what} once.")
         self.null_value = checked_null(null_value)
         self.null_tolerance = checked_tolerance(null_tolerance, null_value)
         self._history, self.scale = None, None
@@ -121,7 +123,7 @@ class ForecastState:
             self._history = history
         self.weights: Floats | None = None
         if weights is not None:
-            known, given = history_of(weights)
+            known, given = history_of(weights, "weights")
             self.nodes, given = named(self.nodes, known, given, "weights")
             self.weights = checked_weights(given)
         if season is not None and naive is None:
@@ -140,6 +142,9 @@ class ForecastState:
         self.seen, self.rows = Steps(), Steps()
         self.point = "y_pred"
         self.channels: list[Any] | None = None
+        self.places: list[Any] | None = None
+        # Whether batches came with node names of their own, and without.
+        self.labelled = self.unlabelled = False
         self.shards = CountedShards()
         self._own_shard: str | None = None
 
@@ -167,7 +172,7 @@ class ForecastState:
             y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
             distribution=distribution, mask=mask, null_value=self.null_value if null_value is None else null_value,
             null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance, axes=self.axes, nan=nan,
-            nodes=None if self.channels is not None else self.nodes, ahead=self.ahead,
+            nodes=self.nodes if self.channels is None else self.places, ahead=self.ahead, known=self._known_channels,
         )  # fmt: skip
         self.update_batch(batch, start=start, threads=threads)
         return self
@@ -176,19 +181,22 @@ class ForecastState:
         """Add a batch that was already read; nothing is counted if it is invalid."""
         first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
+        self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
         batch = batch.scored(self.coverage, "scores" in self._parts)
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
             null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
-            self._graph_text(nodes, batch.nodes), self._weights_text, self.thresholds, self._root_scaled,
+            self._graph_text(batch), self._weights_text, self.thresholds, self._root_scaled,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
         if self.layout is not None and self.channels != batch.channels:
             raise InputError("the channels differ from those of earlier batches", where="y_true")
-        fresh.channels = batch.channels
+        fresh.channels, fresh.places = batch.channels, batch.places
+        if steps and "node" in self.axes:
+            fresh.labelled, fresh.unlabelled = "node" in batch.labels, "node" not in batch.labels
         self._require_history(batch.null_value, batch.null_tolerance)
         fresh.placed, fresh.omits, fresh.point = start is not None, batch.nan == "omit", batch.point
         if batch.nodes is not None:
@@ -336,6 +344,21 @@ class ForecastState:
         for table in tables:
             self.node_pit += table
 
+    @property
+    def _known_channels(self) -> dict[str, Names]:
+        """The channels of earlier batches, if they have labels."""
+        if self.channels is None or self.channels == list(range(len(self.channels))):
+            return {}
+        return {CHANNEL: Names(self.channels, "earlier batches")}
+
+    def _require_labels(self, batch: Batch) -> None:
+        """Reject labels that are not those of earlier batches, in their order."""
+        if self.layout is None:
+            return
+        for name, mine, theirs in (("node", self.nodes, batch.nodes), ("horizon", self.ahead, batch.ahead)):
+            if mine is not None and theirs is not None and mine != theirs:
+                raise InputError(f"its labels along {name} differ from those of earlier batches", where="y_true")
+
     def _repeat_by_channel(self, channels: list[Any] | None, nodes: int) -> None:
         """Weights and names are those of the places, which each channel has."""
         if channels is None:
@@ -368,10 +391,18 @@ class ForecastState:
         layout = self.layout
         return layout is not None and layout.form == "samples" and not {"joint", "paths"}.isdisjoint(layout.counted)
 
-    def _graph_text(self, nodes: int, names: list[Any] | None) -> str | None:
-        """The pairs of the graph, found when the number of nodes is known, as text."""
+    def _graph_text(self, batch: Batch) -> str | None:
+        """The pairs of the graph, found when the number of nodes is known, as text; each channel has the same graph."""
         if self.graph is not None and not isinstance(self.graph, Pairs):
-            self.graph = Pairs(graph_pairs(self.graph, nodes, names if self.nodes is None else self.nodes))
+            nodes, channels = batch.shape[2], len(batch.channels or [None])
+            names = batch.nodes if self.nodes is None else self.nodes
+            if channels > 1 and np.shape(self.graph) != (nodes, nodes):
+                size = nodes // channels
+                pairs = graph_pairs(self.graph, size, batch.places)
+                pairs = np.concatenate([pairs + size * channel for channel in range(channels)])
+            else:
+                pairs = graph_pairs(self.graph, nodes, names)
+            self.graph = Pairs(pairs)
         return None if self.graph is None else graph_text(self.graph.pairs)
 
     def _measured(
@@ -539,6 +570,8 @@ class ForecastState:
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
         self.channels = self.channels if self.channels is not None else other.channels
+        self.places = self.places if self.places is not None else other.places
+        self.labelled, self.unlabelled = self.labelled or other.labelled, self.unlabelled or other.unlabelled
         self.nodes = self.nodes if self.nodes is not None else other.nodes
         self.ahead = self.ahead if self.ahead is not None else other.ahead
         self.graph = self.graph if self.graph is not None else other.graph
