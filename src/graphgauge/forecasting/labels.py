@@ -24,7 +24,7 @@ from graphgauge.forecasting.options import AXES, CHANNEL
 # Arrays with one more axis than the truth, at the end.
 _WIDER = ("quantiles", "samples")
 # A date as text, with the year first: the alphabetical order is that in time.
-_DATE = re.compile(r"\d{4}(-?(\d\d|[QW]\d{1,2})(-?\d\d)?([T ].*)?)?")
+_DATE = re.compile(r"\d{4}(-?(\d\d|Q\d|[WM]\d\d)(-?\d\d)?([T ].*)?)?")
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,13 @@ def _sort_times(found: Matched, axes: Sequence[str] | None) -> None:
 
 def time_order(labels: Sequence[Any]) -> list[int] | None:
     """The order of times that are numbers or dates; None if they are in order, or text without a known order."""
-    keys = _time_keys(labels)
+    keys = time_keys(labels)
     order = sorted(range(len(labels)), key=keys.__getitem__) if keys is not None else []
     return None if keys is None or order == list(range(len(labels))) else order
 
 
-def _time_keys(labels: Sequence[Any]) -> list[Any] | None:
+def time_keys(labels: Sequence[Any]) -> list[Any] | None:
+    """What times that are numbers, or text with the year first, are sorted by; None if their order is unknown."""
     if all(isinstance(label, int) for label in labels):
         return list(labels)
     if all(isinstance(label, str) and _DATE.fullmatch(label) for label in labels):
@@ -258,10 +259,26 @@ def shown(names: Names | None) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The columns of a file, with the interface of a data frame."""
+    """The columns of a file, and the labels of its rows if it has some, with the interface of a data frame."""
 
     values: Any
     columns: list[str]
+    index: Any = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def to_numpy(self) -> Any:
+        return self.values
+
+
+@dataclass(frozen=True)
+class LabelledRow:
+    """One value per node, with the interface of a series."""
+
+    values: Any
+    index: list[str]
 
     @property
     def shape(self) -> tuple[int, ...]:
