@@ -40,7 +40,7 @@ from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
 from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
 from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
-from graphgauge.forecasting.rows import Once
+from graphgauge.forecasting.rows import MOST_CELLS, Once
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
 from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs
@@ -57,8 +57,6 @@ _ARRAYS = {
 _KEYS = ("id", "time", "horizon")
 # Names of a first column that labels the rows, as data frames write it.
 _INDEX = ("", "time", "ds", "date", "datetime", "timestamp", "index", "__index_level_0__")
-# The most table cells that are checked for a second row, one bit per cell.
-_MOST_CELLS = 1 << 33
 
 
 Paths = PathLike | Sequence[PathLike]
@@ -297,7 +295,7 @@ def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Pro
     names = {"nodes": labels["id"].tolist(), "ahead": labels["horizon"].tolist()}
     state = _counting(given["metrics"], kept, shard=shard, **names, **options)
     values = ["y", "mean", *(["std"] if "std" in there else [])]
-    once = Once(shape) if prod(shape) <= _MOST_CELLS else None
+    once = Once(shape) if prod(shape) <= MOST_CELLS else None
     if once is None:
         progress.say(f"note: {prod(shape):,} cells are too many to check for duplicate rows")
     for batch in column_batches(path, [*keys, *values]):
@@ -310,7 +308,7 @@ def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Pro
                 f"more than one row has {cell:.120}", where=path, fix="A cell is one row: drop the others."
             )
         cells = [_numbers(batch[name], path, name) for name in values]
-        state.update_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=given["nan"])
+        state.add_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=given["nan"])
     if state.layout is None:
         raise InputError("has no rows", where=path)
     return state

@@ -246,12 +246,17 @@ def cos_latitude(latitude: Any) -> Floats:
     return np.asarray(weights / weights.mean())
 
 
+def checked_rule(weights: str) -> str:
+    if weights != COS_LATITUDE:
+        raise OptionError(f"weights must be one number per node, or {COS_LATITUDE!r}, not {weights!r:.60}")
+    return weights
+
+
 def node_weights(weights: Any, y_true: Any) -> Any:
     """Given weights, or those that a name asks for: `cos-latitude` reads the latitude of the truth."""
     if not isinstance(weights, str):
         return weights
-    if weights != COS_LATITUDE:
-        raise OptionError(f"weights must be one number per node, or {COS_LATITUDE!r}, not {weights!r:.60}")
+    checked_rule(weights)
     dims = dims_of(y_true) or ()
     coords = getattr(y_true, "coords", {})
     name = next((name for name in _LATITUDE if name in coords), None)

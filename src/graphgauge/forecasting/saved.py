@@ -102,7 +102,23 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.spread = _spread(arrays, layout.horizons)
     for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):
         ranks.add(*_ranks(arrays[f"ranks.{group}"], count, layout.members))
+    _require_consistent(state, layout)
     return state
+
+
+def _require_consistent(state: ForecastState, layout: Layout) -> None:
+    """Raise an error for sums and counts that no data have."""
+    counted = int(state.by_node.counts[..., 0].sum())
+    size = layout.horizons * layout.nodes
+    if counted != state.n or state.cells < state.n + state.dropped:
+        raise ValueError("counts that differ")
+    whole = state.placed and not state.rows
+    if whole and len(state.seen) * size != state.cells:
+        raise ValueError("steps that are not those counted")
+    for sums in (state.by_horizon, state.by_node):
+        for name in ("abs", "square"):
+            if name in layout.floats and (sums.high[..., layout.column(name)] < 0).any():
+                raise ValueError("negative sums")
 
 
 def _errors(scale: AnyArray) -> AnyArray:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints, as_labels
+from graphgauge.core.arrays import Floats, Ints, as_labels, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import asked
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
+from graphgauge.forecasting.grids import checked_rule, node_weights
 from graphgauge.forecasting.inputs import (
     Batch,
     Slab,
@@ -37,7 +39,7 @@ from graphgauge.forecasting.options import (
     interval_levels,
     threshold_values,
 )
-from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
+from graphgauge.forecasting.rows import MOST_CELLS, Once, Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
@@ -122,7 +124,9 @@ class ForecastState:
             self.scale = naive_scale(history, season, null_value, self.null_tolerance)
             self._history = history
         self.weights: Floats | None = None
-        if weights is not None:
+        # Read from the coordinates of the first batch.
+        self._weights_rule = checked_rule(weights) if isinstance(weights, str) else None
+        if weights is not None and self._weights_rule is None:
             known, given = history_of(weights, "weights")
             self.nodes, given = named(self.nodes, known, given, "weights")
             self.weights = checked_weights(given)
@@ -140,6 +144,7 @@ class ForecastState:
         self.ordered, self.placed, self.omits = True, True, False
         # Steps counted from arrays, and from rows, which may contain other cells of the same steps.
         self.seen, self.rows = Steps(), Steps()
+        self._once: Once | None = None
         self.point = "y_pred"
         self.channels: list[Any] | None = None
         self.places: list[Any] | None = None
@@ -168,6 +173,10 @@ class ForecastState:
         threads: int | None = None,
     ) -> ForecastState:
         """Add one batch; `start` is the index of its first time step."""
+        if self._weights_rule is not None:
+            known, found = history_of(node_weights(self._weights_rule, y_true), "weights")
+            self.nodes, found = named(self.nodes, known, found, "weights")
+            self.weights, self._weights_rule = checked_weights(found), None
         batch = Batch.of(
             y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
             distribution=distribution, mask=mask, null_value=self.null_value if null_value is None else null_value,
@@ -214,7 +223,35 @@ class ForecastState:
         self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
         shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
     ) -> ForecastState:  # fmt: skip
-        """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node)."""
+        """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node).
+
+        A cell counts once: a second row for it is an error, also in a later call.
+        """
+        count = len(as_numeric(y_true, "y_true"))
+        places = [
+            checked_places(given, name, count, size)
+            for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
+        ]
+        if self._once is None and prod(shape) <= MOST_CELLS:
+            if self.rows and shape[0]:  # counted before the state was saved, so the cells are no longer known
+                self.rows.refuse_shared(Steps([(0, shape[0])]), _TWICE)
+            self._once = Once(shape)
+        if self._once is not None and len(again := self._once.repeated(*places)):
+            at = ", ".join(str(int(place[again[0]])) for place in places)
+            raise InputError(
+                f"row {again[0]} is a second row for the step, horizon and node {at}", where="step",
+                fix="A cell is one row: drop the others.",
+            )  # fmt: skip
+        self.add_rows(*places, y_true, y_pred, std, shape=shape, null_value=null_value, nan=nan)
+        if self._once is not None:
+            self._once.mark(*places)
+        return self
+
+    def add_rows(
+        self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
+        shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
+    ) -> None:  # fmt: skip
+        """`update_rows` for rows whose cells are known to be new."""
         null_value = self.null_value if null_value is None else null_value
         row = Batch.of(
             y_true, y_pred, std=std, axes=("time",), null_value=null_value, null_tolerance=self.null_tolerance, nan=nan
@@ -244,7 +281,6 @@ class ForecastState:
         self._absorb(fresh)
         # Rows of one step may come in several calls.
         self.rows = max(self.rows, rows, key=lambda known: known.ranges)
-        return self
 
     def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
         assert self.layout is not None
@@ -289,7 +325,7 @@ class ForecastState:
             "thresholds",
         ):
             setattr(other, name, getattr(self, name))
-        other._history = None
+        other._history = other._weights_rule = None
         other._first_shard = None
         other.reset()
         other.lay_out(layout)
