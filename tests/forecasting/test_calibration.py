@@ -203,4 +203,5 @@ def test_curves_are_in_the_result(form: str) -> None:
         low, high = (int(np.argmin(np.abs(p - end))) for end in ((1 - level) / 2, (1 + level) / 2))
         assert covered == pytest.approx(share[high] - share[low], abs=1e-12)
     assert {"pit", "reliability", "level"} <= set(found.breakdowns)
-    assert (curve["low"] <= curve["reliability"]).all() and (curve["reliability"] <= curve["high"]).all()
+    assert (curve["low"] <= curve["reliability"]).all()
+    assert (curve["reliability"] <= curve["high"]).all()

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from graphgauge import forecasting
 from graphgauge.cli.family import family_command
-from graphgauge.core.errors import UnknownNameError
+from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation
 
 HORIZONS, NODES = 4, 5
@@ -114,6 +114,8 @@ def test_choices(speeds: tuple[np.ndarray, np.ndarray]) -> None:
     assert given.conventions["null_value"] == "-1"
     some = forecasting.evaluate(y, forecast, convention="graph-wavenet", metrics=["mae"])
     assert "MAE" in reported(some)
+    with pytest.raises(OptionError, match="no node weights"):
+        forecasting.evaluate(y, forecast, convention="basicts", weights=np.ones(NODES))
     with pytest.raises(UnknownNameError, match="graph-wavenet"):
         forecasting.evaluate(y, forecast, convention="graph-wavnet")
 

@@ -162,6 +162,9 @@ def test_what_is_refused(centre: np.ndarray, truth: np.ndarray) -> None:
         forecasting.evaluate(truth, distribution=st.gamma(2.0))
     with pytest.raises(InputError, match="NaN"):
         forecasting.evaluate(truth, distribution=st.t(4, centre, -1))
+    for name, value in (("thresholds", 0.5), ("bins", 5), ("graph", [[0, 1]])):
+        with pytest.raises(OptionError, match=f"does not take {name}"):
+            forecasting.evaluate(truth, distribution=st.t(4, centre), **{name: value})
     with pytest.raises(OptionError, match="ece needs std="):
         forecasting.evaluate(truth, distribution=st.t(4, centre), metrics=["ece"])
     frame = pd.DataFrame(truth[:, 0], columns=["c", "a", "b"])

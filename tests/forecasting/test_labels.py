@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -242,3 +242,12 @@ def test_columns_of_other_frames_are_matched(kind: str) -> None:
     assert found.by("node")["node"].tolist() == SENSORS
     with pytest.raises(InputError, match="differ"):
         forecasting.evaluate(framed(Y, SENSORS), pd.DataFrame(MEAN, columns=["a", "b", "c", "d"]), axes=AXES)
+
+
+def test_a_dataset_is_not_an_array() -> None:
+    class Dataset:
+        data_vars: ClassVar = {"t2m": Y, "msl": Y}
+
+    for given in ({"y_true": Dataset(), "y_pred": MEAN}, {"y_true": Y, "y_pred": MEAN, "std": Dataset()}):
+        with pytest.raises(InputError, match=r"is a dataset of t2m, msl\. Select a variable"):
+            forecasting.evaluate(**given, axes=AXES)

@@ -179,8 +179,8 @@ def _compared(
         return found
     ratio = float(loss_a.sum()) / base
     influence = (ratio * loss_b - loss_a) / base
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis], slowest(len(cells), ahead))
-    margin = float(t_quantile(df, confidence)[0]) * float(error)
+    error, df = _error(influence, cells, ahead)
+    margin = float(t_quantile(df, confidence)[0]) * error
     interval = Interval(1 - ratio - margin, 1 - ratio + margin, confidence, "diebold-mariano-t", "time steps")
     return replace(found, skill=1 - ratio, skill_interval=interval)
 
@@ -202,13 +202,20 @@ def _tested(gaps: Floats, cells: Floats, largest: float, ahead: int, loss: str, 
         if is_rounding(abs(mean), largest):
             return untested(nan, "the losses never differ")
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis], slowest(steps, ahead))
+    error, df = _error(influence, cells, ahead)
     if not error > 0:
         return untested(nan, "nearly all cells are in a few time steps")
-    statistic = mean / float(error)
-    margin = float(t_quantile(df, confidence)[0]) * float(error)
+    statistic = mean / error
+    margin = float(t_quantile(df, confidence)[0]) * error
     interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
     return DieboldMariano(mean, statistic, _two_sided(statistic, int(df)), interval, steps, ahead, loss, int(df))
+
+
+def _error(influence: Floats, cells: Floats, ahead: int) -> tuple[float, float]:
+    """The standard error of a mean over steps, and its degrees of freedom."""
+    column = influence[:, np.newaxis]
+    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], slowest(len(cells), ahead), slow=[column])
+    return float(error), float(df)
 
 
 def _two_sided(statistic: float, df: int) -> float:

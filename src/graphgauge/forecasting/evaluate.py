@@ -37,7 +37,8 @@ Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
-    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=",
+    "quantiles": "quantiles= and levels=", "scaled": "naive=",
     "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
     "paths": "samples= of at least two horizons", "spread": "std=",
@@ -155,11 +156,14 @@ def evaluate(
         weights=weights, thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
-        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution, "quantiles": quantiles, "samples": samples},
+        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution,
+         "quantiles": quantiles, "samples": samples},
         {"levels": levels, "graph": graph,
          "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
+    if batch.form == "distribution" and bins != 10:
+        raise OptionError("distribution= does not take bins", fix="Leave bins= out.")
     if season is not None and naive is None:
         raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     state.update_batch(batch, threads=threads)
@@ -230,6 +234,8 @@ def evaluate_state(
     conventions = _conventions(state, layout, nan)
     reported: dict[str, Table] = {}
     if checked_convention(convention) is not None:
+        if layout.weights is not None:
+            raise OptionError("other codes have no node weights", fix="Leave convention or weights out.")
         conventions["convention"] = str(convention)
         reported["convention"] = _as_reported(str(convention), state, layout, spread)
     axes = _broken_down(state, layout, by, horizons, spread)
@@ -283,7 +289,7 @@ def _as_reported(convention: str, state: ForecastState, layout: Layout, spread: 
         if sample is None or not set(counted_for([metric])) <= set(layout.counted):
             return None
         estimate = metric(sample, **params)
-        return None if estimate.absent else (estimate.value, estimate.n)
+        return None if estimate.absent else (np.asarray(estimate.value, np.float64), estimate.n)
 
     return as_reported(convention, found, _ahead(state, layout))
 

@@ -17,7 +17,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.forecasting.distributions import Distribution, scored
 from graphgauge.forecasting.grids import arranged
-from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_dataset, shown
+from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_several, shown
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
@@ -114,15 +114,15 @@ class Batch:
     ) -> Batch:
         """Check and align the arrays; `nodes`, `ahead` and `known` are labels that labelled arrays must match."""
         nan_policy(nan)
-        for name, array in (("y_true", y_true), ("y_pred", y_pred), ("std", std), ("quantiles", quantiles),
-                            ("samples", samples), ("mask", mask)):  # fmt: skip
-            refuse_dataset(array, name)
         said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples),
                                          ("distribution", distribution)) if given is not None]  # fmt: skip
         if len(said) > 1:
             raise InputError(f"{' and '.join(said)} are given", fix="Pass only one of them.")
         if (levels is None) != (quantiles is None):
             raise OptionError("quantiles= and levels= must be given together", fix="Give both or neither.")
+        given = {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples,
+                 "mask": mask}  # fmt: skip
+        refuse_several(given)
         predicted, point_of = None, ""
         if distribution is not None:
             predicted = Distribution.of(distribution, as_numeric(y_true, "y_true").shape)
@@ -134,9 +134,7 @@ class Batch:
             y_pred = point if y_pred is None else y_pred
         checked_null(null_value)
         checked_tolerance(null_tolerance, null_value)
-        given = {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples,
-                 "mask": mask}  # fmt: skip
-        given = arranged(given, axes)
+        given = arranged(given | {"y_pred": y_pred, "std": std}, axes)
         names = checked_axes(axes_of(given["y_true"], axes))
         found = matched(given, names, {"node": nodes, "horizon": ahead, **(known or {})})
         original = y_true

@@ -56,6 +56,17 @@ class Matched:
     unsorted: list[Names | None] = field(default_factory=list)
 
 
+def refuse_several(given: Mapping[str, Any]) -> None:
+    """Refuse a dataset of xarray, which contains several arrays."""
+    for name, value in given.items():
+        variables = getattr(value, "data_vars", None)
+        if variables is not None:
+            raise InputError(
+                f"is a dataset of {', '.join(map(str, variables)):.120}", where=name,
+                fix="Select a variable: dataset['…'].",
+            )  # fmt: skip
+
+
 def has_names(value: Any) -> bool:
     """Whether an array names its axes or labels along them."""
     value = _as_frame(value)
@@ -288,19 +299,9 @@ class LabelledRow:
         return self.values
 
 
-def refuse_dataset(value: Any, name: str) -> None:
-    """Refuse several variables at once, as xarray opens them."""
-    if hasattr(value, "data_vars"):
-        names = [str(variable) for variable in value.data_vars]
-        raise InputError(
-            f"is a Dataset with the variables {', '.join(names) or 'none'}"[:200], where=name,
-            fix=f"Pass one of them, as in ds[{names[0] if names else 'name'!r}].",
-        )  # fmt: skip
-
-
 def _read(value: Any, name: str) -> _Array | None:
     """The plain values and labels of an array that names its axes; None for everything else."""
-    refuse_dataset(value, name)
+    refuse_several({name: value})
     value = _as_frame(value)
     dims = dims_of(value)
     if dims is not None:

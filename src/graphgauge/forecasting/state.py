@@ -192,6 +192,8 @@ class ForecastState:
         steps, horizons, nodes = batch.shape
         self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
+        if batch.form == "distribution" and self.thresholds:
+            raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
         batch = batch.scored(self.coverage, "scores" in self._parts)
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
