@@ -32,6 +32,8 @@ _FORMS = {
     "nll": ("gaussian", "distribution"),
     "pinball": ("quantiles",), "energy": ("samples",),
 }  # fmt: skip
+# A test uses few cosines already; fewer only if slow changes are beyond doubt, by so many standard errors.
+_RESEMBLE = 3.0
 _GIVEN = {
     "point": "a point forecast", "gaussian": "std", "samples": "samples", "quantiles": "quantiles and levels",
     "distribution": "distribution",
@@ -214,7 +216,8 @@ def _tested(gaps: Floats, cells: Floats, largest: float, ahead: int, loss: str, 
 def _error(influence: Floats, cells: Floats, ahead: int) -> tuple[float, float]:
     """The standard error of a mean over steps, and its degrees of freedom."""
     column = influence[:, np.newaxis]
-    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], slowest(len(cells), ahead), slow=[column])
+    most = slowest(len(cells), ahead)
+    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], most, slow=[column], resemble=_RESEMBLE)
     return float(error), float(df)
 
 

@@ -20,7 +20,7 @@ _FEWEST_COSINES, _SEEN = 4, 0.9
 # Slow errors may be hidden in noise, so that neighbours hardly resemble each other and their means over many steps do.
 # Means of 2, 4, 8 … blocks are searched while there are so many; they must resemble each other by so many standard
 # errors, and the cosines must then be at most half as many.
-_FEWEST_MEANS, _RESEMBLE, _FEWER = 16, 1.5, 0.5
+_FEWEST_MEANS, RESEMBLE, _FEWER = 16, 2.0, 0.5
 # Uneven blocks are equivalent to (Σ cells)²/Σ cells² even ones; with fewer than this the intervals are too narrow.
 _FEWEST_EVEN = 7
 
@@ -64,6 +64,7 @@ def cosine_error(
     slowest: int | None = None,
     memory: NDArray[np.floating] | None = None,
     slow: Sequence[NDArray[np.floating]] = (),
+    resemble: float = RESEMBLE,
 ) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of an estimate, from the influence of each block (row).
 
@@ -72,7 +73,8 @@ def cosine_error(
     limit. `cells` are the numbers of cells in each block. Blocks without cells are left out, separately for each
     column, as if the blocks around them were neighbours. `slowest` is the maximum number of cosines. If the `memory` of
     each column is given, so few are used that autoregressions with it have most of their long-run variance there, and
-    the variance is divided by that share. `slow` are series like the influences in which slower changes are searched.
+    the variance is divided by that share. `slow` are series like the influences in which slower changes are searched,
+    that are significant by `resemble` standard errors.
     """
     if cells is None:
         cells = np.ones(influence.shape)
@@ -85,7 +87,7 @@ def cosine_error(
     if memory is not None:
         counts, share = _fewer(counts, blocks, memory)
     if slow:
-        counts, share = _slower(counts, share, [series[kept] for series in slow], there)
+        counts, share = _slower(counts, share, [series[kept] for series in slow], there, resemble)
     if there.all() and len(set(counts.ravel().tolist())) <= 1:
         count = int(counts.flat[0]) if counts.size else 0
         wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
@@ -116,7 +118,11 @@ def _fewer(
 
 
 def _slower(
-    counts: NDArray[np.int64], share: Floats, slow: Sequence[NDArray[np.floating]], there: NDArray[np.bool_]
+    counts: NDArray[np.int64],
+    share: Floats,
+    slow: Sequence[NDArray[np.floating]],
+    there: NDArray[np.bool_],
+    resemble: float,
 ) -> tuple[NDArray[np.int64], Floats]:
     """Fewer cosines, if the means of several blocks resemble those of the next."""
     order = None if there.all() else np.argsort(~there, axis=0, kind="stable")
@@ -128,7 +134,7 @@ def _slower(
         whole = _in_groups(there, length).all(axis=1)
         rows = whole.sum(axis=0)
         memory = np.max([memory_of(_in_groups(series, length).mean(axis=1), whole) for series in slow], axis=0)
-        found = (memory * np.sqrt(rows) >= _RESEMBLE) & (rows >= _FEWEST_MEANS)
+        found = (memory * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
         few, seen = _fewer(np.minimum(counts, np.maximum(rows - 1, 1)), rows, np.where(found, memory, 0.0))
         found &= few <= _FEWER * counts
         counts, share = np.where(found, few, counts), np.where(found, seen, share)

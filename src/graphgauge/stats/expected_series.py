@@ -14,7 +14,9 @@ from graphgauge.stats.intervals import FARTHER
 # The longest memory that is simulated.
 _LONGEST = 0.98
 # Means of several values are compared while there are so many, if they resemble each other by so many standard errors.
-_FEWEST_MEANS, _RESEMBLE = 16, 1.5
+_FEWEST_MEANS, _RESEMBLE = 16, 2.0
+# A slower memory counts if the long-run variance is so many times as large.
+_MARKED = 3.0
 
 
 def expected_serial_coverage(
@@ -48,7 +50,7 @@ def expected_serial_coverage(
     if errors is not None:
         memory = max(memory, float(memory_of(errors)))
     slow = max(map(slow_memory, [centred] if errors is None else [centred, np.asarray(errors, np.float64)]), key=_inflation)
-    if _inflation(slow) <= _inflation((memory, 1.0)):
+    if _inflation(slow) <= _MARKED * _inflation((memory, 1.0)):
         slow = (memory, 1.0)
     reach = Reach(
         *(
