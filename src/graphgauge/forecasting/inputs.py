@@ -110,7 +110,7 @@ class Batch:
         nan: str = "raise",
         nodes: Sequence[Any] | None = None,
         ahead: Sequence[Any] | None = None,
-        known: Mapping[str, Names] | None = None,
+        known: Mapping[str, Names | Sequence[Any]] | None = None,
     ) -> Batch:
         """Check and align the arrays; `nodes`, `ahead` and `known` are labels that labelled arrays must match."""
         nan_policy(nan)

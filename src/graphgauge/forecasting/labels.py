@@ -103,7 +103,8 @@ def matched(
 ) -> Matched:
     """The plain arrays, `y_true` first, with their axes in the order of `axes` and their labels in one order.
 
-    `known` are labels of axes that were passed separately. Steps with times as labels are sorted.
+    `known` are labels of axes that were passed separately: as `Names`, those of arrays without labels too, otherwise
+    those in the order of which all arrays are put. Steps with times as labels are sorted.
     """
     read = {name: None if value is None else _read(value, name) for name, value in given.items()}
     if not any(read.values()) and not any(isinstance(names, Names) for names in (known or {}).values()):
@@ -114,14 +115,35 @@ def matched(
     if axes is not None and len(axes) == cells:
         for place, axis in enumerate(axes):
             names = (known or {}).get(axis)
-            if names is not None and not isinstance(names, Names):
-                names = Names([_plain(n) for n in names], f"{axis}s")
-            found.names[place] = names
+            found.names[place] = names if isinstance(names, Names) else None
     for name, array in read.items():
         found.arrays[name] = given[name] if array is None else _placed(name, array, found, axes)
+    for place, axis in enumerate(axes if axes is not None and len(axes) == cells else ()):
+        names = (known or {}).get(axis)
+        if names is not None and not isinstance(names, Names):
+            _rearrange(found, place, axis, Names([_plain(n) for n in names], f"{axis}s"))
     found.unsorted = list(found.names)
     _sort_times(found, axes)
     return found
+
+
+def _rearrange(found: Matched, place: int, axis: str, known: Names) -> None:
+    """Put all arrays in the order of names that were passed separately; those without labels go with the others."""
+    own = found.names[place]
+    if own is None:
+        found.names[place] = known
+        return
+    found.names[place], index = _matched_names(own, known, axis)
+    if index is not None:
+        _take(found, index, place)
+
+
+def _take(found: Matched, order: list[int], place: int) -> None:
+    for name, array in found.arrays.items():
+        if array is not None:
+            values = as_numeric(array, name)
+            if values.ndim > place and values.shape[place] == len(order):
+                found.arrays[name] = np.take(values, order, axis=place)
 
 
 def _sort_times(found: Matched, axes: Sequence[str] | None) -> None:
@@ -138,11 +160,7 @@ def _sort_times(found: Matched, axes: Sequence[str] | None) -> None:
     if names is None or order is None:
         return
     found.names[place] = Names([names.names[at] for at in order], names.owner)
-    for name, array in found.arrays.items():
-        if array is not None:
-            values = as_numeric(array, name)
-            if values.ndim > place and values.shape[place] == len(order):
-                found.arrays[name] = np.take(values, order, axis=place)
+    _take(found, order, place)
 
 
 def time_order(labels: Sequence[Any]) -> list[int] | None:

@@ -28,7 +28,7 @@ from graphgauge.forecasting.inputs import (
     observed,
 )
 from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
-from graphgauge.forecasting.labels import Names, history_of, named
+from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, UNWEIGHTED, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import (
     AXES,
@@ -383,11 +383,11 @@ class ForecastState:
             self.node_pit += table
 
     @property
-    def _known_channels(self) -> dict[str, Names]:
+    def _known_channels(self) -> dict[str, Sequence[Any]]:
         """The channels of earlier batches, if they have labels."""
         if self.channels is None or self.channels == list(range(len(self.channels))):
             return {}
-        return {CHANNEL: Names(self.channels, "earlier batches")}
+        return {CHANNEL: self.channels}
 
     def _require_labels(self, batch: Batch) -> None:
         """Reject labels that are not those of earlier batches, in their order."""
