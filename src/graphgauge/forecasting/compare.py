@@ -97,10 +97,10 @@ def compare(
     jointly).
 
     The difference is that of the pooled means: every cell has the same weight, or that of its node (`weights`). Losses
-    may be correlated in time. Labels of the truth and of both forecasts are matched, and labels that differ are an error;
-    both must have the same cells. Forecasts h steps ahead overlap, so cosines faster than the overlap are left out.
-    `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few steps:
-    more would make the test reject too often if errors are strongly autocorrelated.
+    may be correlated in time. Labels of the truth and of both forecasts are matched, and labels that differ are an
+    error; both must have the same cells. Forecasts h steps ahead overlap, so cosines faster than the overlap are left
+    out. `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few
+    steps: more would make the test reject too often if errors are strongly autocorrelated.
     """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
     losses_a, losses_b, cells, _ = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
@@ -122,7 +122,10 @@ def compare_by_horizon(
     nan: str = "raise",
     confidence: float = 0.95,
 ) -> dict[Any, DieboldMariano]:
-    """The test of `compare` for each horizon: its label, or 1 for the first. p-values are not adjusted for their number."""
+    """The test of `compare` for each horizon, by its label, or 1 for the first.
+
+    p-values are not adjusted for their number.
+    """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
     losses_a, losses_b, cells, labels = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
     keys = list(range(1, cells.shape[1] + 1)) if labels is None else labels
@@ -153,6 +156,8 @@ def _losses_of_both(
 
 def _both(y_true: Any, a: Any, b: Any, common: dict[str, Any]) -> tuple[Batch, Batch]:
     """Both forecasts, with the cells of both in the order of the labels that either has."""
+    if isinstance(a, str) or isinstance(b, str):
+        raise OptionError("a and b must be forecasts, not names", fix="For two columns of a table use compare_table.")
     one = _batch("a", y_true, a, common, {})
     two = _batch("b", y_true, b, common, _owned(one.labels, "a"))
     if two.labels.keys() - one.labels.keys():

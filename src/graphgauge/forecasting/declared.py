@@ -10,8 +10,8 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
-from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.options import exact_text
+from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.expected_series import expected_serial_coverage
 from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval

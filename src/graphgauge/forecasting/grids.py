@@ -119,9 +119,8 @@ def lead_labels(leads: AnyArray) -> AnyArray:
     if np.isnat(leads).any():
         raise InputError("has an empty lead time", fix="Give every lead time.")
     exact = leads.astype("m8[ns]").astype(np.int64)
-    for size, unit in ((3_600 * 10**9, ""), (60 * 10**9, " min"), (10**9, " s"), (10**6, " ms"), (1, " ns")):
-        if not (exact % size).any():
-            break
+    sizes = ((3_600 * 10**9, ""), (60 * 10**9, " min"), (10**9, " s"), (10**6, " ms"), (1, " ns"))
+    size, unit = next((size, unit) for size, unit in sizes if not (exact % size).any())
     counts = exact // size
     return counts if not unit else np.array([f"{count}{unit}" for count in counts.tolist()])
 

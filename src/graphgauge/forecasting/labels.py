@@ -241,8 +241,7 @@ def _matched_names(own: Names, known: Names | None, axis: str) -> tuple[Names, l
 def require_distinct(names: Sequence[Any], owner: str, axis: str) -> None:
     """Raise an error for a label that occurs twice."""
     if len(set(names)) < len(names):
-        seen: set[Any] = set()
-        again = next(name for name in names if name in seen or seen.add(name))
+        again = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(
             f"its labels along {axis} cannot be matched: it has duplicates, such as {again!r:.60}", where=owner,
             fix="Label each row and column once, or pass plain arrays.",
@@ -268,8 +267,8 @@ def history_of(naive: Any, name: str = "naive") -> tuple[list[Any] | None, Any]:
         return None, naive
     values, labels = array.values, array.labels
     if array.dims is not None and set(array.dims) == {"time", "node"}:
-        order = [array.dims.index("time"), array.dims.index("node")]
-        values, labels = values.transpose(order), [labels[place] for place in order]
+        places = [array.dims.index("time"), array.dims.index("node")]
+        values, labels = values.transpose(places), [labels[place] for place in places]
     if len(labels) == 2 and labels[0] is not None:
         require_distinct(labels[0][0], name, "time")
         order = None if labels[0][1] else time_order(labels[0][0])

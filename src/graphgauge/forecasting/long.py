@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
 
@@ -402,7 +402,7 @@ def _dates(values: AnyArray) -> AnyArray:
             parsed = [datetime.fromisoformat(re.sub("Z$", "+00:00", text)) for text in texts]
             if not all(moment.tzinfo is not None for moment in parsed):
                 return values
-            return np.array([moment.astimezone(timezone.utc).replace(tzinfo=None) for moment in parsed], "M8[ns]")
+            return np.array([moment.astimezone(UTC).replace(tzinfo=None) for moment in parsed], "M8[ns]")
         return np.array(texts, "M8[ns]")
     except ValueError:
         return values

@@ -312,7 +312,9 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             for place, name in enumerate(("brier", "twcrps")):
                 floats |= {f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
                            for threshold, scores in of_threshold.items()}  # fmt: skip
-            counts |= {f"above_{exact_text(threshold)}": (slab.y > threshold) & counted for threshold in layout.thresholds}
+            counts |= {
+                f"above_{exact_text(threshold)}": (slab.y > threshold) & counted for threshold in layout.thresholds
+            }
         if scale is not None:
             by_node, by_node_squared = scale if scale.ndim == 2 else (scale, scale)
             known = counted & (by_node > 0)

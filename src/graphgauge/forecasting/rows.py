@@ -87,7 +87,7 @@ class Once:
 
     @staticmethod
     def _bit(cell: Ints) -> AnyArray:
-        return np.left_shift(1, cell & 7).astype(np.uint8)
+        return np.asarray(np.left_shift(1, cell & 7), np.uint8)
 
 
 def checked_places(given: Any, name: str, rows: int, size: int) -> Ints:

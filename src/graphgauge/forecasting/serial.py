@@ -88,10 +88,11 @@ def cosine_error(
         counts, share = _fewer(counts, blocks, memory)
     if slow:
         counts, share = _slower(counts, share, [series[kept] for series in slow], there, resemble)
-    if there.all() and len(set(counts.ravel().tolist())) <= 1:
-        count = int(counts.flat[0]) if counts.size else 0
-        wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
-        squares = np.square(np.tensordot(wave, influence, axes=1)).sum(axis=0)
+    if there.all() and counts.size and len(there):
+        most = int(counts.max())
+        wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / len(there))
+        sums = np.cumsum(np.square(np.tensordot(wave, influence, axes=1)), axis=0)
+        squares = np.take_along_axis(sums, counts[np.newaxis] - 1, axis=0)[0]
     else:
         squares = _squares(influence, there, counts)
     good = enough(cells)
@@ -131,14 +132,16 @@ def _slower(
         slow = [np.take_along_axis(series, order, axis=0) for series in slow]
     length = 2
     while len(there) // length >= _FEWEST_MEANS:
-        whole = _in_groups(there, length).all(axis=1)
+        whole: NDArray[np.bool_] = np.asarray(_in_groups(there, length).all(axis=1))
         rows = whole.sum(axis=0)
         memory = np.max([memory_of(_in_groups(series, length).mean(axis=1), whole) for series in slow], axis=0)
         found = (memory * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
+        length *= 2
+        if not found.any():
+            continue
         few, seen = _fewer(np.minimum(counts, np.maximum(rows - 1, 1)), rows, np.where(found, memory, 0.0))
         found &= few <= _FEWER * counts
         counts, share = np.where(found, few, counts), np.where(found, seen, share)
-        length *= 2
     return counts, share
 
 

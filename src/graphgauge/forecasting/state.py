@@ -542,7 +542,9 @@ class ForecastState:
         alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
         if not alike or not np.array_equal(scales[0], scales[1]):
-            raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both the same way.")
+            raise InputError(
+                "the states differ in axes, coverage, nodes, horizons or naive", fix="Build both the same way."
+            )
         self._require_layout(other)
         shards = CountedShards([*self.shards.names])
         shards.absorb(other.shards)

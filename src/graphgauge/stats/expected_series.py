@@ -49,7 +49,9 @@ def expected_serial_coverage(
     memory = float(memory_of(centred))
     if errors is not None:
         memory = max(memory, float(memory_of(errors)))
-    slow = max(map(slow_memory, [centred] if errors is None else [centred, np.asarray(errors, np.float64)]), key=_inflation)
+    slow = max(
+        map(slow_memory, [centred] if errors is None else [centred, np.asarray(errors, np.float64)]), key=_inflation
+    )
     if _inflation(slow) <= _MARKED * _inflation((memory, 1.0)):
         slow = (memory, 1.0)
     reach = Reach(
@@ -127,7 +129,10 @@ def slow_memory(series: Floats) -> tuple[float, float]:
         return 0.0, 1.0
     rows = np.array([size // length for length in lengths])
     found = np.array(
-        [_next_to(series[: n * length].reshape(n, length).mean(axis=1)) for n, length in zip(rows, lengths, strict=True)]
+        [
+            _next_to(series[: n * length].reshape(n, length).mean(axis=1))
+            for n, length in zip(rows, lengths, strict=True)
+        ]
     )
     if not (found * np.sqrt(rows))[1:].max() >= _RESEMBLE:
         return 0.0, 1.0
