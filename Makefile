@@ -28,10 +28,13 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/graphgauge demo
 
+# Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
 # The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers and not gpu'
-	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+	$(PYTEST) -p tests.twins -m 'not slow and not peers and not gpu'
+	GRAPHGAUGE_NUMBA=0 $(PYTEST) -p tests.twins -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -49,7 +52,7 @@ hostile: $(VENV)/.test
 	$(BIN)/python -m tests.hostile --scale $(SCALE)
 
 slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -m slow
+	$(PYTEST) -m slow
 
 # With the peers' interpreter, so that all libraries run in the same process.
 bench: $(PEERS)/.ready

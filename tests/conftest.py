@@ -16,9 +16,10 @@ from tests import fuzz
 CI = os.environ.get("CI") == "true"
 
 # `make test` draws the same examples every time and everywhere; `make fuzz` looks for new ones, with a seed a round.
-# The first call of a kernel compiles it, so no example has a deadline.
+# The run without numba takes the first of them. The first call of a kernel compiles it, so no example has a deadline.
+WITHOUT_NUMBA = os.environ.get("GRAPHGAUGE_NUMBA") == "0"
 settings.register_profile(
-    "test", deadline=None, max_examples=25, derandomize=True, database=None, print_blob=True,
+    "test", deadline=None, max_examples=8 if WITHOUT_NUMBA else 15, derandomize=True, database=None, print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
 settings.register_profile("fuzz", settings.get_profile("test"), max_examples=100, derandomize=False)
@@ -38,7 +39,7 @@ def pytest_runtest_setup() -> None:
 
 # What a machine without these cannot run; every other skip would hide a test that CI is there to run.
 ALLOWED_SKIPS = ("no CUDA", "shared data absent")
-if os.environ.get("GRAPHGAUGE_NUMBA") == "0":  # the run that proves the NumPy twins has no compiled loops to test
+if WITHOUT_NUMBA:  # the run that proves the NumPy twins has no compiled loops to test
     ALLOWED_SKIPS += ("numba is not there or switched off",)
 if fuzz.DEADLINE in os.environ:  # the tests that a round of random search has no time left for
     ALLOWED_SKIPS += (fuzz.TIME_IS_UP,)

@@ -588,7 +588,7 @@ def test_the_same_bits_or_the_same_refusal(name: str, root: Path) -> None:
     folder, values = _folder(name, root)
     os.chdir(folder)
 
-    @settings(max_examples=EXAMPLES.get(name, 15), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES.get(name, 8), suppress_health_check=list(HealthCheck))
     @given(chosen=options(data))
     def every_door(chosen: dict[str, Any]) -> None:
         compare_doors(data, folder, values, chosen)

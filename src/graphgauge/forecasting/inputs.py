@@ -173,7 +173,9 @@ class Batch:
             labelled.get("node") or (None if nodes is None or CHANNEL not in names else list(nodes)),
             labelled.get("horizon"),
             labels={
-                axis: label for axis, label in zip(names, found.unsorted, strict=False) if shown(label) is not None
+                axis: label
+                for axis, label in zip(names, found.unsorted, strict=False)
+                if label is not None and not label.counted
             },
             distribution=predicted,
             point_of=point_of,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from os import PathLike
@@ -216,7 +216,12 @@ def _complete(frame: _Frame, name: str) -> AnyArray:
             raise InputError(f"column {name!r} has text in some rows and numbers in others", where=frame.where)
         whole = not any(texts) and all(isinstance(cell, int | np.integer) for cell in cells)
         values = np.array(cells, np.int64) if whole else np.array([str(cell) for cell in cells], np.str_)
-    empty = {"f": np.isnan, "M": np.isnat, "m": np.isnat, "U": lambda texts: np.char.strip(texts) == ""}
+    empty: dict[str, Callable[[AnyArray], AnyArray]] = {
+        "f": np.isnan,
+        "M": np.isnat,
+        "m": np.isnat,
+        "U": lambda texts: np.char.strip(texts) == "",
+    }
     check = empty.get(values.dtype.kind)
     if check is not None and check(values).any():
         raise InputError(f"column {name!r} has empty cells", where=frame.where)

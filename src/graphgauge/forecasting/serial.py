@@ -88,9 +88,9 @@ def cosine_error(
         counts, share = _fewer(counts, blocks, memory)
     if slow:
         counts, share = _slower(counts, share, [series[kept] for series in slow], there, resemble)
-    if there.all() and counts.size and len(there):
-        most = int(counts.max())
-        wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / len(there))
+    if there.all():
+        most = int(counts.max(initial=1))
+        wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
         sums = np.cumsum(np.square(np.tensordot(wave, influence, axes=1)), axis=0)
         squares = np.take_along_axis(sums, counts[np.newaxis] - 1, axis=0)[0]
     else:

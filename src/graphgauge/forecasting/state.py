@@ -239,12 +239,13 @@ class ForecastState:
                 self.rows.refuse_shared(Steps([(0, shape[0])]), _TWICE)
             self._once = Once(shape)
         if self._once is not None and len(again := self._once.repeated(*places)):
-            at = ", ".join(str(int(place[again[0]])) for place in places)
+            cell = ", ".join(str(int(place[again[0]])) for place in places)
             raise InputError(
-                f"row {again[0]} is a second row for the step, horizon and node {at}", where="step",
+                f"row {again[0]} is a second row for the step, horizon and node {cell}", where="step",
                 fix="A cell is one row: drop the others.",
             )  # fmt: skip
-        self.add_rows(*places, y_true, y_pred, std, shape=shape, null_value=null_value, nan=nan)
+        at, ahead, of = places
+        self.add_rows(at, ahead, of, y_true, y_pred, std, shape=shape, null_value=null_value, nan=nan)
         if self._once is not None:
             self._once.mark(*places)
         return self

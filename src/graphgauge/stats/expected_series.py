@@ -66,24 +66,23 @@ def expected_serial_coverage(
     values, weights = values[order], weights[order]
 
     def hold(rng: np.random.Generator) -> Floats:
-        held = np.empty((POPULATIONS, SAMPLES))
-        for population in held:
+        series, truth = np.empty((POPULATIONS, SAMPLES, size)), np.empty((POPULATIONS, 1))
+        for place in range(POPULATIONS):
             share = rng.standard_gamma(weights)
             share /= share.sum()
             phi, part = slow
             error = (1 - phi**2) ** 0.5 / size**0.5
-            longest = max(_LONGEST, phi)
-            own = float(np.clip(phi + error * rng.standard_normal(), 0.0, longest)) if phi else 0.0
+            own = float(np.clip(phi + error * rng.standard_normal(), 0.0, max(_LONGEST, phi))) if phi else 0.0
             normal = _autoregression(rng, own, size)
             if part < 1:
                 normal = part**0.5 * normal + (1 - part) ** 0.5 * rng.standard_normal(normal.shape)
-            place = np.searchsorted(np.cumsum(share)[:-1], ndtr(normal))
-            series, truth = values[place], value + float(share @ values)
-            mean = series.mean(axis=1)
-            low, high = interval(value + mean, (series - mean[:, np.newaxis]) / size)
-            slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
-            population[:] = np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
-        return held
+            drawn = np.searchsorted(np.cumsum(share)[:-1], ndtr(normal))
+            series[place], truth[place] = values[drawn], value + float(share @ values)
+        flat = series.reshape(-1, size)
+        mean = flat.mean(axis=1)
+        low, high = (end.reshape(POPULATIONS, SAMPLES) for end in interval(value + mean, (flat - mean[:, None]) / size))
+        slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
+        return np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
 
     if not rule:
         return reported(hold, confidence)

@@ -1,7 +1,23 @@
 """Studies: one file lists what to evaluate, compare and require; runs can be resumed and verified."""
 
-from graphgauge.study.parse import read_study
-from graphgauge.study.runner import run
-from graphgauge.study.verifier import verify, verify_submission
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphgauge.study.parse import read_study
+    from graphgauge.study.runner import run
+    from graphgauge.study.verifier import verify, verify_submission
 
 __all__ = ["read_study", "run", "verify", "verify_submission"]
+_HOMES = {"read_study": "parse", "run": "runner", "verify": "verifier", "verify_submission": "verifier"}
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: each command of a family reads the options of studies, and few read or verify a study.
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
