@@ -2,9 +2,10 @@
 
     python -m benchmarks.adaptive_cost fb15k237.npz [model.npz]   # trains a small model if there is no such file
     python -m benchmarks.adaptive_cost synthetic
+    python -m benchmarks.adaptive_cost overhead
 
-Writes the tables of docs/adaptive.md, `docs/adaptive/cost_NAME.inc`: on a trained model of FB15k-237, and on synthetic
-embeddings.
+Writes the tables of docs/adaptive.md, `docs/adaptive/cost_NAME.inc`: on a trained model of FB15k-237, on synthetic
+embeddings, and what following queries takes besides scoring them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from graphgauge import ranking
 from graphgauge.core.result import Evaluation
 from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
-from graphgauge.ranking.until import read_until
+from graphgauge.ranking.until import rank_until
 
 TABLES = Path(__file__).parents[1] / "docs" / "adaptive"
 SEEDS = 10
@@ -108,7 +109,7 @@ def _frequent(train: np.ndarray, kinds: int, groups: Mapping[str, np.ndarray], m
 class Replayed:
     """Queries whose counts are known from a full ranking: an adaptive run on them reads the same as a real one."""
 
-    pace = EntityQueries.pace
+    step = EntityQueries.step
 
     def __init__(self, kept: Items) -> None:
         self.kept, self.queries = kept, len(kept)
@@ -163,7 +164,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
         return found, [f"{seconds:.2f}", f"{full / seconds:.1f} ×"]
 
     def add(what: str, name: str, clock: Sequence[str], **options: Any) -> None:
-        found = [read_until(replayed, seed=seed, **options) for seed in range(SEEDS)]
+        found = [rank_until(source=replayed, seed=seed, **options) for seed in range(SEEDS)]
         share = np.mean([each.options["until"]["read"] for each in found]) / replayed.queries
         followed = [next(iter(each.values())).interval for each in found]
         missed = sum(interval is not None and truth not in interval for interval in followed)
@@ -186,7 +187,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
             gates = [f"mrr >= {truth + sign * gap:.6f}"]
             clock = real(gates=gates)[1] if gap == GAPS[0] else ["–", "–"]
             add(f"gate {gap:g} {side} the value", "–", clock, gates=gates)
-    pairs = [read_until(replayed, replayed_before, seed=seed) for seed in range(SEEDS)]
+    pairs = [rank_until(source=replayed, against={"source": replayed_before}, seed=seed) for seed in range(SEEDS)]
     share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
     lines.append(row(f"which is better: {truth:.4f} or {old['mrr'].value:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
                      f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
@@ -194,7 +195,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
     greater = np.where(number % 8, 1, 2) * kept_now.greater + (number % 12 == 0)
     worse = Replayed(Items(kept_now.ids, greater, kept_now.equal, kept_now.candidates))
     other = float(np.mean(worse.kept.values("mrr")))
-    pairs = [read_until(replayed, worse, seed=seed) for seed in range(SEEDS)]
+    pairs = [rank_until(source=replayed, against={"source": worse}, seed=seed) for seed in range(SEEDS)]
     share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
     lines.append(row(f"which is better: {truth:.4f} or, made worse, {other:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
                      f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
@@ -205,50 +206,114 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
 
 
 class Synthetic:
-    """Embeddings with a MRR of about .3; few queries, because a full ranking of them is timed, too."""
+    """Embeddings with a MRR of about .3, and another model of the same queries that is slightly worse."""
 
-    def __init__(self, entities: int, queries: int, width: int = 64) -> None:
+    def __init__(self, entities: int, queries: int, width: int = 16) -> None:
         rng = np.random.default_rng(0)
         self.entities = rng.standard_normal((entities, width), dtype=np.float32)
         self.targets = rng.integers(0, entities, queries)
-        noise = rng.uniform(0.4, 2.6, (queries, 1)).astype(np.float32)
-        self.queries = self.entities[self.targets] + noise * rng.standard_normal((queries, width), dtype=np.float32)
-        self.known = None
+        noise = np.exp(rng.uniform(-1.2, 1.3, (queries, 1))).astype(np.float32)
+        own = rng.standard_normal((queries, width), dtype=np.float32)
+        # Entities and queries of length 1, so that the nearest entity is the one with the greatest product.
+        self.entities /= np.linalg.norm(self.entities, axis=1, keepdims=True)
+        near = self.entities[self.targets]
+        self.queries = near + noise / np.sqrt(width) * own
+        self.worse = near + 1.04 * noise / np.sqrt(width) * own
 
     @property
     def arguments(self) -> tuple[np.ndarray, ...]:
         return self.queries, self.entities, self.targets
 
 
+SYNTHETIC = ((200_000, 200_000, 400), (1_000_000, 1_000_000, 200))
+# Runs that would read more than so many queries are made on ranks like those read, not on scores.
+MOST_SCORED = 4_000
+
+
 def synthetic() -> list[str]:
+    """As many queries as entities. Queries are scored while they are few; longer runs read ranks like theirs."""
     lines = []
-    for count, queries, number in ((200_000, 40_000, 100), (1_000_000, 40_000, 25)):
+    for count, queries, number in SYNTHETIC:
         asked = Synthetic(count, queries)
-        seconds = []
-        for some in (number, 2 * number):  # their difference is the time of queries without that of preparation
-            work = partial(ranking.rank_all, asked.queries[:some], asked.entities, asked.targets[:some])
-            seconds.append(min(timed(work)[1] for _ in range(2)))
-        each = (seconds[1] - seconds[0]) / number
-        size = f"{count:,} entities × {queries:,} queries, {asked.entities.shape[1]} dimensions"
-        lines += [f"{size}: a full ranking would take {each * queries / 60:.0f} minutes of processor time, "
-                  f"{1000 * each:.1f} ms per query.", ""]  # fmt: skip
-        lines += ["| asked | queries read | seconds | faster |", "|---|---|---|---|"]
-        value = 0.0
-        for what in ("mrr ± 0.05", "mrr ± 0.02", "gate .05 below the value", "gate .02 below the value"):
-            given: dict[str, Any] = {"within": {"mrr": float(what.split()[-1])}} if "±" in what else {}
-            if not given:
-                given["gates"] = [f"mrr >= {value - float(what.split()[1]):.4f}"]
-            found, took = timed(partial(ranking.rank_until, *asked.arguments, **given))
-            value, read = found["mrr"].value, found.options["until"]["read"]
-            share = f"{read:,} of {queries:,} ({read / queries:.1%})"
-            lines.append(row(what, share, f"{took:.1f}", f"{each * queries / took:.0f} ×"))
+        # The queries that `rank_all` would rank, without its preparation, which both have.
+        counted, rows = EntityQueries(*asked.arguments), np.arange(number)
+        each = min(timed(partial(counted.count, rows))[1] for _ in range(3)) / number
+        sample, worse = (
+            ranking.rank_until(rows, *asked.arguments[1:], within={"mrr": 1e-6}, max_queries=MOST_SCORED, seed=99,
+                               keep="items").per_item for rows in (asked.queries, asked.worse)
+        )  # fmt: skip
+        # The ranks of all queries: those of the sample, each drawn many times, for both models alike.
+        chosen = np.random.default_rng(1).integers(0, len(sample), queries)
+        first, second = (Replayed(Items(np.arange(queries), kept.greater[chosen], kept.equal[chosen],
+                                        kept.candidates[chosen])) for kept in (sample, worse))  # fmt: skip
+        value, other = (float(np.mean(source.kept.values("mrr"))) for source in (first, second))
+        size = f"{count:,} entities × {queries:,} queries, {asked.entities.shape[1]} dimensions, MRR {value:.3f}"
+        lines += [f"{size}: a full ranking would take {each * queries / 60:.0f} minutes of processor time on one "
+                  f"thread, by {number} queries that were timed ({1000 * each:.2f} ms each).", ""]  # fmt: skip
+        lines += ["| asked | queries and scores read | fewer | seconds of following them | scoring and following | "
+                  "faster |", "|---|---|---|---|---|---|"]  # fmt: skip
+        pair: dict[str, Any] = {"against": {"source": second}}
+        given: dict[str, dict[str, Any]] = {
+            **{f"mrr ± {width:g}": {"within": {"mrr": width}} for width in WIDTHS},
+            **{f"gate {gap:g} {side} the value": {"gates": [f"mrr >= {value + sign * gap:.6f}"]}
+               for gap in GAPS for side, sign in (("below", -1), ("above", 1))},
+            f"which is better: {value:.4f} or {other:.4f}": pair,
+        }  # fmt: skip
+        for what, options in given.items():
+            runs = [timed(partial(ranking.rank_until, source=first, seed=seed, **options)) for seed in range(3)]
+            read = float(np.mean([found.options["until"]["read"] for found, _ in runs]))
+            took, models = min(spent for _, spent in runs), 2 if "against" in options else 1
+            total = took + models * each * read
+            lines.append(row(what, f"{read:,.0f} ({read / queries:.2%})", f"{queries / read:.0f} ×", f"{took:.2f}",
+                             f"{total:.1f}", f"{models * each * queries / total:.0f} ×"))  # fmt: skip
+        real, spent = timed(partial(ranking.rank_until, *asked.arguments, within={"mrr": WIDTHS[0]}))
+        read = real.options["until"]["read"]
+        faster = f"{each * queries / spent:.0f} ×"
+        lines.append(row(f"mrr ± {WIDTHS[0]:g}, on embeddings", f"{read:,} ({read / queries:.2%})",
+                         f"{queries / read:.0f} ×", "–", f"{spent:.1f}", faster))  # fmt: skip
         lines.append("")
     return lines
 
 
+def overhead(entities: int = 10_000, queries: int = 40_000) -> list[str]:
+    """What following queries takes besides scoring them, per query that is read: the slope between two runs."""
+    rng = np.random.default_rng(0)
+    groups = {"relation": rng.integers(0, 200, queries), "side": rng.integers(0, 2, queries)}
+    earlier = rng.random(queries)
+    methods: dict[str, dict[str, Any]] = {
+        "no predictor": {},
+        "relation and side": {"groups": groups, "assist": ["relation", "side"]},
+        "these and an earlier model's values": {"groups": groups, "assist": ["relation", "side", earlier]},
+    }
+    ranks = np.ceil(np.exp(rng.exponential(2.1, queries))).clip(1, entities).astype(np.int64)
+    zeros = np.zeros(queries, np.int64)
+    source = Replayed(Items(np.arange(queries), ranks - 1, zeros, zeros + entities))
+    work = {(name, most): partial(ranking.rank_until, source=source, within={"mrr": 1e-6}, max_queries=most, **options)
+            for name, options in methods.items() for most in (1_000, 9_000)}  # fmt: skip
+    spent = dict.fromkeys(work, np.inf)
+    for _ in range(25):  # in turn, because other programs disturb for a while
+        spent = {which: min(spent[which], timed(each)[1]) for which, each in work.items()}
+    following = {}
+    for name in methods:
+        each = (spent[name, 9_000] - spent[name, 1_000]) / 8_000
+        following[name] = each, spent[name, 1_000] - 1_000 * each
+    heads = ("dimensions", "scoring a query", *(f"following it, {name}" for name in methods))
+    lines = [row(*heads), "|" + "---|" * len(heads)]
+    for width in (64, 128, 256):
+        asked = Synthetic(entities, 4_000, width)
+        counted, rows = EntityQueries(*asked.arguments), np.arange(4_000)
+        scoring = min(timed(partial(counted.count, rows))[1] for _ in range(7)) / 4_000
+        shares = [f"{1e6 * each:.1f} µs ({each / scoring:.1%})" for each, _ in following.values()]
+        lines.append(row(width, f"{1e6 * scoring:.0f} µs", *shares))
+    prepared = ", ".join(f"{1000 * once:.0f}" for _, once in following.values())
+    note = (f"{entities:,} entities, {queries:,} queries, of which 1,000 to 9,000 are read, processor time on one "
+            f"thread. Preparation, once in a run, takes {prepared} ms.")  # fmt: skip
+    return [note, "", *lines]
+
+
 def main(arguments: Sequence[str]) -> None:
-    if arguments[0] == "synthetic":
-        name, lines = "synthetic", synthetic()
+    if arguments[0] in ("synthetic", "overhead"):
+        name, lines = arguments[0], synthetic() if arguments[0] == "synthetic" else overhead()
     else:
         path = Path(arguments[0])
         kept = Path(arguments[1]) if len(arguments) > 1 else Path("fb15k237_model.npz")

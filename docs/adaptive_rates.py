@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.ranking.drawn import EntityQueries, Pace
+from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.race import Race
 from graphgauge.ranking.reading import Reading, Statement, Units
-from graphgauge.ranking.until import read_until
+from graphgauge.ranking.until import rank_until
 from graphgauge.stats.assist import Assist
 from graphgauge.stats.intervals import t_quantile
 from graphgauge.stats.sequence import MeanSequence, PairedSequence
@@ -35,7 +35,7 @@ PLACE = Path(__file__).with_name("adaptive")
 class Simulated:
     """Queries whose ranks are known: what a model would have been asked."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(self, ranks: np.ndarray) -> None:
         self.ranks, self.queries = ranks.astype(np.int64), len(ranks)
@@ -230,23 +230,49 @@ def stopped_rates(runs: int) -> Iterator[Rate]:
     rng = np.random.default_rng(9)
     pool = ranks_with(0.3, rng, 400_000)
     mean = float(np.mean(1 / pool))
-    missed = {"width": 0, "new": 0, "gate": 0}
+    missed = {"width": 0, "new": 0, "gate": 0, "rare": 0, "same": 0, "uneven": 0}
     for seed in range(runs):
         ranks = pool[np.random.default_rng([5, seed]).integers(0, len(pool), QUERIES)]
         whole = float(np.mean(1 / ranks))
-        found = read_until(Simulated(ranks), within={"mrr": 0.03}, seed=seed)["mrr"]
+        found = rank_until(source=Simulated(ranks), within={"mrr": 0.03}, seed=seed)["mrr"]
         assert found.new_queries is not None
         missed["new"] += mean not in found.new_queries
-        gated = read_until(Simulated(ranks), gates=[f"mrr >= {mean:.6f}"], seed=seed)["mrr"]
+        gated = rank_until(source=Simulated(ranks), gates=[f"mrr >= {mean:.6f}"], seed=seed)["mrr"]
         assert gated.new_queries is not None
         missed["gate"] += mean not in gated.new_queries
-        found = read_until(Simulated(ranks), within={"mrr": 0.02}, guarantee="width", seed=seed)["mrr"]
+        found = rank_until(source=Simulated(ranks), within={"mrr": 0.02}, guarantee="width", seed=seed)["mrr"]
         assert found.interval is not None
         missed["width"] += whole not in found.interval
+        rare = np.where(np.random.default_rng([6, seed]).random(QUERIES) < 0.02, 1, 2)
+        found = rank_until(source=Simulated(rare), within={"hits@1": 0.012}, guarantee="width", seed=seed)["hits@1"]
+        assert found.interval is not None
+        missed["rare"] += float(np.mean(rare == 1)) not in found.interval
+        first = rank_until(source=Simulated(ranks), within={"mrr": 0.08}, seed=seed, keep="items")
+        found = rank_until(source=Simulated(ranks), within={"mrr": 0.03}, seed=seed, assist=first)["mrr"]
+        assert found.interval is not None
+        missed["same"] += whole not in found.interval
+        missed["uneven"] += not _contains_new_clusters(seed)
     event = "the last interval missed"
     yield Rate("new queries, stopped at ± .03", event, ALPHA, missed["new"] / runs, None, runs)
     yield Rate("new queries, stopped by a gate at the truth", event, ALPHA, missed["gate"] / runs, None, runs)
-    yield Rate('guarantee="width", stopped at ± .02 (approximate)', event, ALPHA, missed["width"] / runs, None, runs)
+    name = "new clusters of very uneven size, nearly all read"
+    yield Rate(name, event, ALPHA, missed["uneven"] / runs, None, runs)
+    name = "assisted by an earlier run with the same seed, stopped at ± .03"
+    yield Rate(name, event, ALPHA, missed["same"] / runs, None, runs)
+    name = 'guarantee="width", stopped at ± .02 (approximate)'
+    yield Rate(name, event, ALPHA, missed["width"] / runs, None, runs)
+    name = 'guarantee="width", hits@1 of 2 %, stopped at ± .012 (approximate)'
+    yield Rate(name, event, ALPHA, missed["rare"] / runs, None, runs)
+
+
+def _contains_new_clusters(seed: int) -> bool:
+    """Whether the interval for new clusters of hits contains their mean, one half."""
+    rng = np.random.default_rng([7, seed])
+    cluster = np.repeat(np.arange(180), np.concatenate([np.ones(150, int), np.full(30, 40)]))
+    ranks = np.where(rng.random(len(cluster)) < rng.beta(1, 1, 180)[cluster], 1, 2)
+    found = rank_until(source=Simulated(ranks), cluster=cluster, within={"hits@1": 1e-9}, seed=seed,
+                       max_queries=int(0.97 * len(cluster)))["hits@1"]  # fmt: skip
+    return found.new_queries is not None and 0.5 in found.new_queries
 
 
 def all_rates(runs: int = RUNS, told: Callable[[Rate], object] = lambda rate: None) -> list[Rate]:

@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -295,6 +296,11 @@ def _answers(folder: Path) -> None:
     said = [*random_explanations(3, 8), *random_explanations(3, 8, "two")]
     explanation.collect(Weighted(3), said).save(folder / "table.jsonl")
     explanation.write_explanations(said, folder / "explanations.jsonl")
+    brought = np.random.default_rng(3).normal(size=(16, 3, 2))
+    own = [(explanation.OwnAnswers(rows, "logit"),) for rows in brought]
+    explanation.write_explanations(
+        [replace(each, own=answers) for each, answers in zip(said, own, strict=True)], folder / "own.jsonl"
+    )
 
 
 _OF_SINGLE = {"best_mode": ("fidelity_best", "mode"), "kl": ("unfaithfulness", "kl"),
@@ -401,6 +407,14 @@ DATA = {
             _answers,
             {"explainer": "two", "metrics": ("sparsity", "cohesiveness")},
         ),
+        Data(
+            "explanation own",
+            {},
+            {"explanations": "own.jsonl"},
+            _explanation,
+            _answers,
+            {"explainer": "two", "convention": "pyg", "metrics": ("pos_fidelity", "unfaithfulness")},
+        ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
         Data(
             "evolution replayed",
@@ -415,7 +429,7 @@ DATA = {
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
 EXAMPLES = {"evolution": 4, "evolution replayed": 2, "generation": 6, "generation conditions": 4, "generation table": 4,
             "generation subject": 1, "explanation table": 6, "explanation model": 3,
-            "explanation alone": 6}  # fmt: skip
+            "explanation alone": 6, "explanation own": 4}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
 # Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.

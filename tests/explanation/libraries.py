@@ -54,6 +54,20 @@ def graphxai_case(seed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def stability_case(seed: int) -> dict[str, Any]:
+    """An explanation and some of perturbed inputs; node importances are all different, or hard."""
+    rng = np.random.default_rng(2000 + seed)
+    nodes, features, edges = (int(size) for size in rng.integers(3, 14, 3))
+    hard = seed % 2 == 1
+
+    def drawn() -> dict[str, Any]:
+        held = (rng.permutation(nodes) < nodes // 2).astype(float) if hard else rng.permutation(nodes) + 1.0
+        return {"edge_imp": rng.random(edges).round(4).tolist(), "node_imp": held.tolist(),
+                "feature_imp": rng.permutation(features).astype(float).tolist()}  # fmt: skip
+
+    return {"said": drawn(), "perturbed": [drawn() for _ in range(int(rng.integers(1, 5)))]}
+
+
 def _loaded(name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -117,6 +131,39 @@ def _graphxai_values(metrics: Any, case: dict[str, Any]) -> dict[str, Any]:
             "graph_exp_faith": dict(zip(kinds, faith, strict=True))}  # fmt: skip
 
 
+def _stability_values(metrics: Any, case: dict[str, Any]) -> dict[str, Any]:
+    """GraphXAI perturbs and explains inside its metric; here the explainer hands out the drawn explanations."""
+    import torch
+
+    def explained(said: dict[str, Any]) -> Any:
+        count = len(said["edge_imp"])
+        return SimpleNamespace(
+            node_reference={node: node for node in range(len(said["node_imp"]))},
+            enc_subgraph=SimpleNamespace(edge_mask=torch.ones(count, dtype=torch.bool)),
+            **{name: torch.tensor(value) for name, value in said.items()},
+        )
+
+    left = [explained(each) for each in case["perturbed"]]
+    data = SimpleNamespace(x=torch.zeros(3, 2), y=torch.zeros(3), edge_index=torch.zeros(2, 1, dtype=torch.long))
+    metrics.rewire_edges = lambda edge_index, **options: edge_index
+    metrics.perturb_node_features = lambda x, node_idx, **options: x[node_idx]
+    explainer = SimpleNamespace(get_explanation_node=lambda **options: left.pop(0))
+    found = metrics.graph_exp_stability(
+        explained(case["said"]), explainer, None, 0, _Silent(), delta=1.0, sens_idx=[0],
+        G=object(), data=data, num_run=len(left),
+    )  # fmt: skip
+    return dict(zip(("features", "nodes", "edges"), found, strict=True))
+
+
+class _Silent:
+    """A model that answers every input alike."""
+
+    def to(self, device: Any) -> Any:
+        import torch
+
+        return lambda x, edge_index: torch.zeros(len(x), 2)
+
+
 class _Anything(ModuleType):
     """Stands in for what GraphXAI's metrics import and do not use here."""
 
@@ -141,6 +188,9 @@ def main(dig: str, graphxai: str) -> None:
     metrics = _loaded("graphxai_metrics", Path(graphxai) / "graphxai/metrics/metrics_graph.py")
     drawn = [graphxai_case(seed) for seed in range(30)]
     stored["graphxai"] = [{"case": case, "values": _graphxai_values(metrics, case)} for case in drawn]
+    formal = _loaded("graphxai_formal_metrics", Path(graphxai) / "formal/metrics.py")
+    cases = [stability_case(seed) for seed in range(30)]
+    stored["stability"] = [{"case": case, "values": _stability_values(formal, case)} for case in cases]
     FILE.write_text(json.dumps(stored) + "\n", encoding="utf-8")
 
 

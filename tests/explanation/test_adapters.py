@@ -572,3 +572,27 @@ def test_inputs_that_cannot_be_cut_are_refused(given: dict[str, Any], said: str)
     object.__setattr__(explanation, "_model_args", list(given))
     with pytest.raises(InputError, match=said):
         ex.from_pyg(explanation, ex.PyGModel(Net(2)))
+
+
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_selected_events_rank_first_also_next_to_infinities(infinite: float) -> None:
+    said = result()
+    said.importance_edges = np.array([0.1, infinite, 0.3])
+    numbers = said.context.subgraph.payload["candidate_eidx"]
+    said.extras = {"selected_eidx": [numbers[0], numbers[2]]}
+    values = ex.from_result(said, src=np.arange(40), dst=np.arange(40) + 1).importance
+    assert set(np.argsort(-values)[:2].tolist()) == {0, 2}
+
+
+def test_candidates_of_a_result_are_listed_once() -> None:
+    said = result()
+    said.context.subgraph.payload["candidate_eidx"] = [3] * len(said.importance_edges)
+    with pytest.raises(InputError, match="an event is listed twice"):
+        ex.from_result(said, src=np.arange(40), dst=np.arange(40) + 1)
+
+
+def test_candidates_of_an_explanation_are_listed_once() -> None:
+    module = Net()
+    for given in ([1, 1], np.eye(1, 18, dtype=np.int64)[0]):
+        with pytest.raises(InputError, match="is listed twice"):
+            ex.from_pyg(asked(module), ex.PyGModel(module), candidates=given)

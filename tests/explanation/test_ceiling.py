@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,38 @@ def test_scores_of_the_label() -> None:
     unlabelled = [one for one in random_explanations(6, 16) if one.context.label is None]
     with pytest.raises(InputError, match="has no label"):
         ex.evaluate(Weighted(6), unlabelled, score="label", metrics=["fidelity_drop@0.3"])
+
+
+def test_events_that_were_not_searched_have_no_ceiling(tmp_path: Path) -> None:
+    """A search that is added for one event says nothing about the others; saved tables remember which."""
+    given, path = random_explanations(3, 4), tmp_path / "answers.jsonl"
+    ex.collect(Weighted(3), given, levels=[0.3], path=path)
+    ex.collect(Weighted(3), given[:1], levels=[0.3], path=path, ceiling=300)
+    mixed = ex.read_table(path)
+    for ending in (".jsonl", ".parquet"):
+        mixed.save(tmp_path / f"saved{ending}")
+    for table in (mixed, *(ex.read_table(tmp_path / f"saved{ending}") for ending in (".jsonl", ".parquet"))):
+        assert sorted(row.ceiling for row in table) == [0, 0, 0, 300]
+        found = ex.evaluate(table)
+        assert "fidelity_drop.reached@0.3" not in found
+        assert all("best" not in level.name for level in found["fidelity_drop@0.3"].chance)
+        assert any("searched for in 1 of 4 events" in note for note in found.notes)
+    ex.collect(Weighted(3), given, levels=[0.3], path=path, ceiling=300)
+    whole = ex.evaluate(ex.collect(Weighted(3), given, levels=[0.3], ceiling=300))
+    again = ex.evaluate(ex.read_table(path))
+    key = "fidelity_drop.reached@0.3"
+    assert again[key].value == pytest.approx(whole[key].value, rel=1e-12)
+
+
+def test_masks_that_cut_units_are_no_sets() -> None:
+    """GraphXAI keeps one direction of a pair; the best set is the same with these masks and without them."""
+    context = ex.Context(ex.Subgraph([[0, 1, 1, 2, 3], [1, 0, 2, 3, 4]]), event=0)
+    given = [ex.Explanation(context, [1.0, 0.0, 0.3, 0.2, 0.1])]
+    keys = ["fidelity_keep@0.25", "fidelity_keep.reached@0.25"]
+    plain, cut = (
+        ex.evaluate(ex.collect(Weighted(5), given, levels=[0.25], ceiling=100, convention=each), metrics=keys)
+        for each in (None, "graphxai")
+    )
+    for key in keys:
+        assert cut[key].value == pytest.approx(plain[key].value, rel=1e-12)
+        assert [level.value for level in cut[key].chance] == [level.value for level in plain[key].chance]

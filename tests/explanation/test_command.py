@@ -127,7 +127,12 @@ def test_options_reach_the_library(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ((), 2, "Give one form: --table; or --explanations and --model; or --explanations and --metrics."),
+        (
+            (),
+            2,
+            "Give one form: --table; or --explanations and --model; or --explanations and --metrics; "
+            "or --explanations and --convention.",
+        ),
         (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "does not take --explanations"),
         (("--explanations", "run.jsonl"), 2, "--model not given"),
         (("--table", "table.jsonl", "--levels", "0.1"), 2, "already has the answers, does not take --levels"),

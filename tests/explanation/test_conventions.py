@@ -175,3 +175,27 @@ def test_tables_without_the_masks_of_a_library_are_refused() -> None:
     for convention in ("dig", "graphxai", "time_to_explain"):
         with pytest.raises(InputError, match=f'masks of {convention}. Collect with convention="{convention}"'):
             ex.evaluate(table, convention=convention)
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("masked", ["edges", "nodes", "features"])
+def test_graphxai_stability(seed: int, masked: str) -> None:
+    stored = OTHERS["stability"][seed]
+    case, imp = stored["case"], {"edges": "edge_imp", "nodes": "node_imp", "features": "feature_imp"}[masked]
+    assert case == libraries.stability_case(seed)
+    count, edges = len(case["said"][imp]), len(case["said"]["edge_imp"])
+    nodes = max(len(case["said"]["node_imp"]), edges + 1)
+    x = np.zeros((nodes, len(case["said"]["feature_imp"])))
+    subgraph = ex.Subgraph([range(edges), range(1, edges + 1)], np.arange(nodes), node_features=x, masked=masked,
+                           candidates=np.arange(count))  # fmt: skip
+    context = ex.Context(subgraph, event=0)
+    said = [ex.Explanation(context, case["said"][imp])]
+    said += [ex.Explanation(context, each[imp], perturbed=number) for number, each in enumerate(case["perturbed"])]
+    found = ex.evaluate(None, said, convention="graphxai", metrics=["graph_exp_stability"])
+    assert found["graph_exp_stability"].value == pytest.approx(stored["values"][masked], abs=2e-7)  # of 32 bits
+
+
+def test_more_edges_than_there_are_leave_nothing_out() -> None:
+    context = ex.Context(ex.Subgraph([range(4), range(1, 5)]), event=0, label=0)
+    table = ex.collect(Weighted(0), [ex.Explanation(context, np.arange(4))], convention="dig", topk=[10], levels=[])
+    assert ex.evaluate(table, convention="dig")["sparsity@k=10"] == 0

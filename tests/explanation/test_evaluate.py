@@ -169,6 +169,37 @@ def test_ties_can_be_averaged_over() -> None:
     assert len({one["fidelity_drop@0.25"].value for one in other}) > 1
 
 
+@pytest.mark.parametrize("metric", ["fidelity_drop", "fidelity_keep", "truth_precision", "robust_drop"])
+def test_a_seed_with_ties_counts_once(metric: str) -> None:
+    """The event's value is the mean of its two seeds, however many orders one of them is averaged over."""
+    context = path_context(4, truth=[True, False, False, False])
+    seeds = [ex.Explanation(context, np.ones(4), seed=0), ex.Explanation(context, [4, 3, 2, 1], seed=1)]
+    options: Any = {"levels": (0.25,), "metrics": [metric], "ties": "average"}
+
+    def value(explanations: list[ex.Explanation]) -> float:
+        return ex.evaluate(Sum([5.0, 0.0, 0.0, 1.0], -2.0), explanations, **options)[f"{metric}@0.25"].value
+
+    tied, plain = (value([one]) for one in seeds)
+    assert tied != plain
+    assert value(seeds) == pytest.approx((tied + plain) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("perturbed", [False, True])
+def test_ties_of_two_explanations_are_ordered_independently(perturbed: bool) -> None:
+    """All of six edges are tied: two of them drawn twice share one with 8/15 and both with 1/15."""
+    explanations = []
+    for event in range(300):
+        context = path_context(6, event)
+        explanations.append(ex.Explanation(context, np.ones(6), seed=0))
+        other: Any = {"seed": 0, "perturbed": 0} if perturbed else {"seed": 1}
+        explanations.append(ex.Explanation(context, np.ones(6), **other))
+    key = ("perturbation" if perturbed else "stability") + "_jaccard@0.33"
+    found = ex.evaluate(None, explanations, levels=(0.33,), metrics=[key], ties="average")[key]
+    assert found.value == pytest.approx(8 / 15 / 3 + 1 / 15, abs=0.01)
+    fixed = ex.evaluate(None, explanations, levels=(0.33,), metrics=[key])[key]
+    assert fixed.value == 1
+
+
 def test_averages_over_ties_do_not_depend_on_the_order_of_edges() -> None:
     rng = np.random.default_rng(3)
     weights, importance, times = rng.integers(-3, 4, 9), rng.integers(0, 2, 9), np.arange(9)
@@ -347,6 +378,18 @@ def test_chance_of_stability_is_of_the_events_that_have_two_seeds() -> None:
     result = found["stability_jaccard@0.33"]
     assert (result.value, result.n) == (1.0, 1)
     assert result.chance[0].value == pytest.approx(8 / 15 / 3 + 1 / 15, rel=1e-12)
+
+
+def test_chance_of_agreement_is_of_the_events_that_have_a_value() -> None:
+    """Seeds of one event and perturbed inputs of another, of different sizes, do not serve each other's chance."""
+    seeds, moved = path_context(6, "seeds"), path_context(3, "moved")
+    explanations = [ex.Explanation(seeds, np.arange(6), seed=seed) for seed in (0, 1)]
+    explanations += [ex.Explanation(moved, np.arange(3), seed=0, perturbed=number) for number in (None, 0)]
+    keys = ["stability_jaccard@0.33", "perturbation_jaccard@0.33"]
+    found = ex.evaluate(None, explanations, levels=(0.33,), metrics=keys)
+    assert [found[key].n for key in keys] == [1, 1]
+    assert found[keys[0]].chance[0].value == pytest.approx(8 / 15 / 3 + 1 / 15, rel=1e-12)
+    assert found[keys[1]].chance[0].value == pytest.approx(1 / 3, rel=1e-12)
 
 
 def test_nothing_is_right_about_an_empty_truth() -> None:
@@ -561,3 +604,71 @@ def test_the_area_of_the_curve_of_ratios_is_not_divided_by_its_span() -> None:
     area = np.trapezoid(drop / (1 - keep), found.options["achieved"])
     assert found["fidelity_curve_auc"].value == pytest.approx(area, rel=1e-12)
     assert area > 0
+
+
+@pytest.mark.parametrize("groups", [5, {"n": {0: "a"}}, {"fidelity_drop@0.5": {0: "a"}}, {"a": {0: np.nan}},
+                                    {"a": {0: None}}, {5: {0: "a"}}, {"a": 3}, "colour"])  # fmt: skip
+def test_groups_that_cannot_be(groups: Any) -> None:
+    with pytest.raises((OptionError, InputError)):
+        ex.evaluate(Sum(np.ones(4)), [ex.Explanation(path_context(4), np.arange(4))], levels=[0.5],
+                    metrics=["fidelity_drop"], groups=groups)  # fmt: skip
+
+
+def test_options_of_a_comparison_that_cannot_be() -> None:
+    table = contested(5)
+    for options in ({"alpha": 2}, {"alpha": 0.0}, {"alpha": "0.05"}, {"absolute": "no"}):
+        with pytest.raises(OptionError):
+            ex.compare(table, "fidelity_drop@0.1", **options)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="absolute"):
+        ex.evaluate(table, explainer=table.explainers[0], absolute="no")  # type: ignore[arg-type]
+
+
+def test_perturbed_inputs_are_no_seeds() -> None:
+    said = []
+    for event in range(5):
+        context = path_context(4, event)
+        for name in ("one", "two"):
+            said += [ex.Explanation(context, np.random.default_rng(event).random(4), name, perturbed=number)
+                     for number in (None, 0, 1)]  # fmt: skip
+    assert ex.compare(ex.collect(Sum(np.ones(4)), said, levels=[0.5]), "fidelity_drop@0.5").seeds == 1
+
+
+def test_the_same_question_under_several_ids_is_said() -> None:
+    said = [ex.Explanation(path_context(4, event), np.arange(4.0)) for event in range(6)]
+    said.append(ex.Explanation(path_context(4, "other"), np.arange(4.0)[::-1]))
+    found = ex.evaluate(Sum(np.ones(4)), said, levels=[0.5], metrics=["fidelity_drop"])
+    assert any(note.startswith("5 of 7 events repeat the question and explanation of another") for note in found.notes)
+    alone = ex.evaluate(Sum(np.ones(4)), said[5:], levels=[0.5], metrics=["fidelity_drop"])
+    assert not any("repeat" in note for note in alone.notes)
+
+
+def test_a_label_that_no_class_has_matters_only_if_it_is_read() -> None:
+    said = [ex.Explanation(path_context(4, event, label=7), np.arange(4.0) * event) for event in range(3)]
+    table = ex.collect(Sum(np.ones(4)), said, levels=[0.5])
+    assert ex.evaluate(table, metrics=["fidelity_drop"])["fidelity_drop@0.5"].n == 3
+    with pytest.raises(InputError, match="label 7, but the model has 2 classes"):
+        ex.evaluate(table, metrics=["fidelity_drop"], score="label")
+
+
+@pytest.mark.parametrize(("n", "a"), [(20, 0.1), (40, 0.05), (10, 0.15)])
+def test_a_harmonic_mean_of_rare_flips_is_covered(n: int, a: float) -> None:
+    """Flips with probability a, none when keeping: H = 2a/(1 + a). At 0 the bound of the flips is carried over."""
+    from graphgauge.core.metric import Estimate, find
+    from graphgauge.explanation.fidelity import harmonic
+
+    entry = find("label_flip_characterization@0.1", "explanation")[0]
+    rng, covered, true = np.random.default_rng(0), [], 2 * a / (1 + a)
+    for _ in range(400):
+        parts = [Estimate(np.array([x.mean()]), np.array([n]), x - x.mean(), facts={"range": (0.0, 1.0)})
+                 for x in ((rng.random(n) < a).astype(float), np.zeros(n))]  # fmt: skip
+        estimate = harmonic(*parts)
+        _, low, high = entry.interval_of(None, estimate, 0.95)
+        covered.append(low[0] <= true <= high[0])
+        if estimate.value[0] == 0:
+            most = 1 - 0.025 ** (1 / n)
+            assert (low[0], high[0]) == (0, pytest.approx(2 * most / (1 + most)))
+    assert np.mean(covered) >= 0.9
+
+
+def test_a_comparison_names_its_level() -> None:
+    assert ex.compare(contested(5), "fidelity_drop").metric == "fidelity_drop@0.1, signed"

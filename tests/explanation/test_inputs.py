@@ -62,6 +62,52 @@ def test_inputs_are_copied_from_and_cannot_be_written_to() -> None:
         subgraph.times[0] = 9
 
 
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "edge_index",
+        "nodes",
+        "times",
+        "node_features",
+        "edge_features",
+        "units",
+        "candidates",
+        "node_inputs",
+        "edge_inputs",
+        "target",
+        "truth",
+        "importance",
+    ],
+)
+def test_a_buffer_can_be_used_again(field: str, large: bool) -> None:
+    """The caller fills one array again and again; earlier events keep what they were given."""
+    edges = 20_000 if large else 3
+    shapes = {"edge_index": (2, edges), "nodes": (edges,), "node_features": (edges, 2), "edge_features": (edges, 2)}
+    buffer = np.zeros(shapes.get(field, (edges,)), np.int64)
+    if field in ("nodes", "candidates"):
+        buffer += np.arange(edges)
+    before = buffer.copy()
+    ends = buffer if field == "edge_index" else np.zeros((2, edges), np.int64)
+    plain = ("nodes", "times", "node_features", "edge_features", "units", "candidates")
+    given: dict[str, Any] = {field: buffer} if field in plain else {}
+    given |= {field: {"a": buffer}} if field.endswith("_inputs") else {}
+    subgraph = ex.Subgraph(ends, **{"nodes": np.arange(edges)} | given)
+    context = ex.Context(subgraph, target={"at": [buffer]}, truth=buffer if field == "truth" else None)
+    importance = ex.Explanation(context, buffer if field == "importance" else np.zeros(edges)).importance
+    buffer += 1
+    kept = {"target": context.target["at"][0], "truth": context.truth, "importance": importance}
+    found = kept[field] if field in kept else getattr(subgraph, field)
+    np.testing.assert_array_equal(found["a"] if field.endswith("_inputs") else found, before)
+
+
+def test_events_share_a_large_array() -> None:
+    features = np.random.default_rng(0).random((10_000, 2))
+    one, other = (ex.Subgraph(np.zeros((2, 1), np.int64), np.arange(10_000), node_features=features) for _ in "ab")
+    assert np.shares_memory(one.node_features, other.node_features)
+    assert not np.shares_memory(one.node_features, features)
+
+
 def test_importance_of_the_wrong_length_says_whose() -> None:
     context = ex.Context(ex.Subgraph(PATH), event="e7")
     with pytest.raises(
@@ -291,6 +337,47 @@ def test_explanations_of_one_event_are_one_question() -> None:
     table = ex.collect(Weighted(0), given)
     assert len(table) == 1
     assert table.explainers == ["a", "b"]
+
+
+class Asked:
+    """A target of the model's own, which cannot be stored."""
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+
+
+class Compared(Asked):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compared) and other.node == self.node
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (np.inf, np.inf, True),
+        ([1, np.inf], (1, np.inf), True),
+        (np.inf, -np.inf, False),
+        ({"at": np.inf}, {"at": np.inf, "b": 1}, False),
+        (Asked(1), Asked(1), False),
+        (Compared(1), Compared(1), True),
+        ([Compared(1)], [Compared(2)], False),
+    ],
+)
+def test_targets_that_cannot_be_stored_are_compared(one: Any, other: Any, same: bool) -> None:
+    subgraph = ex.Subgraph(PATH)
+    explanations = [ex.Explanation(ex.Context(subgraph, one, 0), [1, 2, 3], "one"),
+                    ex.Explanation(ex.Context(subgraph, other, 0), [1, 2, 3], "two")]  # fmt: skip
+    held = ex.collect(Weighted(0), explanations[:1])
+    if same:
+        assert len(ex.collect(Weighted(0), explanations)) == 1
+        assert ex.collect(Weighted(0), explanations[1:], table=held).explainers == ["one", "two"]
+        return
+    with pytest.raises(InputError, match="two different subgraphs or targets"):
+        ex.collect(Weighted(0), explanations)
+    with pytest.raises(InputError, match="with a different subgraph, target"):
+        ex.collect(Weighted(0), explanations[1:], table=held)
 
 
 def test_what_makes_no_sense_together_is_refused() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError
@@ -79,3 +82,60 @@ def test_what_cannot_be_compared_is_refused() -> None:
         ex.orders(table, "fidelity_drop@0.5")
     with pytest.raises(InputError, match="event 3 is not in both 'a' and 'b'"):
         ex.orders({"a": table, "b": fewer}, "fidelity_drop@0.5")
+
+
+def test_tables_of_other_explanations_are_refused() -> None:
+    said = explanations(4)
+    one = ex.collect(Added(False), said, levels=[0.5])
+    named = [ex.Explanation(each.context, each.importance, each.explainer + "'") for each in said]
+    changed = [ex.Explanation(each.context, each.importance[::-1], each.explainer) for each in said]
+    fewer = [each for each in said if each.explainer == "first" or each.context.event != 2]
+    for others, message in ((named, "explainer 'first' is not in both"), (said[::2], "explainer 'second' is not"),
+                            (changed, "event 0 has other explanations in 'b'"),
+                            (fewer, "event 2 has other explanations")):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            ex.orders({"a": one, "b": ex.collect(Added(True), others, levels=[0.5])}, "fidelity_drop@0.5")
+    only = ex.collect(Added(True), said[::2], levels=[0.5])
+    found = ex.orders({"a": one, "b": only}, "fidelity_drop@0.5", explainers=["first"])
+    assert set(found.orders["a"]) == {"first", "random explainer"}
+
+
+def test_orders_on_the_command_line_and_in_a_study(tmp_path: Path) -> None:
+    """The same verdict as the library's, from stored results with the values of single events."""
+    keys = ["fidelity_drop@0.5", "fidelity_keep@0.5"]
+    table = ex.collect(Added(True), explanations(), levels=[0.5])
+    library = ex.orders(table, keys, random=False)
+    table.save(tmp_path / "answers.jsonl")
+    (tmp_path / "study.toml").write_text(f"""
+schema = 1
+name = "orders"
+results = "results"
+
+[[evaluate]]
+family = "explanation"
+methods = ["first", "second"]
+datasets = ["events"]
+seeds = [0]
+table = "answers.jsonl"
+explainer = "{{method}}"
+metrics = {keys}
+keep = "items"
+
+[[compare]]
+metric = "{keys[0]}"
+also = ["{keys[1]}"]
+over = "items"
+""")
+    ran = graphgauge("run", tmp_path / "study.toml")
+    assert ran.returncode == 0, ran.stderr
+    (stored,) = (tmp_path / "results" / "comparisons").glob("*.json")
+    options = ["--metric", keys[0], "--over", "items", "--format", "json"]
+    said = graphgauge("compare", tmp_path / "results", *options, "--also", keys[1])
+    assert said.returncode == 0, said.stderr
+    for content in (json.loads(stored.read_text()), json.loads(said.stdout)):
+        assert content["notes"][-1] == library.verdict.replace("explainers", "methods").replace(
+            "way of masking", "metric").replace("ways of masking", "metrics")  # fmt: skip
+        assert any(note.startswith(f"{keys[1]}: ") for note in content["notes"])
+    alone = graphgauge("compare", tmp_path / "results", "--metric", keys[0], "--also", keys[1])
+    assert alone.returncode == 2
+    assert "--also compares orders over items" in alone.stderr

@@ -270,3 +270,58 @@ def test_what_is_no_path_and_no_file(tmp_path: Path) -> None:
         (tmp_path / f"folder.{ending}").mkdir()
         with pytest.raises(InputError, match=r"Is a directory|is a folder"):
             ex.read_table(tmp_path / f"folder.{ending}")
+
+
+@pytest.mark.parametrize("changed", ["explainer", "importance", "target", "answers"])
+def test_two_tables_in_one_file_are_refused(tmp_path: Path, changed: str) -> None:
+    context = ex.Context(ex.Subgraph([[0, 1, 2], [1, 2, 3]]), target=1, event=0)
+    other = ex.Context(context.subgraph, target=2 if changed == "target" else 1, event=0)
+    importance = [1.0, 2.0, 4.0] if changed == "importance" else [3.0, 2.0, 1.0]
+    name = "two" if changed == "explainer" else "one"
+    ex.collect(Weighted(0), [ex.Explanation(context, [3.0, 2.0, 1.0], "one")]).save(tmp_path / "a.jsonl")
+    ex.collect(Weighted(changed == "answers"), [ex.Explanation(other, importance, name)]).save(tmp_path / "b.jsonl")
+    both = tmp_path / "both.jsonl"
+    both.write_bytes((tmp_path / "a.jsonl").read_bytes() + (tmp_path / "b.jsonl").read_bytes())
+    with pytest.raises(InputError, match=r"both.jsonl: event 0 follows again with other"):
+        ex.read_table(both)
+
+
+def test_explanations_of_a_table_that_was_added_to(tmp_path: Path) -> None:
+    said, path = random_explanations(0), tmp_path / "answers.jsonl"
+    ex.collect(Weighted(0), said, levels=[0.2], path=path)
+    ex.collect(Weighted(0), said, levels=[0.2, 0.5], path=path)
+    found = ex.read_explanations(path)
+    assert [one.context.event for one in found] == [one.context.event for one in said]
+    again = ex.collect(Weighted(0), found, levels=[0.2, 0.5])
+    np.testing.assert_equal(ex.evaluate(again).to_flat(), ex.evaluate(ex.read_table(path)).to_flat())
+
+
+@pytest.mark.parametrize("rows", [3, 3000])
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint64, np.float16, np.float64])
+def test_features_of_every_type_come_back(tmp_path: Path, kind: Any, rows: int) -> None:
+    largest = 1 if kind is np.bool_ else np.finfo(kind).max if kind in (np.float16, np.float64) else np.iinfo(kind).max
+    features = np.array([[0, largest]] * rows, kind)
+    subgraph = ex.Subgraph([[0, 1], [1, 2]], np.arange(rows), node_features=features, node_inputs={"a": features})
+    path = tmp_path / "said.jsonl"
+    ex.write_explanations([ex.Explanation(ex.Context(subgraph, event=0), [1.0, 2.0])], path)
+    found = ex.read_explanations(path)[0].context.subgraph
+    for array in (found.node_features, found.node_inputs["a"]):
+        assert array.dtype.kind == features.dtype.kind
+        assert array.astype(kind).tolist() == features.tolist()
+    table = ex.collect(Weighted(0), ex.read_explanations(path))
+    if kind is np.uint64:
+        with pytest.raises(InputError, match=r"Save it as \.jsonl"):  # Arrow has no larger numbers
+            table.save(tmp_path / "table.parquet")
+        return
+    table.save(tmp_path / "table.parquet")
+    np.testing.assert_array_equal(ex.read_table(tmp_path / "table.parquet").rows[0].subgraph.node_features, features)
+
+
+def test_masks_and_events_are_listed_once() -> None:
+    """A second answer to a mask, or an id once as number and once as text, would silently win or lose."""
+    head, first, *_ = records = list(ex.collect(Weighted(0), random_explanations(0)).to_dicts())
+    forged = {**first, "masks": [first["masks"][0], *first["masks"]], "outputs": [[9.0, 0.0], *first["outputs"]]}
+    with pytest.raises(InputError, match="line 2, masks: a mask is listed twice"):
+        ex.evaluate([head, forged])
+    with pytest.raises(InputError, match="twice"):
+        ex.evaluate([*records, {**first, "event": str(first["event"])}])

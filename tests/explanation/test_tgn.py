@@ -158,5 +158,36 @@ def test_reaching_events_by_hand() -> None:
     assert ex.reaching_events(*chain, [1, 2, 2], [2], 2).tolist() == []
     assert ex.reaching_events(*chain, [1, 2, 2.5], [2], 3, hops=1).tolist() == [1]
     assert ex.reaching_events(["a", "b"], ["b", "c"], [1, 2], ["c"], 3).tolist() == [0, 1]
-    with pytest.raises(InputError, match="hops: expected at least 1"):
+    with pytest.raises(InputError, match="hops must be a whole number of at least 1"):
         ex.reaching_events(*chain, [1, 2, 2], [2], 3, hops=0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"time": [1, np.nan]}, "NaN"),
+        ({"before": np.nan}, "before: expected a time"),
+        ({"before": "5"}, "before: expected a time"),
+        ({"nodes": ["2"]}, "nodes: are text, and those of src are numbers"),
+        ({"hops": 1.5}, "hops"),
+        ({"hops": "1"}, "hops"),
+        ({"dst": ["1", "2"]}, "dst: are text"),
+    ],
+)
+def test_what_cannot_reach_is_not_guessed(changed: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"src": [0, 1], "dst": [1, 2], "time": [1, 2], "nodes": [2], "before": 3}
+    with pytest.raises(InputError, match=message):
+        ex.reaching_events(**given | changed)
+
+
+def test_large_ids_are_not_rounded() -> None:
+    """2⁶² and 2⁶² + 1 are one floating-point number; so are ids of both integer types in one array."""
+    big = 2**62
+    for kinds in ((np.uint64, np.int64), (np.int64, np.uint64), (np.uint64, np.uint64)):
+        src, dst = np.array([big, 5], kinds[0]), np.array([7, 6], kinds[1])
+        assert ex.reaching_events(src, dst, [1, 2], [big + 1], 3).tolist() == []
+        assert ex.reaching_events(src, dst, [1, 2], [big], 3).tolist() == [0]
+    top = np.array([2**64 - 1], np.uint64)
+    assert ex.reaching_events(top, [1], [1], top, 3).tolist() == [0]
+    with pytest.raises(InputError, match="negative"):
+        ex.reaching_events(top, [-1], [1], top, 3)

@@ -179,3 +179,77 @@ def test_five_lines_for_a_data_set() -> None:
     assert found["elapsed"].value > 0
     assert set(found.by("correct")["correct"]) <= {"yes", "no"}
     assert found.by("class")["n"].sum() == 6
+
+
+@pytest.mark.parametrize("soft", [True, False])
+def test_random_masks_are_the_chance_level(soft: bool) -> None:
+    """Against a mean over many random masks that torch_geometric itself is given, among the same candidates."""
+    torch, pyg, nn = peer("torch"), peer("torch_geometric.explain"), peer("torch_geometric.nn")
+    torch.manual_seed(0)
+    module = nn.GCN(4, 8, 2, 3).eval()
+    x, edge_index = torch.randn(30, 4), torch.randint(0, 30, (2, 120))
+    explainer = pyg.Explainer(
+        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
+    )  # fmt: skip
+    model, key = ex.PyGModel(module), "unfaithfulness" if soft else "unfaithfulness@k=5"
+    said, expected = [], []
+    for node in range(8):
+        one = explainer(x, edge_index, index=node)
+        made = ex.from_pyg(one, model, topk=[5], random=60)
+        said.append(made)
+        numbers = ex.from_pyg(one, model, topk=[5], truth=np.arange(120) >= 0).context
+        part = numbers.subgraph
+        whole = {tuple(pair): None for pair in part.nodes[part.edge_index[:, part.candidates]].T.tolist()}
+        candidates = [place for place, pair in enumerate(edge_index.T.tolist()) if tuple(pair) in whole]
+        for _ in range(60):
+            mask = one.edge_mask.clone()
+            if soft:
+                mask[candidates] = mask[candidates][torch.randperm(len(candidates))]
+            else:
+                mask[:] = 0
+                mask[torch.tensor(candidates)[torch.randperm(len(candidates))[:5]]] = 1
+            other = one.clone()
+            other.edge_mask = mask
+            expected.append(float(pyg.unfaithfulness(explainer, other)))
+    found = ex.evaluate(None, said, convention="pyg")[key]
+    assert found.chance[0].name == "random explainer"
+    assert found.chance[0].value == pytest.approx(np.mean(expected), abs=0.05)
+    assert "the random explainer" in found.interpretation
+    none = ex.evaluate(None, [ex.from_pyg(one, model, random=0)], convention="pyg")["pos_fidelity"]
+    assert not none.chance
+    compared = ex.compare(said, key, convention="pyg")
+    assert set(compared.means) == {"explainer", "random explainer"}
+
+
+def test_the_targets_to_explain_are_numbers_or_a_mask() -> None:
+    torch, pyg, nn = peer("torch"), peer("torch_geometric.explain"), peer("torch_geometric.nn")
+    module = nn.GCN(4, 8, 2, 3).eval()
+    data = peer("torch_geometric.data").Data(x=torch.randn(10, 4), edge_index=torch.randint(0, 10, (2, 30)))
+    explainer = pyg.Explainer(
+        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
+    )  # fmt: skip
+    mask = torch.zeros(10, dtype=torch.bool)
+    mask[[3, 7]] = True
+    for index in (mask, mask.numpy(), [3, 7], torch.tensor([3, 7])):
+        assert [one.context.event for one in ex.explain_pyg(explainer, data, index)] == [3, 7]
+    for wrong in ([1.7], [3, 3], [[3, 4]], [-1], [np.nan]):
+        with pytest.raises(InputError, match="index"):
+            ex.explain_pyg(explainer, data, wrong)
+
+
+def test_split_explanations_are_not_pooled_with_each_other() -> None:
+    torch, pyg, nn = peer("torch"), peer("torch_geometric.explain"), peer("torch_geometric.nn")
+    torch.manual_seed(1)
+    module = nn.GCN(4, 8, 2, 3).eval()
+    explainer = pyg.Explainer(
+        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
+    )  # fmt: skip
+    x, edge_index = torch.randn(20, 4), torch.randint(0, 20, (2, 60))
+    both = [explainer(x, edge_index, index=torch.tensor(nodes)) for nodes in ([0, 1, 2], [5, 6])]
+    said = [one for each in both for one in ex.split_pyg(each, ex.PyGModel(module))]
+    found = ex.evaluate(None, said, convention="pyg", metrics=["unfaithfulness"])["unfaithfulness"].value
+    expected = [float(pyg.unfaithfulness(explainer, each)) for each in both]
+    assert found == pytest.approx((3 * expected[0] + 2 * expected[1]) / 5, rel=1e-5)

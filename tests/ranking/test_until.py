@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,17 @@ from click.testing import CliRunner
 from graphgauge import ranking
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
+from graphgauge.core.gates import GateOutcome
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_result, write_result
+from graphgauge.core.state import load_state, save_state
 from graphgauge.integrations.monitor import RankMonitor
 from graphgauge.io.hashing import HashIndex
-from graphgauge.ranking.drawn import EntityQueries
+from graphgauge.ranking.drawn import EntityQueries, TripleSides
+from graphgauge.ranking.items import Items
 from graphgauge.ranking.race import Race
+from graphgauge.study import run as run_study
+from graphgauge.study import verify
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import task
 from graphgauge.study.worker import perform
@@ -44,6 +50,7 @@ VECTORS = ENTITIES, RNG.normal(size=(4, 6))
 MARKED = RNG.random((N, M)) < 0.1
 OWN = [np.unique([target, *RNG.integers(0, M, 30)]) for target in TARGETS]
 CLUSTERED: dict[str, Any] = {"cluster": np.arange(N) // 3, "groups": {"relation": RELATION}, "weights": 1.0 + RELATION}
+LABELLED: dict[str, Any] = {"groups": {"relation": RELATION}}
 EVERYTHING: dict[str, Any] = {"mrr": 1e-9, "hits@10": 1e-9}
 LISTS: dict[str, Any] = {"recall@5": 1e-9, "ndcg@5": 1e-9, "map@5": 1e-9, "mrr_first": 1e-9}
 
@@ -228,6 +235,78 @@ def test_two_models_on_the_same_queries() -> None:
     assert close.gate("mrr_difference >= -0.1").passed
 
 
+def of_ranks(ranks: Any, others: int = 20) -> Any:
+    """Negatives that give these ranks to positives of 0."""
+    return np.where(np.arange(others)[None] < np.asarray(ranks)[:, None] - 1, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("most", [40, None])
+def test_a_pair_averaged_over_groups_is_one_mean_however_much_is_read(most: int | None) -> None:
+    """The mean over groups and that over queries have different signs here."""
+    group = (np.arange(42) % 7 == 0).astype(int)
+    first, second = np.where(group, 1, 2), np.where(group, 3, 1 + (np.arange(42) % 3 == 0))
+    given: dict[str, Any] = {"pos_scores": np.zeros(42), "neg_scores": of_ranks(first), "groups": {"g": group},
+                             "against": {"neg_scores": of_ranks(second)}, "average": "g"}  # fmt: skip
+    macro = np.mean([np.mean((1 / first - 1 / second)[group == each]) for each in (0, 1)])
+    assert macro > 0 > np.mean(1 / first - 1 / second)
+    found = ranking.rank_until(**given, max_queries=most)
+    result = found["mrr_macro_g_difference"]
+    assert result.interval.low - 1e-12 <= macro <= result.interval.high + 1e-12
+    assert result.interpretation.startswith("the first is better")
+    assert found.options["until"]["decided"] == {"mrr_macro_g_difference": "above"}
+    assert found.gate("mrr_macro_g_difference > 0").passed
+    asked = ranking.rank_until(**given, within={"mrr_difference": 0.3}, gates="mrr_macro_g_difference > -0.5")
+    assert asked.gate("mrr_macro_g_difference > -0.5").passed
+    with pytest.raises(OptionError, match="Write mrr_macro_g_difference"):
+        ranking.rank_until(**given, gates="mrr_difference > 0")
+
+
+def test_an_interval_of_a_pair_does_not_say_more_than_its_verdict() -> None:
+    for seed in range(12):
+        found = until(against={"queries": QUERIES + 0.05}, max_queries=400, seed=seed)["mrr_difference"]
+        if "not decided" in found.interpretation:
+            assert 0 in found.interval
+        assert found.new_queries.low <= found.interval.low <= found.interval.high <= found.new_queries.high
+
+
+@pytest.mark.parametrize(("rank", "queries"), [(10, 10), (3, 7), (7, 49), (6, 30)])
+def test_a_gate_at_the_value_has_one_outcome(rank: int, queries: int) -> None:
+    """With everything read, the run and the evaluation use the value that is printed."""
+    value = ranking.evaluate(np.zeros(queries), of_ranks(np.full(queries, rank)))["mrr"].value
+    texts = [f"mrr {sign} {value!r}" for sign in (">=", ">", "<=", "<")]
+    found = ranking.rank_until(pos_scores=np.zeros(queries), neg_scores=of_ranks(np.full(queries, rank)), gates=texts)
+    outcomes = [found.options["until"]["gates"][text]["outcome"] for text in texts]
+    assert outcomes == ["passed", "failed", "passed", "failed"]
+    assert [found.gate(text).passed for text in texts] == [True, False, True, False]
+
+
+def test_a_gate_is_known_however_it_is_written() -> None:
+    found = until(gates=["mrr>=0.2"])
+    assert found.options["until"]["read"] < N
+    for text, passed in (("mrr >= 0.20", True), ("mrr > 0.2", True), ("mrr < 0.2", False)):
+        assert found.gate(text).passed is passed
+        assert found.gate(text).undecided is None
+    open_ = until(gates=["mrr >= 0.41"], max_queries=64).gate("mrr >= 0.41")
+    assert GateOutcome.from_dict(open_.to_dict()) == open_
+    assert "gate mrr>=0.2: passed" in str(found)
+
+
+def test_a_width_decides_no_gate_and_says_if_it_was_not_reached() -> None:
+    outcome = until(within={"mrr": 0.1}, guarantee="width").gate("mrr >= 0.1")
+    assert not outcome.passed
+    assert "decides no gates" in outcome.undecided
+    assert "mrr is known to ± 0.43, not ± 0.01" in until(within={"mrr": 0.01}, max_queries=100).notes[0]
+    found = until(within={"mrr": 0.1})["mrr"]
+    assert found.value == sum(found.interval) / 2
+
+
+def test_rare_hits_are_not_stopped_early_by_a_usual_interval() -> None:
+    rank = np.where(np.arange(2000) % 50, 2, 1)
+    found = ranking.rank_until(pos_scores=np.zeros(2000), neg_scores=of_ranks(rank), within={"hits@1": 0.03},
+                               guarantee="width")  # fmt: skip
+    assert found.options["until"]["read"] * 0.02 > 10
+
+
 def test_stop_at_any() -> None:
     value = ranking.rank_all(QUERIES, ENTITIES, TARGETS).evaluate()["mrr"].value
     gate = f"mrr >= {value:.6f}"
@@ -269,6 +348,65 @@ def test_a_predictor_does_not_see_the_query_that_is_read() -> None:
     assert tuple(leaked["mrr"].interval) == tuple(honest["mrr"].interval)
 
 
+def test_a_predictor_does_not_know_the_order_from_an_earlier_run() -> None:
+    """What an earlier run of the same seed has read tells nothing of what the next one reads first."""
+    first = until(within={"mrr": 0.15}, keep="items", seed=5)
+    read = first.per_item.ids
+    assert len(read) < N / 2
+    again = until(within={"mrr": 0.15}, keep="items", seed=5)
+    assert set(again.per_item.ids) == set(read)
+    given = np.full(N, np.nan)
+    given[read] = 0.5
+    filled = np.where(np.isnan(given), 0.1, 0.5)
+    for assist in (first, first.per_item, given, filled):
+        drawn = until(within={"mrr": 1e-9}, assist=[assist], max_queries=len(read), keep="items", seed=5).per_item.ids
+        # By chance, not all of them.
+        share = len(read) / N
+        assert abs(np.isin(drawn, read).mean() - share) < 5 * math.sqrt(share * (1 - share) / len(read))
+    labels = np.isin(np.arange(N), read).astype(int)
+    drawn = until(within={"mrr": 1e-9}, groups={"g": labels}, assist="g", max_queries=len(read), keep="items",
+                  seed=5).per_item.ids  # fmt: skip
+    assert np.isin(drawn, read).mean() < 0.8
+
+
+def test_a_callback_may_fill_the_same_arrays_again() -> None:
+    room, own = np.empty(20), np.empty(())
+
+    def refilled(row: int) -> tuple[Any, Any]:
+        room[:], own[...] = NEG[row], POS[row]
+        return own, room
+
+    found = ranking.rank_until(score_query=refilled, n_queries=N, within={"mrr": 1e-9})
+    assert found["mrr"].value == ranking.evaluate(POS, NEG)["mrr"].value
+    matrix = np.empty((N, M))
+
+    def scored(queries: Any, entities: Any) -> Any:
+        np.matmul(queries, entities.T, out=matrix[: len(queries)])
+        return matrix[: len(queries)]
+
+    assert until(score=scored, within={"mrr": 1e-9})["mrr"].value == until(
+        score=lambda q, e: q @ e.T, within={"mrr": 1e-9})["mrr"].value  # fmt: skip
+
+
+def test_new_queries_of_uneven_units_as_far_as_they_were_read() -> None:
+    """Nearly everything read, the interval for new clusters is about that of everything read."""
+    cluster = np.repeat(np.arange(156), np.r_[np.ones(150, int), np.full(6, 100)])
+    hit = RNG.random(len(cluster)) < RNG.beta(1, 1, 156)[cluster]
+    given: dict[str, Any] = {"pos_scores": np.zeros(len(cluster)), "neg_scores": of_ranks(np.where(hit, 1, 3), 2),
+                             "cluster": cluster, "within": {"hits@1": 1e-9}}  # fmt: skip
+    widths = []
+    for most in (len(cluster) - 4, None):
+        low, high = ranking.rank_until(**given, max_queries=most)["hits@1"].new_queries
+        widths.append(high - low)
+    assert 0.7 < widths[0] / widths[1] < 1.8
+
+
+def test_a_joint_level_is_the_same_before_and_after_the_end() -> None:
+    for most in (300, None):
+        found = until(within={"mrr": 1e-9, "hits@10": 1e-9}, joint=True, max_queries=most)["mrr"]
+        assert found.interval.level == found.new_queries.level == pytest.approx(0.975)
+
+
 def test_races_are_unbiased() -> None:
     entities, targets = ENTITIES[:30].round(), TARGETS[:20] % 30  # with ties
     source = EntityQueries(entities[targets] + 0.5, entities, targets, known=[[3, 4]] * 20)
@@ -278,6 +416,37 @@ def test_races_are_unbiased() -> None:
         race = Race(source, ties, sets)
         found = [race.run(np.arange(20), [1], 20 * turn).mean() for turn in range(25)]
         assert abs(np.mean(found) - expected) < 4 * np.std(found) / math.sqrt(25)
+
+
+def test_races_of_triples_and_functions_are_unbiased() -> None:
+    """Both sides of a triple, by embeddings and by a function of triples; a function of embeddings."""
+    entities, relations = VECTORS
+
+    def distmult(heads: Any, kinds: Any, tails: Any) -> Any:
+        return (entities[heads] * relations[kinds] * entities[tails]).sum(-1)
+
+    test, known = TRIPLES[:40], [TRIPLES[40:]]
+    sources = {
+        "embeddings": TripleSides(VECTORS, test, known=known, score="distmult"),
+        "a function of triples": TripleSides(distmult, test, known=known, entities=M),
+        "a function": EntityQueries(QUERIES[:40], ENTITIES, TARGETS[:40], score=lambda q, e: q @ e.T),
+    }
+    for name, source in sources.items():
+        rows = np.arange(source.queries)
+        items = source.count(rows)
+        assert isinstance(items, Items)
+        expected = items.values("mrr", ties="expected").mean()
+        race = Race(source, "expected", None)
+        found = [race.run(rows, [1], len(rows) * turn).mean() for turn in range(12)]
+        assert abs(np.mean(found) - expected) < 4 * np.std(found) / math.sqrt(12), name
+    found = ranking.rank_until(source=sources["embeddings"], within={"mrr": 0.2}, inner="race")
+    assert found.options["until"]["read"] > 100
+    assert found["mrr"].interval.high - found["mrr"].interval.low <= 0.4
+    assert ranking.rank_triples(VECTORS, test, known=known, score="distmult").evaluate(ties="expected")[
+        "mrr"].value in found["mrr"].interval  # fmt: skip
+    pairs = {side: lambda rows: np.zeros((len(rows), M)) for side in ("tail", "head")}
+    with pytest.raises(OptionError, match="scores of some entities"):
+        ranking.rank_until(model=pairs, triples=test, entities=M, within={"mrr": 0.1}, inner="race")
 
 
 def test_a_race_reads_fewer_scores() -> None:
@@ -336,8 +505,8 @@ def test_a_run_goes_on_to_a_narrower_width_without_reading_again(tmp_path: Path)
     first = len(read)
     narrow = ranking.rank_until(score_query=counting, n_queries=N, within={"mrr": 0.08}, resume=place,
                                 gates=["mrr >= 0.05"])  # fmt: skip
-    # The first four are compared with the saved ones.
-    assert len(read) - first == narrow.options["until"]["read"] - wide.options["until"]["read"] + 4
+    # Eight are compared with the saved ones.
+    assert len(read) - first == narrow.options["until"]["read"] - wide.options["until"]["read"] + 8
     assert len({*read}) == narrow.options["until"]["read"]
     assert narrow["mrr"].interval.high - narrow["mrr"].interval.low <= 0.16
     assert narrow.gate("mrr >= 0.05").passed
@@ -349,6 +518,111 @@ def test_a_run_goes_on_to_a_narrower_width_without_reading_again(tmp_path: Path)
         ranking.rank_until(score_query=lambda row: (-9.0, NEG[row]), n_queries=N, within={"mrr": 0.08}, resume=place)
     with pytest.raises(InputError, match="differs in metrics"):
         ranking.rank_until(score_query=asked, n_queries=N, within={"hits@10": 0.08}, resume=place)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_a_run_that_is_interrupted_is_saved_and_goes_on(error: type[BaseException], tmp_path: Path) -> None:
+    place, asked_for = tmp_path / "run.npz", []
+
+    def failing(row: int) -> tuple[Any, Any]:
+        asked_for.append(row)
+        if len(asked_for) == 90:
+            raise error("stop")
+        return asked(row)
+
+    with pytest.raises((error, InputError)):
+        ranking.rank_until(score_query=failing, n_queries=N, within={"mrr": 0.1}, save=place)
+    whole = ranking.rank_until(score_query=asked, n_queries=N, within={"mrr": 0.1})
+    before = len(asked_for)
+    went_on = ranking.rank_until(score_query=failing, n_queries=N, within={"mrr": 0.1}, resume=place)
+    assert facts(went_on) == facts(whole)
+    assert len(asked_for) - before < whole.options["until"]["read"] - 60
+
+
+def test_a_long_run_is_saved_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, sizes = tmp_path / "run.npz", []
+    monkeypatch.setattr("graphgauge.ranking.reading._SAVE_SECONDS", 0.0)
+
+    def looking(row: int) -> tuple[Any, Any]:
+        sizes.append(place.exists())
+        return asked(row)
+
+    ranking.rank_until(score_query=looking, n_queries=N, within={"mrr": 0.1}, save=place)
+    assert not sizes[0]
+    assert sizes[-1]
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "another model": {"queries": WORSE},
+    "its last entity": {"entities": np.concatenate([ENTITIES[:-1], 3 * ENTITIES[-1:]])},
+    "a filter": {"known": KNOWN},
+    "a filter as lists": {"known": [[int(each)] for each in (TARGETS + 1) % M]},
+    "another score": {"score": "l2"},
+    "a function": {"score": lambda q, e: q @ e.T - (q**2).sum(1)[:, None] * e[:, 0]},
+    "candidates": {"candidates": OWN},
+}
+
+
+@pytest.mark.parametrize("inner", ["exact", "race"])
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_a_saved_run_goes_on_with_the_same_scores_only(other: dict[str, Any], inner: str) -> None:
+    mine = {"queries": QUERIES, "entities": ENTITIES, "targets": TARGETS, "inner": inner}
+    stored = BytesIO()
+    ranking.rank_until(**mine, within={"mrr": 0.2}, save=stored)
+    stored.seek(0)
+    with pytest.raises(InputError, match=r"differs in model|has read other scores"):
+        ranking.rank_until(**{**mine, **other}, within={"mrr": 0.1}, resume=stored)
+
+
+def test_scores_of_another_model_in_the_same_file_are_noticed() -> None:
+    """Hits of two good models agree in most queries; their counts do not."""
+    near = EntityQueries(QUERIES, ENTITIES, TARGETS).count(np.arange(N)).greater
+    better = np.maximum(near - 1, 0)
+    taken = 0
+    for seed in range(20):
+        stored = BytesIO()
+        given = {"pos_scores": np.zeros(N), "within": {"hits@10": 0.15}, "seed": seed}
+        ranking.rank_until(**given, neg_scores=of_ranks(near + 1, M), save=stored)
+        stored.seek(0)
+        try:
+            ranking.rank_until(**given, neg_scores=of_ranks(better + 1, M), resume=stored)
+            taken += 1
+        except InputError:
+            pass
+    assert taken == 0
+
+
+FORGED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
+    "done": lambda facts, arrays: facts.update(done=10**9),
+    "a sum": lambda facts, arrays: facts["sequences"]["mrr"].update(total=1e9),
+    "an end": lambda facts, arrays: facts["sequences"]["mrr"].update(best_low=0.9),
+    "nothing": lambda facts, arrays: facts["sequences"]["mrr"].update(best_high=None),
+    "counts": lambda facts, arrays: arrays.update({"a:greater": arrays["a:greater"] * 0}),
+    "fewer": lambda facts, arrays: arrays.update({"values:mrr": arrays["values:mrr"][:-1]}),
+    "text": lambda facts, arrays: arrays.update({"values:mrr": np.array(["x"])}),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_saved_run_that_was_changed_is_refused(what: str) -> None:
+    stored, changed = BytesIO(), BytesIO()
+    until(within={"mrr": 0.15}, save=stored)
+    stored.seek(0)
+    kind, facts_, arrays = load_state(stored)
+    FORGED[what](facts_, arrays)
+    save_state(changed, kind, facts_, arrays)
+    changed.seek(0)
+    with pytest.raises(InputError, match="was changed"):
+        until(within={"mrr": 0.05}, resume=changed)
+
+
+def test_a_new_gate_on_a_run_that_may_read_no_more() -> None:
+    stored = BytesIO()
+    first = until(gates=["mrr >= 0.5"], max_queries=80, save=stored)
+    stored.seek(0)
+    found = until(gates=["mrr >= 0.51", "mrr >= 0.5"], max_queries=80, resume=stored)
+    assert tuple(found["mrr"].interval) == tuple(first["mrr"].interval)
+    assert found.gate("mrr >= 0.51").undecided is not None
 
 
 def test_threads_and_batches_make_no_difference() -> None:
@@ -395,7 +669,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 EMBEDDED = {"queries_emb": "queries.npy", "entities": "entities.npy", "targets": "targets.npy",
             "groups": {"relation": "relation.npy"}}  # fmt: skip
-LABELLED = {"groups": {"relation": RELATION}}
 DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
     "embeddings": (
         {**EMBEDDED, "until": ["mrr ± 0.08", "hits@10 >= 0.1"], "assist": ["relation", "ranks.npy"], "seed": 3},
@@ -498,6 +771,8 @@ def test_gates_on_the_command_line(folder: Path) -> None:
         ("--until", "mrr ± x"),
         ("--max-queries", "60"),
         ("--until", "mrr ± 0.1", "--metrics", "mrr"),
+        ("--until", "mrr ± 0.1", "--until", "mrr ± 0.2"),
+        ("--until", "mrr ± 0.1", "--k", "3"),
         ("--until", "difference"),
         ("--until", "mrr ± 0.1", "--against", "targets=targets.npy"),
     ):
@@ -556,10 +831,47 @@ def test_a_monitor_stops_when_nothing_gets_better_and_reads_less_with_each_epoch
     levels = [1 - 0.05 / (epoch * (epoch + 1)) for epoch in (1, 6)]
     # One interval and one comparison with the best share the error of an epoch.
     assert evaluation["mrr"].interval.level == pytest.approx(1 - (1 - levels[1]) / 2)
+    assert "99.94% intervals" in str(evaluation) or "99.94" in str(evaluation)
     with pytest.raises(OptionError, match="is not about mrr"):
         RankMonitor(gate="hits@10 >= 0.3")
-    with pytest.raises(OptionError, match="chosen by the monitor"):
-        RankMonitor(joint=False)
+    for name in ("joint", "stop", "guarantee", "against"):
+        with pytest.raises(OptionError, match="chosen by the monitor"):
+            RankMonitor(**{name: None})
+    with pytest.raises(OptionError, match="has no 'nosuch'"):
+        RankMonitor(nosuch=1)
+
+
+class Ranked:
+    """Queries with these ranks."""
+
+    step = 64
+
+    def __init__(self, ranks: Any) -> None:
+        self.ranks, self.queries = np.asarray(ranks, np.int64), len(ranks)
+
+    def count(self, rows: Any) -> Items:
+        return Items(rows, self.ranks[rows] - 1, np.zeros(len(rows), np.int64), np.full(len(rows), 1000))
+
+
+@pytest.mark.parametrize("within", [0.05, 0.03])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_monitor_does_not_stop_while_the_model_improves(within: float, seed: int) -> None:
+    """Steps of the size of the interval: nothing is shown, so nothing is counted against an epoch."""
+    base = np.exp(np.random.default_rng(7).uniform(0, 5, 4000))
+    monitor = RankMonitor(within=within, patience=2, seed=seed)
+    while not monitor.stop and monitor.epoch < 12:
+        monitor.look(source=Ranked(np.ceil(base / (1 + 0.5 * min(monitor.epoch, 5)))))
+    assert 6 < monitor.epoch < 12
+    assert monitor.best_epoch >= 4
+
+
+def test_a_monitor_takes_averages_and_evaluations() -> None:
+    given: dict[str, Any] = {"queries": QUERIES, "entities": ENTITIES, "targets": TARGETS}
+    macro = RankMonitor(average="relation", within=0.1, **LABELLED).look(**given)
+    assert "mrr_macro_relation" in macro
+    earlier = ranking.rank_all(QUERIES, ENTITIES, TARGETS, keep="items").evaluate()
+    for assist in (None, earlier, earlier.per_item, [earlier]):
+        assert RankMonitor(within=0.1, assist=assist).look(**given)["mrr"].defined
 
 
 # ------------------------------------------------------------------ refusals
@@ -580,12 +892,34 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "short assist": ({"within": {"mrr": 0.1}, "assist": np.ones(3)}, "One number per query"),
     "no items": ({"within": {"mrr": 0.1}, "assist": until(within={"mrr": 0.3})}, 'keep="items"'),
     "no other": ({"within": {"mrr_difference": 0.1}}, "needs a second model"),
-    "other queries": ({"against": {"queries": QUERIES[:9], "targets": TARGETS[:9]}}, "Compare them on the same"),
-    "unknown input": ({"against": {"nosuch": 1}}, "has no input 'nosuch'"),
+    "other queries": ({"against": {"queries": QUERIES[:9]}}, "expected shape (9)"),
+    "other targets": ({"against": {"targets": TARGETS}}, "belongs to the queries, not to a model"),
+    "other known": ({"against": {"known": KNOWN}}, "belongs to the queries, not to a model"),
+    "unknown input": ({"against": {"nosuch": 1}}, "'nosuch' is no input"),
+    "against as an array": ({"against": QUERIES}, "Name the inputs that differ"),
+    "pair at a width": ({"against": {"queries": WORSE}, "guarantee": "width"}, "needs the guarantee at every look"),
+    "gate as a number": ({"gates": [3]}, "metrics and gates are texts"),
+    "metric as a number": ({"within": {3: 0.1}}, "metrics and gates are texts"),
+    "infinite gate": ({"gates": "mrr >= inf"}, "cannot be decided"),
+    "odd key": ({"within": {"hits@010": 0.1}}, "Write hits@10"),
+    "no key": ({"within": {"hits": 0.1}}, "Write hits@10"),
+    "two widths": (
+        {"within": {"mrr": 0.1, "mrr_macro_relation": 0.1}, "average": "relation", **LABELLED}, "two widths"
+    ),
+    "a number as assist": ({"within": {"mrr": 0.1}, "assist": 5}, "One number per query"),
+    "a number as a file": ({"within": {"mrr": 0.1}, "save": 5}, "save must be a path or a stream"),
+    "certainty": ({"within": {"mrr": 0.1}, "confidence": 1 - 1e-16}, "too close to 1"),
+    "lost weights": ({"within": {"mrr": 0.1}, "weights": np.r_[1e20, np.ones(N - 1)]}, "their sum loses some"),
+    "less than a cluster": (
+        {"within": {"mrr": 0.1}, "cluster": np.arange(N) // 100, "max_queries": 50}, "Allow at least 100"
+    ),
+    "source and arrays": ({"within": {"mrr": 0.1}, "source": EntityQueries(QUERIES, ENTITIES, TARGETS)}, "source does"),
     "hard": ({"within": {"mrr": 0.1}, "hard": SETS}, "hard goes with races"),
     "race of hits": ({"within": {"hits@10": 0.1}, "inner": "race"}, "finds mrr only"),
     "race with ties": ({"within": {"mrr": 0.1}, "inner": "race", "ties": "realistic"}, "tie rule of a race"),
-    "race of a function": ({"within": {"mrr": 0.1}, "inner": "race", "score": np.dot}, "needs embeddings"),
+    "race of all at once": (
+        {"within": {"mrr": 0.1}, "inner": "race", "score": lambda q, e: q @ ENTITIES.T}, "gets some of the entities"
+    ),
     "pair of races": ({"against": {"queries": WORSE}, "inner": "race"}, "follows one model"),
     "no queries": ({"within": {"mrr": 0.1}, "max_queries": 0}, "max_queries must be"),
     "two forms": ({"within": {"mrr": 0.1}, "pos_scores": POS}, "several forms"),
@@ -626,3 +960,51 @@ def test_what_a_callback_must_not_do(case: str) -> None:
     function, message = CALLBACKS[case]
     with pytest.raises(InputError, match=message):
         ranking.rank_until(score_query=function, n_queries=50, within={"mrr": 0.1})
+
+
+@pytest.mark.slow
+def test_adaptive_results_are_recomputed(folder: Path) -> None:
+    """Results of a study, and of a command whose saved run is neither read nor written again."""
+    head = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'dataset = "d"']  # fmt: skip
+    given = [f"{key} = {toml(value)}" for key, value in EMBEDDED.items()]
+    assisted = ['method = "m"', 'until = ["gates", "mrr ± 0.1"]', 'assist = ["relation"]', "seed = 4"]
+    pair = ['method = "p"', 'until = "difference"', 'against = {queries_emb = "worse.npy"}']
+    text = [*head, *assisted, *given, *head[1:], *pair, *given, "[[gate]]", 'require = "mrr >= 0.1"', 'method = "m"']
+    (folder / "study.toml").write_text("\n".join(text))
+    run_study("study.toml", jobs=1)
+    words = [*flags(EMBEDDED), "--until", "mrr ± 0.1", "--until-state", "state.npz", "--quiet"]
+    done = CliRunner().invoke(family_command("ranking"), [*words, "-o", "results/c.json"])
+    assert done.exit_code == 0, done.output
+    saved = (folder / "state.npz").read_bytes()
+    verdicts = verify(folder / "results", jobs=1)
+    assert len(verdicts) == 3
+    assert not any(verdict.mismatch for verdict in verdicts)
+    assert (folder / "state.npz").read_bytes() == saved
+    path = next((folder / "results" / "m").rglob("*.json"))
+    content = json.loads(path.read_text())
+    content["options"]["until"]["read"] += 1
+    path.write_text(json.dumps(content))
+    assert sum(bool(verdict.mismatch) for verdict in verify(folder / "results", jobs=1)) == 1
+
+
+def test_two_models_made_by_factories(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other model on the command line, as a factory or as files."""
+    (folder / "two_models.py").write_text(
+        "import numpy as np\n"
+        "E, R = np.load('entities.npy'), np.load('vectors.npy')\n"
+        "def of(E):\n"
+        "    return lambda h, r, t: (E[h] * R[r] * E[t]).sum(-1)\n"
+        "def one(): return of(E)\n"
+        "def other(): return of(-E[::-1])\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    words = ["--triples", "triples.npy", "--model", "two_models:one", "--n-entities", str(M), "--until", "difference",
+             "--against", "model=two_models:other", "-o", "pair.json", "--quiet"]  # fmt: skip
+    done = CliRunner().invoke(family_command("ranking"), words)
+    assert done.exit_code == 0, done.output
+    vectors = VECTORS[0]
+    one, other = ((vectors, VECTORS[1]), (-vectors[::-1], VECTORS[1]))
+    expected = ranking.rank_until(model=one, triples=TRIPLES[:150], score="distmult", against={"model": other})
+    found = read_result("pair.json")["mrr_difference"]
+    assert found.value == pytest.approx(expected["mrr_difference"].value)
+    assert found.n == expected["mrr_difference"].n

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.stats import MeanSequence, PairedSequence
 
 N = 1500
@@ -94,7 +95,69 @@ def test_everything_read_is_known_exactly() -> None:
     exact = MeanSequence(w, gate=float(np.sum(w * x) / w.sum()))
     assert exact.update(x, weights=w).decided is None
     with pytest.raises(InputError, match="Read each item once"):
-        exact.update([0.5])
+        exact.update([0.5], weights=[1.0])
+
+
+WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "no weights": (lambda: MeanSequence([1, 1, 1, 7.0]).update([0, 0, 0, 1]), "Pass the weights"),
+    "equal weights": (lambda: MeanSequence([2, 2, 2.0]).update([1, 1, 1]), "Pass the weights"),
+    "too little": (lambda: MeanSequence(4).update([1, 1, 1, 1], weights=0.25), "weight of the population is left"),
+    "other weights": (lambda: MeanSequence([1, 3.0]).update([1, 1], weights=[1, 2.0]), "is left"),
+    "too many": (lambda: MeanSequence(2).update([1, 1, 1], weights=0.5), "Read each item once"),
+    "lengths": (lambda: MeanSequence(4).update([1, 1], weights=[1, 1, 1]), "One per item"),
+    "predictions": (lambda: MeanSequence(4).update([1, 1], predicted=[1, 1, 1], mean_predicted=1), "One per item"),
+    "some predicted": (
+        lambda: PairedSequence(4).update([1, 1], predicted=0.5, mean_predicted=0.5).update([1]),
+        "Predict every item",
+    ),
+    "another population": (
+        lambda: MeanSequence([5, 5.0]).resume(MeanSequence(10).update([1.0, 1]).state()),
+        "differs in items",
+    ),
+    "another test": (
+        lambda: PairedSequence(9).resume(PairedSequence(9, two_sided=False).state()),
+        "differs in two_sided",
+    ),
+    "no state": (lambda: MeanSequence(4).resume({**MeanSequence(4).state(), "items": 5}), "differs in items"),
+    "a gate of text": (lambda: MeanSequence(4, gate="0.5"), "gate must be a finite number"),  # type: ignore[arg-type]
+    "an aim of text": (lambda: MeanSequence(4, aim="x"), "aim must be a finite number"),  # type: ignore[arg-type]
+    "three bounds": (lambda: MeanSequence(4, bounds=(0, 1, 2)), "two finite numbers"),  # type: ignore[arg-type]
+    "huge weights": (lambda: MeanSequence([1e308] * 9), "their sum loses some"),
+    "certainty": (lambda: MeanSequence(4, confidence=1 - 1e-16), "too close to 1"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_a_sequence_refuses(case: str) -> None:
+    function, message = WRONG[case]
+    with pytest.raises(GraphgaugeError, match=message):
+        function()
+
+
+def test_a_bet_does_not_depend_on_what_was_predicted_of_the_item_drawn() -> None:
+    """Two items with the same value and the same mean prediction change the capital alike, up to their own error."""
+    gains = []
+    for f in (0.1, 0.9):
+        sequence = MeanSequence(None, gate=0.05)
+        # The bet is cut, because the spread is tiny; what the item itself was predicted must not loosen the cut.
+        sequence.update(np.full(2000, 0.5), predicted=0.5, mean_predicted=0.5)
+        before = sequence.above.copy()
+        sequence.update([f + 0.001], predicted=f, mean_predicted=0.5)
+        gains.append(sequence.above - before)
+    np.testing.assert_allclose(gains[0], gains[1], rtol=1e-9)
+
+
+def test_intervals_that_have_nothing_in_common() -> None:
+    sequence = MeanSequence(None, aim=0.05)
+    for value in (0.0, 1.0):
+        sequence.update(np.full(4000, value))
+    low, high = sequence.interval
+    assert low < high
+    assert low <= sequence.estimate <= high
+    halves = MeanSequence(None, aim=0.05)
+    for part in np.array_split(np.repeat([0.0, 1.0], 4000), 37):
+        halves.update(part)
+    assert tuple(halves.interval) == (low, high)
 
 
 def test_a_predictor_narrows_the_sequence() -> None:

@@ -66,7 +66,7 @@ class GateOutcome:
         group = None if content["group"] is None else str(content["group"])
         return cls(
             str(content["gate"]), bool(content["passed"]), number_from_json(content["found"]), limit, group,
-            bool(content["approximate"]),
+            bool(content["approximate"]), None if content.get("undecided") is None else str(content["undecided"]),
         )  # fmt: skip
 
     @property
@@ -219,12 +219,12 @@ class Gate:
     def _check_partial(self, result: Result, limit: float, asked: Mapping[str, Any]) -> GateOutcome:
         """Of a mean of which not all was read: what the run decided, or what its interval leaves open."""
         named = limit if isinstance(self.limit, str) else None
-        decided = asked.get("gates", {}).get(self.text)
-        side = asked.get("decided", {}).get(self.key)
-        if side in ("above", "below") and limit == 0 and self.sign in (">", ">=", "<", "<="):
+        side = self._shown_side(limit, asked)
+        if side is not None and self.sign in (">", ">=", "<", "<="):
             return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
-        if decided is not None and decided["outcome"] != "undecided":
-            return GateOutcome(self.text, decided["outcome"] == "passed", result.value, named)
+        if result.interval is not None and result.interval.approximate:
+            reason = "a run that stops at the width of a usual interval decides no gates"
+            return GateOutcome(self.text, False, result.value, named, undecided=reason)
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         low, high = result.interval
@@ -233,7 +233,18 @@ class Gate:
         if self.sign in ("==", "!=") and limit not in result.interval:
             return GateOutcome(self.text, self.sign == "!=", result.value, named)
         reason = f"{self.key} is between {low:.4g} and {high:.4g} after {asked['read']:,} of {asked['of']:,} queries"
-        return GateOutcome(self.text, False, result.value, named, undecided=(decided or {}).get("reason", reason))
+        own = asked.get("gates", {}).get(self.text, {})
+        return GateOutcome(self.text, False, result.value, named, undecided=own.get("reason", reason))
+
+    def _shown_side(self, limit: float, asked: Mapping[str, Any]) -> str | None:
+        """On which side of the limit an adaptive run has shown the mean to be, under whatever text it was asked."""
+        if limit == 0 and asked.get("decided", {}).get(self.key) in ("above", "below"):
+            return str(asked["decided"][self.key])
+        for text, found in asked.get("gates", {}).items():
+            gate = Gate.parse(text)
+            if (gate.key, gate.limit) == (self.key, limit) and found["outcome"] != "undecided":
+                return "above" if (found["outcome"] == "passed") == (gate.sign in (">", ">=")) else "below"
+        return None
 
     def is_metric_of(self, family: str) -> bool:
         key = _COMPANION.sub("", self.key)

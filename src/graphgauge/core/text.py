@@ -5,6 +5,7 @@ Nothing is computed here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -72,11 +73,17 @@ def summary_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"  {section}{weight}: {result.key} {number(result.value)}{goal}{mark}: {meaning}."
 
 
+def percent(level: float) -> str:
+    """A level of confidence, with as many digits as tell it from 100 %."""
+    digits = max(0, math.ceil(-math.log10(1 - level)) - 2) if level < 1 else 0
+    return f"{100 * level:.{digits + 1}f}".rstrip("0").rstrip(".") + "%"
+
+
 def remark_lines(evaluation: Evaluation) -> Iterator[str]:
     levels = {result.interval.level for result in evaluation.values() if result.interval}
     methods = dict.fromkeys(f"{r.interval.method} over {r.interval.over}" for r in evaluation.values() if r.interval)
     if levels:
-        yield f"{max(levels):.0%} intervals: {', '.join(methods)}."
+        yield f"{percent(max(levels))} intervals: {', '.join(methods)}."
     for result in evaluation.values():
         if result.new_queries is not None:
             low, high = map(number, result.new_queries)

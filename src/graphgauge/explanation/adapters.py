@@ -123,6 +123,8 @@ def from_result(
         absent = "importance_edges" if importance is None else "candidate_eidx"
         raise InputError(f"there is no {absent}", where="result" if importance is None else "context")
     candidates = whole_numbers(numbers, "candidate_eidx").reshape(-1)
+    if len(np.unique(candidates)) < len(candidates):
+        raise InputError("an event is listed twice", where="candidate_eidx")
     ends, times = _ends(candidates, src, dst, time, native, payload)
     nodes, rows = np.unique(ends, return_inverse=True)
     subgraph = Subgraph(rows.reshape(ends.shape), nodes, times, units=np.arange(len(candidates)), native=native)
@@ -164,8 +166,8 @@ def _ends(candidates: Any, src: Any, dst: Any, time: Any, native: Any, payload: 
 def _selected_first(importance: Any, candidates: Any, extras: Mapping[str, Any]) -> Any:
     """The importance; if some events are selected, ranks in its place, with these first in the same order."""
     listed = next((extras[name] for name in _SELECTED if extras.get(name) is not None), None)
-    if listed is None or importance.shape != candidates.shape or not np.isfinite(importance).all():
-        return importance
+    if listed is None or importance.shape != candidates.shape or np.isnan(importance).any():
+        return importance  # NaN is reported by the explanation
     chosen = np.isin(candidates, whole_numbers(listed, "selected events"))
     both = np.stack([chosen.astype(float), importance.astype(float)])
     return np.unique(both, axis=1, return_inverse=True)[1].reshape(-1).astype(float)

@@ -46,6 +46,11 @@ class _Question:
     def done(self) -> bool:
         return sum(map(len, self.answers)) == len(self.masks)
 
+    def before(self, batch: Sequence[_Part]) -> list[_Part]:
+        """The masks that were answered before a batch."""
+        start = min(part.start for part in batch if part.question is self)
+        return [_Part(self, 0, start)] if start and self.answers else []
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -62,6 +67,11 @@ class _Part:
     def masks(self) -> Masks:
         """A copy, because a model may write into its inputs."""
         return self.question.masks[self.start : self.stop].copy()
+
+    @property
+    def ends(self) -> bool:
+        """Whether these are the last masks of the event."""
+        return self.stop == len(self.question.masks)
 
     def one(self, row: int) -> _Part:
         return _Part(self.question, self.start + row, self.start + row + 1)
@@ -105,20 +115,21 @@ class Asking:
         if held is not None:
             masks = np.concatenate([held.masks, masks])
             outputs = np.concatenate([held.outputs, outputs]) if len(question.masks) else held.outputs
-        if np.isnan(outputs).any():
-            self._omitted += 1
-            return
-        if self._settings.ceiling and self._settings.asked and event.subgraph.unit_count:
+        ceiling = self._settings.ceiling if self._settings.asked else 0
+        if ceiling and event.subgraph.unit_count and _known(outputs):
             masks, outputs = searched(
                 event.subgraph, masks, outputs, self._settings, lambda more: self._more(event, more)
             )
-        yield Answered(event, masks, outputs)
+        if _known(outputs):
+            yield Answered(event, masks, outputs, ceiling)
+        else:
+            self._omitted += 1
 
     def _more(self, event: Event, masks: Masks) -> Floats:
         """Answers to further masks of one event."""
         question, step = _Question(event, masks), max(self._batch_edges // max(event.subgraph.edges, 1), 1)
         parts = [_Part(question, at, min(at + step, len(masks))) for at in range(0, len(masks), step)]
-        return np.concatenate([answers for part in parts for answers in self._asked([part], watch=False)])
+        return np.concatenate([answers for part in parts for answers in self._asked([part])])
 
     def _batches(self, events: Sequence[Event], held: Mapping[EventId, Answered]) -> Iterator[list[_Part] | _Question]:
         """Masks up to the edge budget, one event at a time unless the model takes several.
@@ -147,19 +158,21 @@ class Asking:
     def _question(self, event: Event, held: Answered | None) -> _Question:
         return _Question(event, missing_masks(event, held, self._settings), held)
 
-    def _asked(self, batch: list[_Part], watch: bool = True) -> list[Floats]:
-        """The answers of a batch; once per event, or per batch of several events, one mask is sent again, alone."""
-        if self._alone:
-            found = [np.concatenate([self._row(part, row) for row in range(len(part))]) for part in batch]
-        else:
-            found = self._together(batch)
-        last = batch[-1]
-        if watch and last.stop == len(last.question.masks) and not self._random:
-            batched = not self._alone
-            self._watch(last, found[-1][-1:])
+    def _asked(self, batch: list[_Part]) -> list[Floats]:
+        """The answers of a batch; if an event begins or ends in it, one mask is sent again, alone."""
+        batched = not self._alone
+        found = self._together(batch) if batched else self._one_by_one(batch)
+        rows = sum(map(len, batch))
+        if not self._random and any(part.ends or (part.start == 0 and batched and rows > 1) for part in batch):
+            self._watch(batch[-1], found[-1][-1:])
             if batched and self._alone:
-                return self._asked(batch, watch=False)
+                for question in {id(part.question): part.question for part in batch}.values():
+                    question.answers = self._one_by_one(question.before(batch))
+                found = self._one_by_one(batch)
         return found
+
+    def _one_by_one(self, parts: Sequence[_Part]) -> list[Floats]:
+        return [np.concatenate([self._row(part, row) for row in range(len(part))]) for part in parts]
 
     def _row(self, part: _Part, row: int) -> Floats:
         return self._together([part.one(row)])[0]
@@ -224,6 +237,10 @@ class Asking:
         return float(np.abs(said[0] - said[1]).max())
 
 
+def _known(outputs: Floats) -> bool:
+    return not np.isnan(outputs).any()
+
+
 def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Masks:
     """The masks that an event needs under these settings, without those that have an answer."""
     ranked = [
@@ -234,5 +251,6 @@ def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Ma
     ]
     ranked += random_rankings(event.subgraph, event.id, settings)
     known = () if held is None else packed(held.masks)
-    hard = [hard_mask(each) for each in event.explanations] if settings.convention == GRAPHXAI else []
+    plain = [each for each in event.explanations if each.perturbed is None]
+    hard = [hard_mask(each) for each in plain] if settings.convention == GRAPHXAI else []
     return event_masks(event.subgraph, ranked, settings, event.id, known, hard)

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import Estimate, Metric, find
+from graphgauge.core.metric import Estimate, Metric, NoChance, find
+from graphgauge.explanation.collect import collect
+from graphgauge.explanation.conventions import CONVENTIONS
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
 from graphgauge.explanation.evaluate import as_table
+from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.samples import Rules, sample_of
 from graphgauge.explanation.table import AnswerTable
 from graphgauge.stats.compare_items import ItemsComparison, compared_items
 from graphgauge.stats.runs import Better
+from graphgauge.stats.wilcoxon import require_alpha
 
 
 def compare(
@@ -24,6 +28,7 @@ def compare(
     baseline: str | None = None,
     explainers: Sequence[str] | None = None,
     random: bool = True,
+    convention: str | None = None,
     score: str = "class",
     absolute: bool = False,
     label_threshold: float = 0.5,
@@ -37,14 +42,26 @@ def compare(
     explainer is one of them, unless `random` is false: `baseline="random explainer"` compares each with it. Fidelity
     and the areas under its curves are compared with their sign, because an explainer that names edges against the
     answer changes it as much as one that names edges for it. `absolute=True` compares the size of the change.
+
+    With `convention`, the metric is one of that library. Explanations can be given in place of a table if they bring
+    their answers with them (`convention="pyg"`), or if the metric needs none (`truth_auc`).
     """
-    table = as_table(table)
-    entry, params = find(metric, "explanation")
+    require_alpha(alpha)
+    table = _answered(table, metric, convention)
     rules = Rules.of(options, table.settings.acc_auc, score, absolute, label_threshold)
-    entry = directed(entry, rules)
+    params: Mapping[str, Any]
+    if convention is None:
+        entry, params = find(metric, "explanation")
+        entry = directed(entry, rules)
+    else:
+        rules, entry, params = _of_library(convention, metric, table, rules)
+    key = entry.key_of(**params)
     if entry.direction == "none":
         raise OptionError(f"{metric} has no direction, so no explainer is better", fix="Compare another metric.")
-    blind = random and table.settings.random > 0 and RANDOM not in table.explainers and follows_ranking(entry)
+    blind = (
+        random and table.settings.random > 0 and RANDOM not in table.explainers and follows_ranking(entry)
+        and not isinstance(entry.chance, NoChance)
+    )  # fmt: skip
     names = _names(table.explainers, explainers, alone=blind)
     values = {}
     for name in names:
@@ -70,16 +87,40 @@ def compare(
         )
     better: Better = "lower" if entry.direction == "lower" else "higher"
     return compared_items(
-        f"{metric}, signed" if entry.name in ABSOLUTE and not absolute else metric,
+        f"{key}, signed" if entry.name in ABSOLUTE and not absolute and convention is None else key,
         better,
         "these events",
         values,
-        seeds=max(len(row.of(name)) for row in table for name in names),
+        seeds=max(len({each.seed for each in row.of(name)}) for row in table for name in names),
         cluster=None,
         baseline=baseline,
         alpha=alpha,
         seed=seed,
     )
+
+
+def _answered(table: Any, metric: str, convention: str | None) -> AnswerTable:
+    """A table; explanations that need no model become one."""
+    given = table if isinstance(table, Sequence) and not isinstance(table, str) else []
+    if given and all(isinstance(each, Explanation) for each in given):
+        return collect(None, given, metrics=[metric], convention=convention)
+    return as_table(table)
+
+
+def _of_library(
+    convention: str, metric: str, table: AnswerTable, rules: Rules
+) -> tuple[Rules, Metric, Mapping[str, Any]]:
+    """The rules and the metric of another library."""
+    library = CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
+    library.refuse(table)
+    rules = library.applied(rules)
+    first = table.explainers[0] if table.explainers else ""
+    chosen = library.chosen([metric], sample_of(table, first, rules), rules)
+    exact = [(entry, params) for entry, params in chosen if entry.key_of(**params) == metric] or chosen
+    if len(exact) != 1:
+        found = ", ".join(entry.key_of(**params) for entry, params in chosen)
+        raise OptionError(f"{metric} has several levels", fix=f"Name one: {found}.")
+    return rules, *exact[0]
 
 
 def _names(known: Sequence[str], chosen: Sequence[str] | str | None, *, alone: bool) -> list[str]:

@@ -87,8 +87,9 @@ class Convention:
             alias = self.aliases[pattern]
             metric = alias.applied(directed(find(alias.metric, "explanation")[0], rules), pattern)
             if self.own_masks:
-                unknown = NoChance("the masks are the explanation's own, of any shape")
-                metric = replace(metric, chance=unknown, needs=("edges",))
+                unknown = NoChance("the masks are the explanation's own, and no random ones were tried")
+                chance = foreign.own_chance if foreign.has_random_masks(sample) else unknown
+                metric = replace(metric, chance=chance, needs=("edges",))
             levels = grid if level is None else (level,)
             for params in [{"level": each} for each in levels] if "{level}" in pattern else [{}]:
                 listed[metric.key_of(**params)] = metric, params
@@ -142,6 +143,7 @@ CONVENTIONS = {
         {
             "graph_exp_acc": Alias("truth_jaccard", function=foreign.graphxai_accuracy, hard=True),
             "graph_exp_faith": Alias("unfaithfulness", function=foreign.graphxai_faithfulness, hard=True),
+            "graph_exp_stability": Alias("perturbation_jaccard", "lower", foreign.graphxai_stability, hard=True),
         },
         {"kl": "reverse"},
     ),

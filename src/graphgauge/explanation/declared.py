@@ -25,14 +25,15 @@ RANDOM = "random explainer"
 BEST, BEST_FOUND = "best set", "best set found"
 
 
-def _t_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
+def t_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
     assert estimate.influence is not None
     return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
 
 
 def over_events(sample: EventSample, estimate: Estimate) -> IntervalRule:
     """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
-    return IntervalRule("t", "events", _t_bounds)
+    return IntervalRule("t", "events", t_bounds)
 
 
 def _value(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> float:

@@ -21,7 +21,7 @@ from graphgauge.explanation.family import ASKING, ORDERING
 from graphgauge.explanation.inputs import EDGES, Context, Explanation
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc, follow_messages
-from graphgauge.explanation.records import grouped
+from graphgauge.explanation.records import grouped, same_question
 from graphgauge.explanation.samples import EventSample, Rules, Scored, available, sample_of
 from graphgauge.explanation.table import AnswerTable, chosen_explainer
 from graphgauge.stats.permutation import PairedItems, paired_items
@@ -235,9 +235,12 @@ def _breakdowns(
     """Every metric for each group of events, with its interval."""
     tables, keys = {}, set(keys)
     for axis, labels in _labels(groups, sample).items():
-        names = sorted(set(labels), key=str)
+        if axis.removesuffix(".low").removesuffix(".high") in keys:
+            raise OptionError(f"{axis!r:.40} names a metric and cannot name groups", fix="Use another text.")
+        labels = [str(label) for label in labels]
+        names = sorted(set(labels))
         places = {name: [place for place, label in enumerate(labels) if label == name] for name in names}
-        columns: dict[str, Any] = {axis: np.array([str(name) for name in names]),
+        columns: dict[str, Any] = {axis: np.array(names, np.str_),
                                    "n": np.array([len(places[name]) for name in names])}  # fmt: skip
         for metric, params in chosen:
             key = metric.key_of(**params)
@@ -265,9 +268,14 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
     """The group of each event along each axis."""
     if groups is None:
         return {}
+    if not isinstance(groups, Mapping | Iterable):
+        raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}",
+                          fix=f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}.")  # fmt: skip
     given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(_listed(groups))
     labels: dict[str, list[Any]] = {}
     for axis, by_event in given.items():
+        if not isinstance(axis, str) or axis == "n":
+            raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
         if by_event is None:
             one_of("group", axis, GROUPS)
             labels[axis] = [_own_group(axis, event) for event in sample.events]
@@ -275,7 +283,8 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
         if not isinstance(by_event, Mapping):
             raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
         names = {str(event): group for event, group in by_event.items()}
-        absent = [event.row.id for event in sample.events if str(event.row.id) not in names]
+        absent = [event.row.id for event in sample.events
+                  if (group := names.get(str(event.row.id))) is None or group != group]  # fmt: skip
         if absent:
             raise InputError(f"event {absent[0]!r:.80} has no group", where=f"groups, {axis}")
         labels[axis] = [names[str(event.row.id)] for event in sample.events]
@@ -371,6 +380,7 @@ def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
         **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
+        "units": _units(table),
         "ties": _TIES[settings.ties],
         "ranking": f"by {'|importance|' if settings.by == 'abs' else 'importance'}, normalize {settings.normalize}",
         "score": scores[rules.score] + ("" if rules.absolute else ", signed"),
@@ -381,6 +391,14 @@ def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
         "nan": nan,
     }
+
+
+def _units(table: AnswerTable) -> str:
+    """Which candidates are masked together."""
+    parts = [row.subgraph for row in table if len(row.subgraph)]
+    if all(part.unit_count == len(part) for part in parts):
+        return "each alone"
+    return "both directions of a pair together" if all(part.units is None for part in parts) else "as given"
 
 
 def _achieved(sample: EventSample) -> list[float | None]:
@@ -395,12 +413,47 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
     if absent:
         notes.append(f"{absent} of {len(table)} events are not explained by {explainer}")
     if sample.events:
+        notes += _paired_edges(sample)
+        searched = sum(bool(event.row.ceiling) for event in sample.events)
+        if 0 < searched < len(sample):
+            notes.append(f"the best sets were searched for in {searched} of {len(sample)} events, and are not shown")
+        repeated = _repeated(sample)
+        if repeated:
+            notes.append(f"{repeated} of {len(sample)} events repeat the question and explanation of another, and "
+                         "intervals and tests count them as independent")  # fmt: skip
         notes += _reach(sample)
         tied = float(np.mean([event.tied for event in sample.events]))
         if tied:
             masked = dict.fromkeys(event.row.subgraph.masked for event in sample.events)
             notes.append(f"{tied:.0%} of the {' and '.join(masked)} have the same importance as another")
     return tuple(notes)
+
+
+def _paired_edges(sample: EventSample) -> list[str]:
+    """If some edges are masked in pairs and others alone, how many; a verdict may depend on it."""
+    parts = [event.row.subgraph for event in sample.events if event.row.subgraph.units is None]
+    edges = sum(map(len, parts))
+    alone = sum(int(np.count_nonzero(np.bincount(part.unit_of) == 1)) for part in parts if len(part))
+    if not 0 < alone < edges:
+        return []
+    return [f"{(edges - alone) / edges:.0%} of the candidate edges are masked together with their other direction, the "
+            'others alone, because it is no candidate or absent; units="edges" masks each alone']  # fmt: skip
+
+
+def _repeated(sample: EventSample) -> int:
+    """How many events have the same subgraph, target and importances as another."""
+    found: dict[Any, list[Scored]] = {}
+    for event in sample.events:
+        said = [one.importance.tobytes() for one in event.explanations]
+        found.setdefault((event.row.subgraph.edge_index.tobytes(), *said), []).append(event)
+    repeated = 0
+    for alike in found.values():
+        distinct: list[Context] = []
+        for event in alike:
+            if not any(same_question(event.row.context, other) for other in distinct):
+                distinct.append(event.row.context)
+        repeated += len(alike) - len(distinct)
+    return repeated
 
 
 def _reach(sample: EventSample) -> list[str]:

@@ -18,9 +18,18 @@ FAMILY = Family(
     headlines=("necessity_auc", "sufficiency_auc", "acc_auc"),
     package="graphgauge.explanation",
     forms=(
-        Form("a table, which already has the answers,", needs=("table",), takes=("metrics",)),
-        Form("asking a model", needs=("explanations", "model"), takes=("save_table", "metrics", "seed", *ASKING)),
-        Form("metrics that need no model", needs=("explanations", "metrics"), takes=("seed", *ORDERING)),
+        Form("a table, which already has the answers,", needs=("table",), takes=("metrics", "convention")),
+        Form(
+            "asking a model",
+            needs=("explanations", "model"),
+            takes=("save_table", "metrics", "convention", "seed", *ASKING),
+        ),
+        Form("metrics that need no model", needs=("explanations", "metrics"), takes=("convention", "seed", *ORDERING)),
+        Form(
+            "the answers that explanations of PyTorch Geometric bring with them",
+            needs=("explanations", "convention"),
+            takes=("metrics", "seed", *ORDERING),
+        ),
     ),
     example={
         "table": "explanation/{seed}.jsonl",

@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, NoChance, NoInterval, metric
-from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED, below_best, below_best_signed
+from graphgauge.explanation.declared import (
+    DEFAULT,
+    EMPTY,
+    EXPLAINED,
+    SCORED,
+    below_best,
+    below_best_signed,
+    t_bounds,
+)
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
+from graphgauge.stats.intervals import FARTHER, UNSEEN, agreement_interval, mean_interval, t_quantile
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
@@ -181,20 +191,46 @@ def harmonic(drop: Estimate, keep: Estimate) -> Estimate:
     a, c = float(drop.value[0]), 1 - float(keep.value[0])
     assert drop.influence is not None
     assert keep.influence is not None
-    facts = {"range": (0.0, 1.0)}  # no per-event values: it is not a mean over events
+    facts = {"parts": (drop, keep)}  # no per-event values: it is not a mean over events
     if np.isnan(a) or a + c == 0:
         return replace(drop, influence=np.zeros(len(drop.influence)), facts=facts)
     influence = (2 * c**2 * drop.influence - 2 * a**2 * keep.influence) / (a + c) ** 2
     return replace(drop, value=np.array([2 * a * c / (a + c)]), influence=influence, facts=facts)
 
 
-@metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False})
+def _harmonic_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t by linearisation; without a spread, the harmonic means of the bounds of both parts.
+
+    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes a label,
+    their number bounds how many may differ, and these bounds are carried over.
+    """
+    assert estimate.influence is not None
+    low, high = mean_interval(estimate.value, estimate.influence, None, confidence)
+    if not np.isnan(low).any() or "parts" not in estimate.facts:
+        return low, high
+    drop, keep = (t_bounds(sample, part, confidence) for part in estimate.facts["parts"])
+    return _harmonic_mean(drop[0], 1 - keep[1]), _harmonic_mean(drop[1], 1 - keep[0])
+
+
+def _harmonic_mean(a: NDArray[np.floating], c: NDArray[np.floating]) -> Floats:
+    a, c = np.clip(a, 0, 1), np.clip(c, 0, 1)
+    with np.errstate(invalid="ignore"):
+        return np.where(a + c == 0, 0.0, 2 * a * c / (a + c)).astype(np.float64)
+
+
+def _over_both(sample: EventSample, estimate: Estimate) -> IntervalRule:
+    """Student's t over events, by linearisation; if all events agree, from the bounds of both parts."""
+    return IntervalRule("t", "events", _harmonic_bounds)
+
+
+@metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False,
+                                                       "interval": _over_both})  # fmt: skip
 def characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`."""
     return harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
 
 
-@metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False})
+@metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False, "interval": _over_both})
 def label_flip_characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The harmonic mean of `label_flip_drop` and 1 − `label_flip_keep`."""
     return harmonic(*(_flips(sample, mode, level) for mode in ("drop", "keep")))
@@ -329,19 +365,36 @@ _UNBOUNDED = "unbounded if the best sets are not significantly better than the r
 
 
 def _fieller_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
-    from scipy.special import stdtrit
+    """The interval of 1 − mean(missed) / mean(most), where `missed` is what the best set has more than the explanation.
 
-    gain, most = estimate.facts["gain"], estimate.facts["most"]
-    n = len(gain)
-    (vgg, vgm), (_, vmm) = np.cov(gain, most) * stdtrit(n - 1, (1 + confidence) / 2) ** 2 / n
-    # (mean gain − r · mean most)² = vgg − 2 r vgm + r² vmm
-    a, b, c = most.mean() ** 2 - vmm, gain.mean() * most.mean() - vgm, gain.mean() ** 2 - vgg
+    Close to the ceiling most events miss nothing, and a sample may have none of the few that do. As in
+    `score_interval`, the variance counts what was not seen: a third of an event that misses four times as much as the
+    farthest one seen, but not more than an explanation as far below the random explainer as the best set is above it,
+    and a twentieth of an event as good as the random explainer. If no event misses anything, their number bounds how
+    many may be no better than random.
+    """
+    most, missed = estimate.facts["most"], estimate.facts["most"] - estimate.facts["gain"]
+    n, span, farthest = len(most), float(most.mean()), float(missed.max())
+    if farthest <= _NOTHING:
+        low, _ = agreement_interval(1.0, n, (0.0, 1.0), confidence)
+        return np.array([float(low)]), np.array([1.0])
+    farther = min(FARTHER * farthest, max(2 * span, farthest))
+    unseen = np.array([[farther, max(span, farther / 2)], [span, span]])
+    seen = np.stack([missed, most], axis=1)
+    centre = seen.mean(axis=0)
+    away = np.concatenate([seen, unseen]) - centre
+    counts = np.append(np.ones(n), [UNSEEN, _AS_RANDOM])
+    covariance = (away * counts[:, None]).T @ away * t_quantile(n - 1, confidence) ** 2 / (n * (n - 1))
+    # (mean missed − r · mean most)² = covariance of missed − r · most
+    a, b, c = (centre[i] * centre[j] - covariance[i, j] for i, j in ((1, 1), (0, 1), (0, 0)))
     if a <= 0:
         return np.array([-np.inf]), np.array([np.inf])
     root = np.sqrt(max(b * b - a * c, 0.0))
-    return np.array([(b - root) / a]), np.array([(b + root) / a])
+    return np.array([1 - (b + root) / a]), np.array([1 - (b - root) / a])
 
 
+# Of an event that was not seen, and in which the explanation is as good as the random explainer.
+_AS_RANDOM = 0.05
 # Smaller differences are rounding.
 _NOTHING = 1e-9
 _WAY = EXPLAINED | {

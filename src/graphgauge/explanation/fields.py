@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,10 +124,39 @@ def integer(value: Any, name: str) -> int:
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """A read-only view."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    """A read-only copy, so that a caller can use a buffer again; events with the same large array share one."""
+    if _is_constant(array):
+        return array
+    copy = array.copy()
+    copy.flags.writeable = False
+    if copy.nbytes < _LARGE:
+        return copy
+    key = copy.dtype.str, copy.shape, hashlib.blake2b(copy.tobytes(), digest_size=32).digest()
+    return _shared.setdefault(key, copy)
+
+
+def copied(value: Any) -> Any:
+    """A target whose lists, dictionaries and arrays do not change with those of the caller; other objects stay."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if is_tensor(value):
+        return value.detach().clone()
+    if type(value) in (list, tuple):
+        return type(value)(map(copied, value))
+    return {key: copied(each) for key, each in value.items()} if type(value) is dict else value
+
+
+_LARGE = 1 << 16
+_shared: WeakValueDictionary[Any, AnyArray] = WeakValueDictionary()
+
+
+def _is_constant(array: Any) -> bool:
+    """Whether nobody can write into an array: neither it nor what it is a view of is writeable."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None or isinstance(array, bytes)
 
 
 def _host(value: Any, name: str) -> AnyArray:

@@ -115,7 +115,7 @@ def _drawn(sample: EventSample, explainer: str) -> Drawn | None:
 
 
 def _of_event(event: Scored, explainer: str, grid: tuple[Level, ...]) -> Drawn:
-    subgraph, path = event.row.subgraph, event.own[0]
+    subgraph, path = event.row.subgraph, event.by_explanation[0][0]
     level = min(grid, key=lambda level: abs(level.of(event.units) / event.units - 0.2))
     held = path.selected(level.of(event.units))
     ends = np.stack(subgraph.ends)

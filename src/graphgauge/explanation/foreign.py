@@ -1,23 +1,25 @@
 """Metrics exactly as other libraries compute them, from the same answers; `conventions` gives them their names.
 
 time_to_explain: its public source at commit 239f3f2. torch_geometric: `torch_geometric.explain.metric`, 2.8. DIG:
-`dig.xgraph.evaluation` at commit 21476b0. GraphXAI: `graphxai/metrics/metrics_graph.py` at commit a11e65f.
+`dig.xgraph.evaluation` at commit 21476b0. GraphXAI: `graphxai/metrics/metrics_graph.py` at commit a11e65f, and for
+stability `formal/metrics.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import Estimate
-from graphgauge.explanation.declared import DEFAULT
+from graphgauge.core.metric import Estimate, MetricFunction
+from graphgauge.explanation.declared import DEFAULT, RANDOM
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
 from graphgauge.explanation.inputs import EDGES, FEATURES, NODES, Explanation, Masks, OwnAnswers
-from graphgauge.explanation.masks import Level, hard_mask, packed
+from graphgauge.explanation.masks import GRAPHXAI_NODES, Level, hard_mask, packed
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
 
 # ----------------------------------------------------------------------------------------- time_to_explain
@@ -118,7 +120,7 @@ def dig_sparsity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The sparsity that was asked for: one minus the share."""
 
     def value(event: Scored, path: Path) -> float:
-        return 1 - (int(level[2:]) / event.units if level.startswith("k=") else float(level))
+        return 1 - (level.of(event.units) / event.units if level.startswith("k=") else float(level))
 
     return sample.each(value, NO_CANDIDATES)
 
@@ -183,6 +185,40 @@ def graphxai_faithfulness(sample: EventSample) -> Estimate:
     return sample.mean(values, NO_CANDIDATES, (0.0, 1.0))
 
 
+def graphxai_stability(sample: EventSample) -> Estimate:
+    """The largest cosine distance to the explanation of a perturbed input.
+
+    Of the importances of edges; of the most important quarter of the features and nodes, unless nodes are hard.
+    """
+
+    def value(event: Scored) -> float:
+        found = (
+            [_cosine_distance(*_compared(*pair)) for pair in event.perturbed_pairs] if len(event.row.subgraph) else []
+        )
+        return max(found) if found else np.nan
+
+    values = np.array([value(event) for event in sample.events], float)
+    return sample.mean(values, "not explained with a perturbed input", (0.0, 1.0))
+
+
+def _compared(moved: Explanation, plain: Explanation) -> tuple[Floats, Floats]:
+    """What GraphXAI compares of two explanations."""
+    masked, both = plain.context.subgraph.masked, (plain.importance, moved.importance)
+    if masked not in (EDGES, NODES, FEATURES):
+        raise InputError("GraphXAI does not evaluate entries of features", where="masked",
+                         fix="Rank nodes or features.")  # fmt: skip
+    if masked == EDGES or (masked == NODES and all(len(np.unique(each)) == 2 for each in both)):
+        return both
+    top = int(len(plain.importance) * GRAPHXAI_NODES)
+    first, second = ((np.argsort(np.argsort(-each, kind="stable")) < top).astype(float) for each in both)
+    return first, second
+
+
+def _cosine_distance(one: Floats, other: Floats) -> float:
+    lengths = max(float(np.linalg.norm(one)), 1e-8) * max(float(np.linalg.norm(other)), 1e-8)
+    return float(1 - one @ other / lengths)
+
+
 # ----------------------------------------------------------------------------------------- torch_geometric
 
 Value = Callable[[OwnAnswers], float]
@@ -198,22 +234,44 @@ def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
     """The mean over events of the mean over an event's explanations, each under its own masks."""
 
     def of_event(event: Scored) -> float:
-        found = [value(own) for each in event.explanations for own in each.own if own.name == name]
+        found = [value(own) for _, own in _own_answers(sample, event, name)]
         return float(np.mean(found)) if found else np.nan
 
-    return _of_own(sample, name, of_event)
+    return _of_own(sample, name, of_event, (0.0, 1.0))
 
 
-def _of_own(sample: EventSample, name: str, of_event: Callable[[Scored], float]) -> Estimate:
+def _own_answers(sample: EventSample, event: Scored, name: str) -> list[tuple[Explanation, OwnAnswers]]:
+    """The answers under the explanations' masks, or under random ones if the sample is about these."""
+    if sample.paths not in ("own", "random"):
+        return []
+    return [
+        (each, own) for each in event.explanations for own in each.own
+        if own.name == name and (own.random is None) == (sample.paths == "own")
+    ]  # fmt: skip
+
+
+def has_random_masks(sample: EventSample) -> bool:
+    return any(own.random is not None for event in sample.events for each in event.explanations for own in each.own)
+
+
+def own_chance(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
+    """The random explainer: the same mask, with its values in a random order of the candidates."""
+    value = float(function(sample.at_random, **params).value[0])
+    return {} if np.isnan(value) else {RANDOM: value}
+
+
+def _of_own(
+    sample: EventSample, name: str, of_event: Callable[[Scored], float], possible: tuple[float, float] | None = None
+) -> Estimate:
     """The mean over events; an error if no explanation brings answers to its own masks."""
     values = np.array([of_event(event) for event in sample.events], float)
-    if np.isnan(values).all():
+    if np.isnan(values).all() and sample.paths == "own":
         size = f" at {name}" if name else ""
         raise InputError(
             f"the explanations have no answers to their own masks{size}", where="explanations",
             fix=f"Pass from_pyg(explanation, PyGModel(module){', topk=[' + name[2:] + ']' if name else ''}).",
         )  # fmt: skip
-    return sample.mean(values, "no answers to own masks")
+    return sample.mean(values, "no answers to own masks", possible)
 
 
 def _target(outputs: Floats, model_output: str) -> int:
@@ -257,31 +315,35 @@ def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Es
     If one explanation is about several targets, the divergence is their mean.
     """
     name = level or ""
-    together: dict[tuple[str, int | None], list[float]] = {}
+    together: dict[Any, list[float]] = {}
     for event in sample.events:
-        for each in event.explanations:
-            for own in each.own:
-                if own.name == name and own.together is not None:
-                    together.setdefault((own.together, each.seed), []).append(_divergence(own))
+        for each, own in _own_answers(sample, event, name):
+            if own.together is not None:
+                together.setdefault((own.together, each.seed, own.random), []).append(_divergence(own))
     means = {key: float(np.mean(found)) for key, found in together.items()}
 
     def of_event(event: Scored) -> float:
         found = [
-            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed]))
-            for each in event.explanations
-            for own in each.own
-            if own.name == name
+            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed, own.random]))
+            for each, own in _own_answers(sample, event, name)
         ]
         return float(np.mean(found)) if found else np.nan
 
-    return _of_own(sample, name, of_event)
+    estimate = _of_own(sample, name, of_event)
+    if any(_is_one_logit(own) for event in sample.events for each in event.explanations for own in each.own):
+        return estimate.warned("torch_geometric takes the softmax of a single logit, so its divergence is always 0")
+    return estimate
+
+
+def _is_one_logit(own: OwnAnswers) -> bool:
+    return own.outputs.shape[1] == 1 and own.model_output == "logit"
 
 
 def _divergence(own: OwnAnswers) -> float:
     both = own.outputs[:2]
     if both.shape[1] > 1:
         both = probabilities(both, own.model_output)
-    elif own.model_output == "logit":
+    elif _is_one_logit(own):
         both = np.ones((2, 1))  # its softmax
     whole, masked = both
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -49,7 +49,7 @@ def evaluate_files(
         Sequence[float] | None,
         Several(f"Shares of the edges to keep and drop.  [default: {LEVELS}]", Number("")),
     ] = None,
-    topk: Annotated[Sequence[int] | None, Several("Also numbers of edges to keep and drop.", Whole("", 1))] = None,
+    topk: Annotated[Sequence[int] | None, Several("Also numbers of edges to keep and drop.", Whole("", 0))] = None,
     model_output: Annotated[str | None, Choice("The model's output, unless it declares it.", MODEL_OUTPUT)] = None,
     by: Annotated[str | None, Choice("Rank edges by importance or by its size.  [default: value]", BY)] = None,
     normalize: Annotated[str | None, Choice("Scale importances to [0, 1] first.  [default: none]", NORMALIZE)] = None,
@@ -97,7 +97,8 @@ def evaluate_files(
 ) -> Evaluation:
     """Evaluate whether explanations show what a model used.
 
-    Either --table, or --explanations with --model. Metrics of the edges alone, such as truth_auc, need no model.
+    Either --table, or --explanations with --model. Metrics of the edges alone, such as truth_auc, need no model, and
+    neither does --convention pyg: explanations of PyTorch Geometric bring their answers with them.
     """
     given = FAMILY.read(locals())
     answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))

@@ -17,6 +17,7 @@ from graphgauge.core.errors import InputError, one_of
 from graphgauge.explanation.fields import (
     answer_rows,
     checked_outputs,
+    copied,
     event_id,
     feature_rows,
     frozen,
@@ -82,7 +83,7 @@ class Subgraph:
     units
         (E,) one id per candidate: candidates with the same id are masked together. By default, the two directions of a
         pair of nodes at one time are one unit if there is one edge in each. Every other edge is a separate unit,
-        including parallel edges.
+        including parallel edges. `"edges"` makes every edge a separate unit.
     node_inputs, edge_inputs
         Other inputs of the model, by argument name: arrays with one row per node or per edge.
     node_types, edge_types
@@ -150,6 +151,9 @@ class Subgraph:
             checked = named_rows(given, rows, name, what) if types is None else typed_rows(given, types, name, what)
             object.__setattr__(self, name, checked)
         object.__setattr__(self, "candidates", frozen(self._checked_candidates()))
+        if isinstance(self.units, str):
+            one_of("units", self.units, (EDGES,))
+            object.__setattr__(self, "units", np.arange(len(self.candidates)))
         if self.units is not None:
             named = ids(self.units, "units")
             if len(named) != len(self.candidates):
@@ -158,6 +162,8 @@ class Subgraph:
             object.__setattr__(self, "units", frozen(named))
         if self.graph_edges is not None:
             object.__setattr__(self, "graph_edges", integer(self.graph_edges, "graph_edges"))
+            if self.graph_edges < len(self):
+                raise InputError(f"{self.graph_edges}, but there are {len(self)} candidates", where="graph_edges")
 
     def _checked_candidates(self) -> Ints:
         count, what = self._maskable, SINGULAR[self.masked]
@@ -321,6 +327,7 @@ class Context:
         if not isinstance(self.subgraph, Subgraph):
             raise InputError(f"expected a Subgraph, found {type(self.subgraph).__name__}", where="subgraph")
         object.__setattr__(self, "event", event_id(self.event))
+        object.__setattr__(self, "target", copied(self.target))
         if self.label is not None:
             object.__setattr__(self, "label", integer(self.label, "label"))
         if self.truth is not None:
@@ -353,6 +360,8 @@ class OwnAnswers:
         The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
     together
         The name of the explanation, if it is about several targets; each of them is a separate event.
+    random
+        The number of a random mask that was tried in place of the explanation's.
     """
 
     outputs: Any
@@ -360,12 +369,15 @@ class OwnAnswers:
     name: str = ""
     label: int | None = None
     together: str | None = None
+    random: int | None = None
 
     def __post_init__(self) -> None:
         outputs = answer_rows(self.outputs, 3, "own answers")
         object.__setattr__(self, "outputs", frozen(checked_outputs(outputs, self.model_output, "own answers")))
         if self.label is not None:
             object.__setattr__(self, "label", integer(self.label, "label"))
+        if self.random is not None:
+            object.__setattr__(self, "random", integer(self.random, "random"))
 
 
 @dataclass(frozen=True, eq=False)

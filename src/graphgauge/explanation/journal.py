@@ -159,4 +159,4 @@ def _facts(context: Context) -> tuple[Any, ...]:
 
 
 def _size(row: Answered) -> tuple[int, ...]:
-    return len(row.masks), len(row.event.explanations)
+    return len(row.masks), len(row.event.explanations), row.ceiling

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
+from numbers import Real
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +17,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.explanation.fields import lined_up, whole_numbers, within
 from graphgauge.explanation.inputs import EDGES, MASKED, SINGULAR, Context, Explanation, OwnAnswers
-from graphgauge.explanation.masks import BOTH_WAYS, FLOWS
+from graphgauge.explanation.masks import BOTH_WAYS, FLOWS, seeded
 from graphgauge.explanation.pyg_masks import Importances, complement, mask_of, module_arguments
 from graphgauge.explanation.pyg_model import PyGModel
 from graphgauge.explanation.pyg_question import (
@@ -32,7 +34,7 @@ def from_pyg(
     explanation: Any, model: PyGModel | None = None, *, explainer: str = "explainer", event: str | int | None = None,
     target: Any = None, target_type: str | Sequence[str] | None = None, truth: Any = None, elapsed: float | None = None,
     seed: int | None = None, masked: str | None = None, num_hops: int | None = None, candidates: Any = None,
-    units: Any = None, topk: Sequence[int] | int = (),
+    units: Any = None, topk: Sequence[int] | int = (), random: int = 3,
 ) -> Explanation:  # fmt: skip
     """An `Explanation` from a `torch_geometric.explain.Explanation` or `HeteroExplanation`.
 
@@ -64,7 +66,8 @@ def from_pyg(
         and features that are not 0 there, are candidates.
     truth, units
         One value per edge of the explanation, or per node, feature or entry that is masked; those of the candidates are
-        kept. In a heterogeneous graph, dictionaries by type. Several rows are several accepted truths.
+        kept. In a heterogeneous graph, dictionaries by type. Several rows are several accepted truths. `units="edges"`
+        masks the two directions of a pair separately.
     num_hops
         Candidates are the edges on paths of at most this many edges to the target. By default they are the edges that
         can carry a message to it: as many hops as `model` has message-passing layers, and more only if messages arrive
@@ -75,11 +78,14 @@ def from_pyg(
     topk
         Sizes to which the masks are also cut, as torch_geometric's `threshold("topk_hard", k)` cuts them: the k largest
         entries of the whole graph. `convention="pyg"` then has `pos_fidelity@k=5` and the area of the curve.
+    random
+        With an edge mask alone, the module is also asked under this many random masks: the values of the candidates in
+        a random order, or `topk` random candidates. They are the random explainer of `convention="pyg"`; 0 for none.
     """
     return _converted(
         explanation, model, target, own_rows(explanation, model, topk), explainer=explainer, event=event,
         target_type=target_type, truth=truth, elapsed=elapsed, seed=seed, masked=masked, num_hops=num_hops,
-        candidates=candidates, units=units,
+        candidates=candidates, units=units, random=random,
     )[0]  # fmt: skip
 
 
@@ -95,7 +101,7 @@ def split_pyg(
     Parameters
     ----------
     together
-        A name of the explanation, if several of them are evaluated together.
+        A name of the explanation, by which its events are pooled; by default different for different masks.
     options
         Those of `from_pyg`, except `event` and `target`.
     """
@@ -108,8 +114,8 @@ def split_pyg(
             raise InputError("says neither which targets nor how many answers it explains", where="explanation",
                              fix="Explain some of them (index=).")  # fmt: skip
         targets = list(range(len(answers)))
-    name = together if together is not None else "several"
     rows = own_rows(explanation, model, topk)
+    name = together if together is not None else rows.fingerprint
     return [_converted(explanation, model, each, rows, together=name, **options)[0] for each in targets]
 
 
@@ -117,7 +123,7 @@ def _converted(
     explanation: Any, model: PyGModel | None, target: Any, own: OwnRows, *, explainer: str = "explainer",
     event: str | int | None = None, target_type: Any = None, truth: Any = None, elapsed: float | None = None,
     seed: int | None = None, masked: str | None = None, num_hops: int | None = None, candidates: Any = None,
-    units: Any = None, together: str | None = None,
+    units: Any = None, together: str | None = None, random: int = 3,
 ) -> tuple[Explanation, Ints]:  # fmt: skip
     """The explanation of one target, and the numbers of its candidates in the whole graph."""
     if model is not None and not isinstance(model, PyGModel):
@@ -136,20 +142,27 @@ def _converted(
     named = question.event if event is None else event
     label = _phenomenon(explanation, question)
     if masked == EDGES:
+        units = np.arange(question.edges) if isinstance(units, str) and one_of("units", units, (EDGES,)) else units
         grouped = None if units is None else question.lined(units, "units", masked)
         subgraph = question.cut(part, grouped)
     else:
         grouped = None if units is None else question.lined(units, "units", masked)[numbers]
         subgraph = question.cut(part, grouped, masked, local, len(importance))
     context = Context(subgraph, question.relabelled(part), named, label, flags)
-    answers = own.of(question.place, label, together) if own.fits(question) else ()
+    answers: tuple[OwnAnswers, ...] = ()
+    if own.fits(question):
+        answers = own.of(question.place, label, together)
+        if masked == EDGES:
+            draw = seeded(named if named is not None else question.place, 0, "own masks")
+            tries = whole_number("random", random, 0)
+            answers += own.at_random(numbers, tries, draw, question.place, label, together)
     return Explanation(context, importance[numbers], explainer, elapsed, seed, answers), numbers
 
 
 def explain_pyg(
     explainers: Any, data: Any, index: Any = None, *, model: PyGModel | None = None, truth: Any = None,
     topk: Sequence[int] | int = (), masked: str | None = None, target_type: str | Sequence[str] | None = None,
-    perturb: int = 0, perturb_share: float = 0.05, seed: int = 0, **inputs: Any,
+    units: Any = None, random: int = 3, perturb: int = 0, perturb_share: float = 0.05, seed: int = 0, **inputs: Any,
 ) -> list[Explanation]:  # fmt: skip
     """Run explainers of torch_geometric on nodes, pairs or graphs, and collect their explanations with their times.
 
@@ -166,7 +179,7 @@ def explain_pyg(
         The explained module; by default `PyGModel.of` the first explainer.
     truth
         One value per edge, or a function of the target that gives them. See `from_pyg`.
-    masked, target_type
+    masked, target_type, units, random
         See `from_pyg`.
     perturb, perturb_share, seed
         Each target is explained this many times more, with this share of the entries of the node features taken from
@@ -182,7 +195,7 @@ def explain_pyg(
     model = PyGModel.of(first) if model is None else model
     graphs = list(data) if isinstance(data, Sequence) else [data]
     moves, rng = whole_number("perturb", perturb, 0), np.random.default_rng(whole_number("seed", seed))
-    if not 0 < perturb_share <= 1:
+    if not isinstance(perturb_share, Real) or not 0 < perturb_share <= 1:
         raise OptionError(f"perturb_share must be above 0 and at most 1, not {perturb_share!r:.40}")
     found = []
     for number, graph in enumerate(graphs):
@@ -202,7 +215,7 @@ def explain_pyg(
                 seconds = perf_counter() - start
                 one, numbers = _converted(
                     said, model, None, own_rows(said, model, topk), explainer=name, event=event, truth=right,
-                    elapsed=seconds, masked=masked, target_type=target_type,
+                    elapsed=seconds, masked=masked, target_type=target_type, units=units, random=random,
                 )  # fmt: skip
                 found.append(one)
                 for move, other in enumerate(moved):
@@ -271,7 +284,7 @@ def _targets(
     if index is not None:
         if several:
             raise OptionError("index names targets in one graph, but data are several", fix="Leave out index.")
-        return [int(each) for each in np.atleast_1d(as_numeric(index, "index"))]
+        return _numbered(index)
     if model.task == "graph":
         return [None]
     if model.task == "edge" and "edge_label_index" in given:
@@ -281,6 +294,17 @@ def _targets(
     if target_type is None:
         raise OptionError("cannot determine which nodes to explain", fix="Pass index= and target_type=.")
     return list(range(int(graph[target_type].num_nodes)))
+
+
+def _numbered(index: Any) -> list[int]:
+    """The targets to explain, from numbers or from a mask over all nodes, pairs or graphs."""
+    given = np.atleast_1d(as_numeric(index, "index"))
+    given = np.flatnonzero(given) if given.dtype.kind == "b" and given.ndim == 1 else given
+    numbers = whole_numbers(given, "index")
+    if numbers.ndim != 1 or len(np.unique(numbers)) < len(numbers) or (numbers < 0).any():
+        raise InputError("expected a list of different numbers, or a mask", where="index",
+                         fix="Number the nodes, or the pairs of edge_label_index.")  # fmt: skip
+    return [int(each) for each in numbers]
 
 
 def _phenomenon(explanation: Any, question: Question) -> int | None:
@@ -301,6 +325,29 @@ class OwnRows:
 
     model_output: str
     rows: Mapping[str, Any]
+    # The edge masks, if there are no others, and the module under one.
+    masks: Mapping[str, Any] = field(default_factory=dict)
+    answer: Callable[[Any], Any] | None = None
+
+    def at_random(
+        self, candidates: Ints, tries: int, draw: np.random.Generator, place: int, label: int | None,
+        together: str | None,
+    ) -> tuple[OwnAnswers, ...]:  # fmt: skip
+        """The answers under random masks of the same candidates."""
+        found = []
+        for name, mask in self.masks.items():
+            for number in range(tries):
+                assert self.answer is not None
+                other = _shuffled_mask(mask, name, candidates, draw)
+                rows = np.stack([self.rows[name][0], self.answer(other), self.answer(complement(other))])[:, place]
+                found.append(OwnAnswers(rows, self.model_output, name, label, together, number))
+        return tuple(found)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same text for the same answers, to tell one explanation from another."""
+        content = b"".join(np.ascontiguousarray(array).tobytes() for array in self.rows.values())
+        return hashlib.sha256(content).hexdigest()[:16]
 
     def fits(self, question: Question) -> bool:
         """Whether the target is a row of the output; a pair that was given directly is not."""
@@ -335,13 +382,26 @@ def own_rows(explanation: Any, model: PyGModel | None, topk: Sequence[int] | int
         rows = as_numeric(model.under_masks(x, edge_index, edge_mask, node_mask, inputs), "answers of the module")
         return rows.reshape(len(rows), -1)
 
-    whole, found = answer(), {}
+    whole, found, alone = answer(), {}, {}
     for name, each in [("", explanation), *((f"k={size}", cut("topk_hard", size)) for size in sizes if cut)]:
         masks = tuple(mask_of(each, kind) for kind in ("edge_mask", "node_mask"))
         if masks == (None, None):
             continue
         found[name] = np.stack([whole, answer(*masks), answer(*map(complement, masks))])
-    return OwnRows(model.model_output, found)
+        if masks[1] is None and not isinstance(masks[0], Mapping):
+            alone[name] = masks[0]
+    return OwnRows(model.model_output, found, alone, answer)
+
+
+def _shuffled_mask(mask: Any, name: str, candidates: Ints, draw: np.random.Generator) -> Any:
+    """A mask with the values of the candidates in a random order; one of a given size has that many candidates."""
+    other = mask.clone()
+    if not name:
+        other[candidates] = mask[draw.permutation(candidates)]
+        return other
+    other[:] = 0
+    other[draw.permutation(candidates)[: int(name[2:])]] = 1
+    return other
 
 
 def _part(question: Question, model: PyGModel | None, num_hops: int | None, chosen: Ints | None) -> Part:
@@ -417,4 +477,12 @@ def _chosen(candidates: Any, count: int, masked: str) -> Ints | None:
         return np.flatnonzero(lined_up(given, count, "candidates", SINGULAR[masked]))
     numbers = whole_numbers(given, "candidates").reshape(-1)
     within(numbers, count, "candidates", SINGULAR[masked])
-    return np.unique(numbers)
+    if len(np.unique(numbers)) < len(numbers):
+        raise InputError(f"{SINGULAR[masked]} {_repeated(numbers)} is listed twice", where="candidates",
+                         fix="List numbers once; a mask is an array of booleans.")  # fmt: skip
+    return np.sort(numbers)
+
+
+def _repeated(numbers: Ints) -> int:
+    values, counts = np.unique(numbers, return_counts=True)
+    return int(values[counts > 1][0])

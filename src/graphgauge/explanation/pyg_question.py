@@ -655,7 +655,7 @@ def _pair(index: Any, pairs: Ints | None, nodes: int) -> tuple[list[int], int]:
     place = 0 if index is None and pairs.shape[1] == 1 else index
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < pairs.shape[1]:
         raise InputError(f"expected one of {pairs.shape[1]} pairs, found {place!r:.60}", where="target",
-                         fix="Explain one pair at a time (index=).")  # fmt: skip
+                         fix="Choose one with target=, or take all with split_pyg.")  # fmt: skip
     return [node_row(int(node), nodes) for node in pairs[:, place]], place
 
 
@@ -668,7 +668,7 @@ def _graph(task: str, index: Any, batch: Ints) -> int:
         return int(graphs[0])
     if isinstance(index, bool) or not isinstance(index, int) or index not in graphs:
         raise InputError(f"expected one of {len(graphs)} graphs, found {index!r:.60}", where="target",
-                         fix="Explain one graph of a batch at a time (index=).")  # fmt: skip
+                         fix="Choose one with target=, or take all with split_pyg.")  # fmt: skip
     return index
 
 

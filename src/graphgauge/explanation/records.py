@@ -21,7 +21,7 @@ EventId = str | int
 _DEPTH = 32
 # Arrays with more numbers than this are compressed in .jsonl files.
 _LONG = 2_000
-_PACKED = ("<f4", "<f8", "<i8", "|b1")
+_PACKED = ("<f4", "<f8", "<i8", "<u8", "|b1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,19 @@ def _same_target(one: Any, other: Any) -> bool:
     try:
         return bool(plain(one, "target") == plain(other, "target"))
     except InputError:
-        return True  # custom objects of the model, which cannot be compared
+        return _equal(one, other)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two targets are equal that cannot be stored; objects of the model are if they say so."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    try:
+        return one is other or bool(np.all(one == other))
+    except (TypeError, ValueError, RuntimeError):
+        return False
 
 
 def plain(value: Any, name: str, depth: int = 0) -> Any:
@@ -239,7 +251,7 @@ def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
     given = {name: _unpacked(content[name], name) for name in names if content.get(name) is not None}
     for name in ("node_features", "edge_features"):
         if isinstance(given.get(name), list):
-            given[name] = _matrix(given[name], name)
+            given |= _arrays({name: given[name] or np.empty((0, 0))}, name)
     for name in ("node_inputs", "edge_inputs"):
         if name in given:
             given[name] = _arrays(given[name], name)
@@ -267,6 +279,8 @@ def _own_to_dict(own: OwnAnswers) -> dict[str, Any]:
     content: dict[str, Any] = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
     if own.together is not None:
         content["together"] = own.together
+    if own.random is not None:
+        content["random"] = own.random
     return content if own.label is None else content | {"label": own.label}
 
 
@@ -279,7 +293,9 @@ def _own_from_dict(content: Any) -> OwnAnswers:
     together = content.get("together")
     if together is not None and not isinstance(together, str):
         raise InputError("expected a name", where="own, together")
-    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"), together)
+    return OwnAnswers(
+        outputs, content["model_output"], content["name"], content.get("label"), together, content.get("random")
+    )
 
 
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
@@ -309,8 +325,9 @@ def _listed(array: AnyArray, compact: bool = False) -> Any:
 
 def _compressed(array: AnyArray) -> dict[str, Any]:
     """A long array as text: features of nodes are often sparse, and shrink to a hundredth."""
-    exact = array.dtype.kind == "f" and np.array_equal(array.astype(np.float32), array, equal_nan=True)
-    kind = {"b": "|b1", "f": "<f4" if exact else "<f8"}.get(array.dtype.kind, "<i8")
+    with np.errstate(over="ignore"):
+        exact = array.dtype.kind == "f" and np.array_equal(array.astype(np.float32), array, equal_nan=True)
+    kind = {"b": "|b1", "f": "<f4" if exact else "<f8", "u": "<u8"}.get(array.dtype.kind, "<i8")
     content = zlib.compress(np.ascontiguousarray(array.astype(kind)).tobytes())
     return {"zlib": base64.b64encode(content).decode(), "dtype": kind, "shape": list(array.shape)}
 
@@ -354,6 +371,8 @@ def _arrays(content: Any, name: str) -> dict[str, AnyArray]:
 
 def _array(value: Any) -> AnyArray:
     array = np.array(value)
+    if array.dtype.kind in "fO" and all(type(each) is int for each in np.array(value, object).ravel()) and array.size:
+        return np.array(value, np.uint64)  # too large for 64 bits with sign
     if array.dtype.kind in "iubf":
         return array
     return np.asarray(np.vectorize(number_from_json, otypes=[np.float64])(np.array(value, object)))

@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate
 from graphgauge.explanation.cohesiveness import cohesiveness_prefixes
 from graphgauge.explanation.fields import probabilities
-from graphgauge.explanation.inputs import Masks
+from graphgauge.explanation.inputs import Explanation, Masks
 from graphgauge.explanation.masks import (
     MODES,
     SWEEP,
@@ -62,6 +62,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         one_of("score", self.score, SCORES)
+        if not isinstance(self.absolute, bool | np.bool_):
+            raise OptionError(f"absolute must be True or False, not {self.absolute!r:.40}")
         one_of("fidelity_best mode", self.best, MODES)
         one_of("unfaithfulness kl", self.kl, KL)
         if not is_number(self.label_threshold) or not 0 <= self.label_threshold <= 1:
@@ -209,9 +211,12 @@ class Scored:
     @cached_property
     def by_size(self) -> dict[int, Ints]:
         """The answers by the number of units that are kept."""
-        first = np.unique(self.row.subgraph.unit_of, return_index=True)[1]
-        kept = np.count_nonzero(self.row.masks[:, first], axis=1)
-        return {int(size): np.flatnonzero(kept == size) for size in np.unique(kept)}
+        unit_of, first = self.row.subgraph.unit_of, np.unique(self.row.subgraph.unit_of, return_index=True)[1]
+        units = self.row.masks[:, first]
+        # Masks of other libraries may cut units, and are no sets of them.
+        whole = (units[:, unit_of] == self.row.masks).all(axis=1)
+        kept = np.where(whole, np.count_nonzero(units, axis=1), -1)
+        return {int(size): np.flatnonzero(kept == size) for size in np.unique(kept[whole])}
 
     def best_sets(self, score: str, absolute: bool) -> list[Any]:
         return [BestSets(self, score, absolute)]
@@ -224,14 +229,7 @@ class Scored:
     @cached_property
     def by_explanation(self) -> list[list[Path]]:
         """The ranking of each explanation, or several if ties are averaged."""
-        return [
-            [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
-            for explanation, values in zip(self.explanations, self.importances, strict=True)
-        ]
-
-    @cached_property
-    def own(self) -> list[Path]:
-        return [path for paths in self.by_explanation for path in paths]
+        return [self._ranked(explanation) for explanation in self.explanations]
 
     @cached_property
     def random(self) -> list[Path]:
@@ -259,10 +257,26 @@ class Scored:
     @cached_property
     def perturbed_importances(self) -> list[tuple[Floats, Floats]]:
         """The importance of the units with a perturbed input, and with the unchanged one and the same seed."""
-        plain = {each.seed: values for each, values in zip(self.explanations, self.importances, strict=True)}
         return [
-            (unit_importance(each, self.settings), plain[each.seed]) for each in self.perturbed if each.seed in plain
+            (unit_importance(moved, self.settings), unit_importance(plain, self.settings))
+            for moved, plain in self.perturbed_pairs
         ]
+
+    @cached_property
+    def perturbed_paths(self) -> list[tuple[list[Path], list[Path]]]:
+        """The rankings with a perturbed input, and with the unchanged one and the same seed."""
+        plain = dict(zip(map(id, self.explanations), self.by_explanation, strict=True))
+        return [(self._ranked(moved), plain[id(one)]) for moved, one in self.perturbed_pairs]
+
+    @property
+    def perturbed_pairs(self) -> list[tuple[Explanation, Explanation]]:
+        """The explanations of perturbed inputs, each with that of the unchanged one and the same seed."""
+        plain = {each.seed: each for each in self.explanations}
+        return [(each, plain[each.seed]) for each in self.perturbed if each.seed in plain]
+
+    def _ranked(self, explanation: Explanation) -> list[Path]:
+        values = unit_importance(explanation, self.settings)
+        return [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
 
     @property
     def tied(self) -> float:
@@ -273,15 +287,14 @@ class Scored:
         """The scores that fidelity compares: the probability of the class of the whole graph, or the largest."""
         said, label = self.probabilities, self.row.context.label
         found = {"class": said[:, self.predicted].tolist(), "max": said.max(axis=1).tolist()}
-        if label is not None:
-            if not 0 <= label < said.shape[1]:
-                raise InputError(
-                    f"event {self.row.id!r:.80} has the label {label}, but the model has {said.shape[1]} classes"
-                )
+        if label is not None and 0 <= label < said.shape[1]:
             found["label"] = said[:, label].tolist()
         return found
 
     def score(self, name: str) -> list[float]:
+        label, classes = self.row.context.label, self.probabilities.shape[1]
+        if name not in self.scores and label is not None:
+            raise InputError(f"event {self.row.id!r:.80} has the label {label}, but the model has {classes} classes")
         if name not in self.scores:
             raise InputError(f"event {self.row.id!r:.80} has no label", fix='Give it one, or use score="class".')
         return self.scores[name]
@@ -324,7 +337,7 @@ class EventSample:
     @property
     def searched(self) -> bool:
         """Whether the best sets were searched for."""
-        return any(event.settings.ceiling for event in self.events)
+        return bool(self.events) and all(event.row.ceiling for event in self.events)
 
     def best(self, *, signed: bool) -> EventSample:
         return replace(self, paths="best", rules=replace(self.rules, absolute=not signed))
@@ -372,12 +385,11 @@ class EventSample:
     def _event_value(self, event: Scored, value: Value) -> float:
         if event.units == 0:
             return np.nan
-        if self.paths == "best":
-            paths = event.best_sets(self.rules.score, self.rules.absolute)
-        else:
-            paths = getattr(event, self.paths)
-        found = [number for path in paths if (number := value(event, path)) == number]
-        return ordered_mean(found) if found else np.nan
+        if self.paths == "own":
+            # An explanation counts once, also if its ties are averaged over several orders.
+            return _known_mean(_known_mean(value(event, path) for path in paths) for paths in event.by_explanation)
+        paths = event.best_sets(self.rules.score, self.rules.absolute) if self.paths == "best" else None
+        return _known_mean(value(event, path) for path in paths or getattr(event, self.paths))
 
 
 def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, float] | None) -> Estimate:
@@ -385,6 +397,12 @@ def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, f
     facts: dict[str, Any] = {"events": values} | ({} if possible is None else {"range": possible})
     count = np.array([np.count_nonzero(defined)])
     return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts=facts)
+
+
+def _known_mean(values: Iterable[float]) -> float:
+    """The mean of the numbers that are not NaN."""
+    found = [number for number in values if number == number]
+    return ordered_mean(found) if found else np.nan
 
 
 def ordered_mean(values: Sequence[float] | Floats) -> float:
@@ -404,7 +422,7 @@ def available(sample: EventSample) -> dict[str, EventSample]:
     found = {"edges": sample}
     conditions: Mapping[str, Iterable[bool]] = {
         "answers": (bool(event.settings.asked) for event in sample.events) if sample.events else (True,),
-        "ceiling": (bool(event.settings.ceiling) for event in sample.events),
+        "ceiling": (sample.searched,),
         "truth": (event.truth is not None for event in sample.events),
         "times": (event.row.subgraph.candidate_times is not None for event in sample.events),
         "seeds": (len(event.explanations) > 1 for event in sample.events),

@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, LAWS
-from graphgauge.explanation.masks import Level, ranked, seeded
+from graphgauge.explanation.masks import Level, seeded
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 from graphgauge.kernels.tails import roc_auc, tail_counts
 
@@ -274,16 +274,36 @@ def _pairwise(sample: EventSample, agreement: Callable[[Scored, int, int], float
 
 
 def _two_draws(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
-    """The exact mean over two random explanations of the same size."""
+    """The exact mean over two random explanations of the same size, for the events that have a value."""
+    values = function(sample, **params).facts["events"]
+    found = [
+        _two_random(event.units, params["level"].of(event.units))
+        for event, value in zip(sample.events, values, strict=True)
+        if value == value
+    ]
+    return {"random explainer": min(ordered_mean(found), 1.0)} if found else {}
 
-    def value(event: Scored, path: Path) -> float:
-        if len(event.explanations) < 2 and not event.perturbed:
-            return np.nan
-        count = params["level"].of(event.units)
-        found, weights = _hypergeometric(event.units, count, count)
-        return float(np.sum(weights * _jaccard(found, count, count)))
 
-    return {"random explainer": min(float(sample.each(value, _ONE_RUN).value[0]), 1.0)}
+def _two_random(units: int, count: int) -> float:
+    """The expected Jaccard index of two random sets of this many units."""
+    found, weights = _hypergeometric(units, count, count)
+    return float(np.sum(weights * _jaccard(found, count, count)))
+
+
+def _common(one: list[Path], other: list[Path], count: int) -> float:
+    """The Jaccard index of the top units of two explanations.
+
+    If the ties of both are averaged over random orders, over pairs of different orders: a common one would decide
+    their ties alike.
+    """
+    pairs = product(enumerate(one), enumerate(other))
+    both = len(one) > 1 and len(other) > 1
+    found = [
+        np.count_nonzero(first.selected(count) & second.selected(count))
+        for (i, first), (j, second) in pairs
+        if i != j or not both
+    ]
+    return ordered_mean(_jaccard(np.array(found), count, count))
 
 
 def _unrelated(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
@@ -301,10 +321,7 @@ def stability_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimat
     """Overlap of an event's explanations under different seeds: the mean Jaccard index of their top edges."""
 
     def agreement(event: Scored, one: int, other: int) -> float:
-        count = level.of(event.units)
-        pairs = product(event.by_explanation[one], event.by_explanation[other])
-        common = [np.count_nonzero(first.selected(count) & second.selected(count)) for first, second in pairs]
-        return ordered_mean(_jaccard(np.array(common), count, count))
+        return _common(event.by_explanation[one], event.by_explanation[other], level.of(event.units))
 
     return _pairwise(sample, agreement, (0.0, 1.0), _ONE_RUN)
 
@@ -329,12 +346,12 @@ _NOT_PERTURBED = "not explained with a perturbed input"
 _PERTURBED = _EDGES | {"needs": ("perturbed",), "reference": "agarwal2023", "default": False}
 
 
-def _moved(sample: EventSample, agreement: Callable[[Floats, Floats, Scored], float], possible: tuple[float, float],
+def _moved(sample: EventSample, agreements: Callable[[Scored], list[float]], possible: tuple[float, float],
            reason: str = _NOT_PERTURBED) -> Estimate:  # fmt: skip
     """The mean over events of the mean agreement between the explanation and those of perturbed inputs."""
 
     def value(event: Scored) -> float:
-        found = [agreement(*pair, event) for pair in event.perturbed_importances] if event.units else []
+        found = agreements(event) if event.units else []
         known = [each for each in found if each == each]
         return ordered_mean(known) if known else np.nan
 
@@ -345,12 +362,10 @@ def _moved(sample: EventSample, agreement: Callable[[Floats, Floats, Scored], fl
 def perturbation_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Overlap of the top edges with those under a slightly perturbed input: the mean Jaccard index."""
 
-    def agreement(moved: Floats, plain: Floats, event: Scored) -> float:
-        count, places = level.of(event.units), event.row.subgraph.unit_places
-        first, second = (ranked(values, places) < count for values in (moved, plain))
-        return float(_jaccard(np.count_nonzero(first & second), count, count))
+    def agreements(event: Scored) -> list[float]:
+        return [_common(*pair, level.of(event.units)) for pair in event.perturbed_paths]
 
-    return _moved(sample, agreement, (0.0, 1.0))
+    return _moved(sample, agreements, (0.0, 1.0))
 
 
 @metric(
@@ -360,8 +375,11 @@ def perturbation_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Esti
 )  # fmt: skip
 def perturbation_spearman(sample: EventSample) -> Estimate:
     """Agreement of the ranking with that under a slightly perturbed input: the mean rank correlation."""
-    return _moved(sample, lambda moved, plain, event: _rank_correlation(moved, plain), (-1.0, 1.0),
-                  f"{_NOT_PERTURBED}, or all importances equal")  # fmt: skip
+
+    def agreements(event: Scored) -> list[float]:
+        return [_rank_correlation(*pair) for pair in event.perturbed_importances]
+
+    return _moved(sample, agreements, (-1.0, 1.0), f"{_NOT_PERTURBED}, or all importances equal")
 
 
 def _rank_correlation(one: Floats, other: Floats) -> float:

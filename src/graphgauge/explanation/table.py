@@ -15,11 +15,12 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.files import atomic_path, first_line, read_json_lines
+from graphgauge.core.options import whole_number
 from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.fields import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
-from graphgauge.explanation.masks import Settings
-from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text
+from graphgauge.explanation.masks import Settings, packed
+from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text, same_question
 from graphgauge.io.parquet import read_parquet, write_parquet
 
 SCHEMA = "graphgauge/explanation/1"
@@ -30,11 +31,15 @@ _AS_JSON = ("event", "target")
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """One event with its distinct masks (R, E) and the model's answers (R, C)."""
+    """One event with its distinct masks (R, E) and the model's answers (R, C).
+
+    `ceiling` is the number of further masks with which the best sets were searched for.
+    """
 
     event: Event
     masks: Masks
     outputs: Floats
+    ceiling: int = 0
 
     @property
     def id(self) -> EventId:
@@ -53,19 +58,23 @@ class Answered:
 
     def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
         record = self.event.to_dict(compact=compact)
-        return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs)}
+        searched = {"ceiling": self.ceiling} if self.ceiling else {}
+        return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs), **searched}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any], model_output: str | None) -> Answered:
+    def from_dict(cls, record: Mapping[str, Any], model_output: str | None, ceiling: int = 0) -> Answered:
         event = Event.from_dict(record)
         for explanation in event.explanations:
             explanation.refuse_nan()
         masks = masks_from_text(record.get("masks"), len(event.subgraph), none=model_output is None)
+        if len(set(packed(masks))) < len(masks):
+            raise InputError("a mask is listed twice", where="masks")
+        ceiling = whole_number("ceiling", record.get("ceiling", ceiling))
         answer = _rows(record.get("outputs"))
         if not len(masks) and not len(answer):
             return cls(event, masks, np.empty((0, 1)))
         outputs = answer_rows(answer, len(masks), "outputs")
-        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"))
+        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"), ceiling)
 
 
 def _listed_rows(outputs: Floats) -> list[list[Any]]:
@@ -91,9 +100,9 @@ class AnswerTable:
         classes = {row.outputs.shape[1] for row in self.rows if len(row.outputs)}
         if len(classes) > 1:
             raise InputError(f"answers with {' and '.join(map(str, sorted(classes)))} classes in one table")
-        ids = [row.id for row in self.rows]
+        ids = [str(row.id) for row in self.rows]
         if len(set(ids)) < len(ids):
-            twice = next(name for index, name in enumerate(ids) if name in ids[:index])
+            twice = next(row.id for index, row in enumerate(self.rows) if ids[index] in ids[:index])
             raise InputError(f"event {twice!r:.80} is in the table twice")
 
     def __len__(self) -> int:
@@ -137,17 +146,19 @@ class AnswerTable:
                 if not wider.extends(settings):
                     raise InputError("a second header has other settings", where=place)
                 settings, notes = wider, notes + more
-                rows, added = _replaced(rows, added), {}
+                with _located(place):
+                    rows, added = _replaced(rows, added), {}
                 continue
             with _located(place):
                 if "notes" in record and "event" not in record:
                     notes += _notes(record)
                     continue
-                row = Answered.from_dict(record, settings.model_output)
+                row = Answered.from_dict(record, settings.model_output, settings.ceiling)
                 if row.id in added:
                     raise InputError(f"event {row.id!r:.80} is in the table twice")
                 added[row.id] = row
-        return cls(settings, tuple(_replaced(rows, added)), notes)
+        with _located(where):
+            return cls(settings, tuple(_replaced(rows, added)), notes)
 
     @classmethod
     def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
@@ -157,23 +168,47 @@ class AnswerTable:
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
         yield header_to_dict(self.settings, self.notes)
-        yield from (row.to_dict() for row in self.rows)
+        yield from self._records(compact=True)
+
+    def _records(self, *, compact: bool) -> Iterator[dict[str, Any]]:
+        searched = bool(self.settings.ceiling)
+        for row in self.rows:
+            yield row.to_dict(compact=compact) | ({"ceiling": row.ceiling} if searched else {})
 
     def save(self, path: str | Path) -> None:
         """Write a .jsonl or .parquet file atomically."""
         target = path_of(path)
         if _ending(target) == ".parquet":
-            records = [row.to_dict(compact=False) for row in self.rows]
-            _write_parquet(header_to_dict(self.settings, self.notes), records, target)
+            _write_parquet(header_to_dict(self.settings, self.notes), self._records(compact=False), target)
         else:
             _write_lines(self.to_dicts(), target)
 
 
 def _replaced(rows: Sequence[Answered], added: Mapping[EventId, Answered]) -> list[Answered]:
     """The rows, with those of events that were answered again in their place."""
+    for row in rows:
+        if row.id in added:
+            _refuse_other(row, added[row.id])
     kept = [added.get(row.id, row) for row in rows]
     known = {row.id for row in rows}
     return kept + [row for name, row in added.items() if name not in known]
+
+
+def _refuse_other(before: Answered, again: Answered) -> None:
+    """An event that is answered again has all explanations and answers that it had before."""
+    said = {each.key: each.importance for each in again.event.explanations}
+    same = all(
+        each.key in said and np.array_equal(each.importance, said[each.key]) for each in before.event.explanations
+    )
+    answers = dict(zip(packed(again.masks), again.outputs, strict=True))
+    if same and same_question(before.context, again.context):
+        known = zip(packed(before.masks), before.outputs, strict=True)
+        if all(mask in answers and np.array_equal(answers[mask], output) for mask, output in known):
+            return
+    raise InputError(
+        f"event {before.id!r:.80} follows again with other explanations, questions or answers",
+        fix="Is it two tables in one file? collect(…, table=first) adds explainers to a table.",
+    )
 
 
 def chosen_explainer(known: Iterable[str], name: str | None) -> str:
@@ -208,17 +243,27 @@ def read_explanations(path: str | Path) -> list[Explanation]:
     if not records or cut_off:
         what = "the last line is incomplete" if records else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
-    explanations: list[Explanation] = []
+    events: dict[EventId, list[Explanation]] = {}
+    earlier: frozenset[EventId] = frozenset()
     for place, record in records:
         if "event" not in record and ("schema" in record or "notes" in record):
-            continue  # the header of a table; its events are read, not its answers
+            if "schema" in record:  # the header of a table, whose answers are not read; later events replace earlier
+                earlier = frozenset(events)
+            continue
         with _located(place):
-            explanations += Event.from_dict(record).explanations
-    return explanations
+            event = Event.from_dict(record)
+        if event.id in earlier:
+            events[event.id] = []
+            earlier -= {event.id}
+        events.setdefault(event.id, []).extend(event.explanations)
+    return [explanation for said in events.values() for explanation in said]
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
     """Write explanations with their subgraphs to a .jsonl file, one event per line."""
+    if isinstance(explanations, str | Path):
+        raise InputError("expected explanations, found a path", where="explanations",
+                         fix="Call write_explanations(explanations, path).")  # fmt: skip
     _write_lines((event.to_dict() for event in grouped(explanations)), path_of(path))
 
 
@@ -290,7 +335,7 @@ def _write_parquet(head: Mapping[str, Any], records: Iterable[dict[str, Any]], p
     rows = [{name: json.dumps(row.get(name)) if name in _AS_JSON else row.get(name) for name in names} for row in rows]
     try:
         columns = arrow.Table.from_pylist(rows)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as error:
         raise InputError(f"events have different types ({error})", where=str(path), fix="Save it as .jsonl.") from None
     write_parquet(columns.replace_schema_metadata({"graphgauge": json.dumps(head)}), path, compression="zstd")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from io import BytesIO
 from typing import Any, Literal
 
@@ -15,16 +16,35 @@ from graphgauge.core.result import Evaluation
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.until import rank_until
 
-Verdict = Literal["better", "not better"]
+Verdict = Literal["better", "not better", "open"]
 _ROUNDING = 1e-9
+_OWN = (
+    "gates",
+    "resume",
+    "save",
+    "keep",
+    "joint",
+    "stop",
+    "guarantee",
+    "against",
+    "inner",
+    "hard",
+    "confidence",
+    "seed",
+)
 
 
 class RankMonitor:
     """Follows a ranking metric from epoch to epoch, with one error budget for all of them.
 
     With probability `confidence`, all intervals of all epochs contain their value on the whole validation set, no epoch
-    is called `better` than the best one so far unless it is, and the gate is decided rightly: epoch e gets the share
+    is called `better` than the best before it unless it is, and the gate is decided rightly: epoch e gets the share
     1 / (e (e + 1)) of the error. The ranks of earlier epochs predict those of the next, which saves queries.
+
+    Each epoch is compared with the interval of the best one so far. It is `better` if it is shown to be above that
+    interval, `not better` if it is shown to be below its upper end, and `open` if neither is shown when it is known to
+    ± `within`; then the one with the higher value is the best so far. Improvements much smaller than `within` are not
+    seen, so choose it below what is worth another epoch.
 
     Parameters
     ----------
@@ -35,14 +55,14 @@ class RankMonitor:
     gate
         A requirement, such as `mrr >= 0.30`; `decided` is its outcome, from the first epoch that passes it on.
     patience
-        `stop` becomes true after so many epochs in a row that were not shown to be better than the best before.
+        `stop` becomes true after so many epochs in a row with the verdict `not better`.
     fixed
         Arguments of `rank_until` that are the same in every epoch, such as `targets`, `known` and `groups`.
 
     >>> rng = np.random.default_rng(0)
     >>> entities, targets = rng.normal(size=(50, 8)), rng.integers(0, 50, 2000)
     >>> monitor = RankMonitor(within=0.05, patience=2, targets=targets, entities=entities)
-    >>> for noise in (3.0, 1.0, 0.99, 0.98, 0.97):
+    >>> for noise in (3.0, 1.0, 1.1, 1.1, 1.1):
     ...     queries = entities[targets] + noise * rng.normal(size=(2000, 8))
     ...     evaluation = monitor.look(queries=queries)
     ...     if monitor.stop:
@@ -66,12 +86,19 @@ class RankMonitor:
         self.metric, self.within, self.gate = metric, within, gate
         self.patience, self.confidence = whole_number("patience", patience, 1), confidence_level(confidence)
         self._seed, self._fixed = whole_number("seed", seed), fixed
-        self._assist = [assist] if isinstance(assist, str | np.ndarray) else list(assist)
-        if gate is not None and Gate.parse(gate).key != metric:
-            raise OptionError(f"gate {gate!r} is not about {metric}", fix="Follow the metric of the gate.")
-        taken = [name for name in ("gates", "resume", "save", "keep", "joint") if name in fixed]
+        several = isinstance(assist, list | tuple)
+        self._assist = [] if assist is None else list(assist) if several else [assist]
+        taken = [name for name in _OWN if name in fixed]
         if taken:
             raise OptionError(f"{taken[0]} is chosen by the monitor", fix="Leave it out.")
+        unknown = [name for name in fixed if name not in signature(rank_until).parameters]
+        if unknown:
+            raise OptionError(f"rank_until has no {unknown[0]!r:.60}", fix="Leave it out.")
+        average = fixed.get("average", "micro")
+        if average != "micro" and not metric.endswith(f"_macro_{average}"):
+            self.metric = f"{metric}_macro_{average}"
+        if gate is not None and Gate.parse(gate).key != self.metric:
+            raise OptionError(f"gate {gate!r} is not about {self.metric}", fix="Follow the metric of the gate.")
         self.epoch = self.read = 0
         self.best_epoch: int | None = None
         self.best: Evaluation | None = None
@@ -81,8 +108,8 @@ class RankMonitor:
 
     @property
     def stop(self) -> bool:
-        """Whether none of the last epochs was shown to be better than the best before them."""
-        return len(self.verdicts) >= self.patience and "better" not in self.verdicts[-self.patience :]
+        """Whether each of the last epochs was shown not to be above the best before them."""
+        return self.verdicts[-self.patience :] == ["not better"] * self.patience
 
     def look(self, *inputs: Any, **named: Any) -> Evaluation:
         """Rank queries of this epoch's model: its inputs, as in `rank_until`."""
@@ -103,8 +130,11 @@ class RankMonitor:
             "assist": [*self._assist, *([] if self._known is None else [self._known])],
         }  # fmt: skip
         evaluation = rank_until(*inputs, **asked, stop="any", save=stored)
-        better = bar is None or evaluation.gate(bar).passed
-        if better:
+        verdict: Verdict = "better"
+        if bar is not None:
+            outcome = evaluation.gate(bar)
+            verdict = "better" if outcome.passed else "not better" if outcome.undecided is None else "open"
+        if verdict == "better":
             # Later epochs are compared with this one, so its interval has to be narrow.
             stored.seek(0)
             evaluation = rank_until(*inputs, **asked, stop="widths", resume=stored)
@@ -113,8 +143,9 @@ class RankMonitor:
         self._known = _latest(evaluation.per_item, self._known)
         if gates and evaluation.gate(gates[0]).passed:
             self.decided = evaluation.gate(gates[0])
-        self.verdicts.append("better" if better else "not better")
-        if better:
+        self.verdicts.append(verdict)
+        higher = self.best is None or evaluation[self.metric].value > self.best[self.metric].value
+        if verdict == "better" or (verdict == "open" and higher):
             self.best, self.best_epoch = evaluation, epoch
         return evaluation
 

@@ -362,15 +362,44 @@ class Given:
             left_out, filtered = lowest, 0
         return BlockCounts(*scores.counts(row, own), own, left_out, filtered)
 
-    def _scores(self, block: slice, threads: int | None) -> _HostScores | DeviceScores:
-        """A copy of the function's scores, in which what takes no part can be blanked."""
+    def racing(self, query: int, target: Ints) -> Callable[[Ints], tuple[AnyArray, AnyArray]]:
+        """Which of some entities score above the target, and which equal it, asked together with the target."""
+        if self._minus_inf == "exclude":
+            raise OptionError('a race cannot leave out candidates at −inf, minus_inf="exclude"',
+                              fix="Pass them in exclude=.")  # fmt: skip
+        own_row = _cut(self._queries, slice(query, query + 1))
+
+        def compared(entities: Ints) -> tuple[AnyArray, AnyArray]:
+            # Never as many as there are, so that a function that scores all entities whatever it gets is noticed.
+            own = np.repeat(target, 2 if 1 + len(entities) == self.entities else 1)
+            asked = np.concatenate([own, entities])
+            scores = self._asked(own_row, _cut(self._entities, asked), len(asked)).reshape(-1)
+            if self._minus_inf == "raise" and np.isneginf(scores).any():
+                raise InputError("a candidate scores −inf", where="scores", fix="Pass it in exclude=.")
+            others = scores[len(own) :]
+            return others > scores[0], others == scores[0]
+
+        return compared
+
+    def _asked(self, queries: Rows, entities: Rows, count: int) -> Floats:
+        """The scores of some entities alone."""
+        found = self._called(queries, entities)
+        scores = as_numeric(found, "score")
+        require_shape(scores, (1, count), "score", "In a race the function gets some of the entities.")
+        return as_floats(scores, "score")
+
+    def _called(self, queries: Rows, entities: Rows) -> Any:
         torch = _torch_of(self._queries, self._entities)
         try:
             with nullcontext() if torch is None else torch.no_grad():
-                found = self._function(_cut(self._queries, block), self._entities)
+                return self._function(queries, entities)
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
+
+    def _scores(self, block: slice, threads: int | None) -> _HostScores | DeviceScores:
+        """A copy of the function's scores, in which what takes no part can be blanked."""
+        found = self._called(_cut(self._queries, block), self._entities)
         scores = found if is_cuda(found) else as_numeric(found, "score")
         require_shape(scores, (block.stop - block.start, self.entities), "score", "It returns one row per query.")
         return DeviceScores(scores) if is_cuda(scores) else _HostScores(scores, threads)
@@ -461,6 +490,7 @@ class _Exact:
         norms = np.sqrt(np.einsum("ij,ij->i", entities, entities, dtype=float))
         own = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=float))
         largest = float(norms.max(initial=0.0))
+        self.magnitudes = own, norms
         if score == "l2":
             self._squares = (norms**2).astype(queries.dtype)
             # −|q−e|² as 2q·e − |e|²: two terms, each with a product's error, and the rounding of their sum.
@@ -482,12 +512,12 @@ class _Exact:
         """How many queries are scored at once."""
         return _rows_within(memory, self.entities, self._left.dtype.itemsize)
 
-    def own(self, query: int, entity: Ints) -> float:
-        """The score of a query with an entity, with the same bits as in `counts`."""
-        return float(self._slow(self._left[query : query + 1], entity)[0])
+    def racing(self, query: int, target: Ints) -> Callable[[Ints], tuple[AnyArray, AnyArray]]:
+        """Which of some entities score above the target, and which equal it, as in `counts`."""
+        own = float(self._slow(self._left[query : query + 1], target)[0])
+        return lambda entities: self._compared(query, entities, own)
 
-    def compared(self, query: int, entities: Ints, own: float) -> tuple[AnyArray, AnyArray]:
-        """Which of some entities score above `own`, and which equal it, as in `counts`."""
+    def _compared(self, query: int, entities: Ints, own: float) -> tuple[AnyArray, AnyArray]:
         left, right = self._left[query], self._right[entities]
         fast = -np.abs(right - left).sum(axis=1) if self._score == "l1" else right @ left
         shift = 0.0
@@ -554,8 +584,9 @@ class _Exact:
             map_blocks(fill, row_blocks(self.entities, fast.size), threads=threads)
             return fast
         if not self._room or len(self._room[0]) < len(left):
-            # Later blocks that are not longer reuse the memory, because allocation costs more than filling.
-            self._room[:] = [np.empty((len(left), self.entities), left.dtype)]
+            # Later blocks that are not much longer reuse the memory, because allocation costs more than filling.
+            rows = max(len(left), 2 * len(self._room[0])) if self._room else len(left)
+            self._room[:] = [np.empty((rows, self.entities), left.dtype)]
         product = np.matmul(left, self._right.T, out=self._room[0][: len(left)])
         if self._score == "l2":
             product *= 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,28 +23,26 @@ from graphgauge.ranking.all_entities import (
     one_target_each,
     scorer_of,
 )
-from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, places, sets_of
+from graphgauge.ranking.entity_sets import EntitySets, SomeSets, number_of_sets, places
 from graphgauge.ranking.inputs import as_integers, checked_offsets
 from graphgauge.ranking.items import Items, ListItems
-from graphgauge.ranking.lists import Queries
+from graphgauge.ranking.lists import Queries, as_grades
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.triples import SIDES, TripleQueries
 
 Counted = Items | ListItems
-
-
-class Pace(NamedTuple):
-    """How many queries are read before the next look: at least `least`, and a share of those read so far."""
-
-    least: int
-    share: float
+# Queries that are scored at once, at most.
+_BLOCK = 1024
 
 
 class Source(Protocol):
-    """Queries by number; `count` ranks the right answers of some of them, under their numbers as ids."""
+    """Queries by number; `count` ranks the right answers of some of them, under their numbers as ids.
+
+    `step` is the smallest number of queries that is worth a look.
+    """
 
     queries: int
-    pace: Pace
+    step: int
 
     def count(self, rows: Ints) -> Counted: ...
 
@@ -50,7 +50,7 @@ class Source(Protocol):
 class EntityQueries:
     """Queries ranked among all entities, with the arguments of `rank_all`."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(
         self,
@@ -74,32 +74,61 @@ class EntityQueries:
         self.queries, self.entities = self.scorer.queries, self.scorer.entities
         self.one_each = one_target_each(targets)
         self._answers = answers_of(targets, self.scorer, self.one_each)
-        for name, given in (("known", known), ("exclude", exclude), *([("candidates", candidates)] * (kinds is None))):
-            if given is not None and number_of_sets(given) != self.queries:
-                raise InputError(f"found {number_of_sets(given)} sets for {self.queries} queries", where=name)
-        self._sets = known, exclude
-        self._candidates, self._kinds = candidates, None if kinds is None else as_integers(kinds, "kinds")
-        if self._kinds is not None and candidates is not None:
+        self._known, self._exclude = (None if given is None else SomeSets(given, self.queries, name)
+                                      for name, given in (("known", known), ("exclude", exclude)))  # fmt: skip
+        self._kinds = None if kinds is None else as_integers(kinds, "kinds")
+        self._candidates: Any = None
+        if candidates is not None and self._kinds is not None:
             require_shape(self._kinds, (self.queries,), "kinds", "One kind per query.")
             count = number_of_sets(candidates)
             self._candidates = EntitySets.of(candidates, count, self.entities, "candidates", "kind")
+        elif candidates is not None:
+            self._candidates = SomeSets(candidates, self.queries, "candidates")
+        if batch is None and max_memory is None:
+            # Looks are further and further apart; blocks of one size use the same memory.
+            batch = min(self.scorer.rows_within(None), _BLOCK)
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
+        # A function that scores all entities at once cannot be asked for some of them.
+        self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
+        self._score = score
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What stands for the inputs, where it is known without scoring."""
+        score = self._score if isinstance(self._score, str) else "function"
+        known = hashlib.sha256(f"{score} {self.entities}".encode())
+        kinds = b"" if self._kinds is None else np.ascontiguousarray(self._kinds).tobytes()
+        known.update(self._answers.values.tobytes() + self._answers.offsets.tobytes() + kinds)
+        for part in getattr(self.scorer, "magnitudes", ()):
+            known.update(np.ascontiguousarray(part).tobytes())
+        for name, sets in (("known", self._known), ("exclude", self._exclude), ("candidates", self._candidates)):
+            known.update(f"{name} {sets is not None}".encode())
+            if isinstance(sets, SomeSets):
+                known.update(sets.flat)
+        return known.hexdigest()[:24]
+
+    @property
+    def races(self) -> list[EntityQueries]:
+        """The queries, as races take them."""
+        return [self]
 
     def asking(self, rows: Ints) -> tuple[Counter, Field]:
         """The scorer of some queries, and the entities that take part in them; the sets of others are not read."""
         scorer = self.scorer.asking(rows)
-        known, exclude = (sets_of(given, rows) for given in self._sets)
+        known, exclude = (None if given is None else given.take(rows) for given in (self._known, self._exclude))
         candidates, kinds = self._candidates, self._kinds
-        if kinds is None:
-            candidates = sets_of(candidates, rows)
-        else:
+        if kinds is not None:
             kinds = kinds[rows]
+        elif candidates is not None:
+            candidates = candidates.take(rows)
         return scorer, Field.of(self._answers.take(rows), known, exclude, candidates, kinds, scorer, rows)
 
     def count(self, rows: Ints) -> Counted:
         scorer, field = self.asking(rows)
-        state = RankingState(keep="items")
-        kept = counted_block(scorer, field, self.one_each, **self._limits).added_to(state, rows).items()
+        found = counted_block(scorer, field, self.one_each, **self._limits)
+        if self.one_each:
+            return Items(rows, found.counts.greater, found.counts.equal, found.counts.negatives + 1)
+        kept = found.added_to(RankingState(keep="items"), rows).items()
         assert kept is not None
         return kept
 
@@ -107,19 +136,19 @@ class EntityQueries:
 class TripleSides:
     """Both sides of test triples, with the arguments of `rank_triples`: query `2 i + side` asks triple i for a side."""
 
-    pace = EntityQueries.pace
+    step = EntityQueries.step
 
     def __init__(self, model: Any, test: Any, *, sides: Sequence[str] = SIDES, batch: int | None = None,
                  max_memory: int | None = None, threads: int | None = None, **asked: Any) -> None:  # fmt: skip
         self._asked = TripleQueries.of(model, test, sides=sides, **asked)
         limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
-        self._sides = []
+        self._sides: list[EntityQueries] = []
         for side in self._asked.sides:
             queries, entities, targets = self._asked.arguments(side)
             self._sides.append(
                 EntityQueries(queries, entities, targets, **self._asked.options(side, at_once=False), **limits)
             )
-        self.queries = len(self._asked.sides) * len(self._asked.triples)
+        self.queries, self.entities = len(self._asked.sides) * len(self._asked.triples), self._sides[0].entities
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -133,6 +162,15 @@ class TripleSides:
     def repeated(self, labels: Any) -> Any:
         """Labels per triple, for each of its queries."""
         return None if labels is None else np.repeat(np.asarray(labels), len(self._sides))
+
+    @property
+    def fingerprint(self) -> str:
+        return " ".join(side.fingerprint for side in self._sides)
+
+    @property
+    def races(self) -> list[EntityQueries]:
+        """The queries of each side: query `len(sides) · i + side` is query i of a side."""
+        return self._sides
 
     def count(self, rows: Ints) -> Counted:
         triple, side = np.divmod(rows, len(self._sides))
@@ -148,7 +186,7 @@ class ScoredQueries:
     """Positives (n,) and their negatives: a matrix (n, k), perhaps masked, or flat with offsets. Only drawn rows are
     read, from arrays, memory maps or files."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(
         self, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None, threads: int | None = None
@@ -158,10 +196,15 @@ class ScoredQueries:
         self._pos, self._neg, self._mask = (_readable(given, name) for given, name in (
             (pos, "pos_scores"), (neg, "neg_scores"), (mask, "mask")))  # fmt: skip
         self._threads = threads
+        if len(self._pos.shape) != 1:
+            raise InputError(f"expected shape (n,), found {tuple(self._pos.shape)}", where="pos_scores",
+                             fix="One positive per query.")  # fmt: skip
         self.queries = len(self._pos)
         self._offsets = None if offsets is None else checked_offsets(offsets, self.queries, len(self._neg))
         if self._offsets is None:
             _require_rows(self._neg, self.queries, "neg_scores")
+        elif mask is not None:
+            raise OptionError("offsets and mask exclude each other", fix="Give one of them.")
         if mask is not None:
             _require_rows(self._mask, self.queries, "mask")
 
@@ -183,15 +226,16 @@ class ScoredQueries:
 class FlatQueries:
     """Scores with labels and query ids, several positives per query allowed; only drawn candidates' scores are read."""
 
-    pace = Pace(64, 0.1)
+    step = 64
 
     def __init__(self, scores: Any, labels: Any, queries: Any, *, threads: int | None = None) -> None:
         names = as_labels(queries, "queries")
         require_shape(names, (None,), "queries", "One query id per score.")
-        self._scores, self._labels = _readable(scores, "scores"), as_numeric(labels, "labels")
-        for name, given in (("scores", self._scores), ("labels", self._labels)):
-            if len(given) != len(names):
-                raise InputError(f"{len(given)} for {len(names)} query ids", where=name, fix="One per candidate.")
+        self._scores, self._labels = _readable(scores, "scores"), as_grades(labels, len(names), threads)
+        if len(self._scores) != len(names):
+            raise InputError(
+                f"{len(self._scores)} for {len(names)} query ids", where="scores", fix="One per candidate."
+            )
         self.of = Queries.of(names, threads)
         positive = np.zeros(len(self.of), bool)
         positive[self.of.of_row[np.flatnonzero(self._labels)]] = True
@@ -223,7 +267,7 @@ class AskedQueries:
     One right answer is a number, several are an array, in all queries alike.
     """
 
-    pace = Pace(8, 0.04)
+    step = 8
 
     def __init__(self, score_query: Callable[[int], Any], queries: int, *, threads: int | None = None) -> None:
         if not callable(score_query):
@@ -265,7 +309,8 @@ class AskedQueries:
         if not isinstance(found, tuple) or len(found) != 2:
             raise InputError(f"returned {type(found).__name__} for query {row}", where="score_query",
                              fix="It returns the scores of the right answers and those of the wrong ones.")  # fmt: skip
-        pos, neg = (as_numeric(part, f"score_query({row})") for part in found)
+        # Copies, because a function may fill the same arrays again for the next query.
+        pos, neg = (np.array(as_numeric(part, f"score_query({row})")) for part in found)
         if pos.ndim > 1 or neg.ndim != 1 or not pos.size:
             raise InputError(f"returned shapes {pos.shape} and {neg.shape} for query {row}", where="score_query",
                              fix="A number or a flat array of right answers, and a flat array of others.")  # fmt: skip

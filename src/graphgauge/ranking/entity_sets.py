@@ -148,19 +148,36 @@ class EntitySets:
         return EntitySets(self.values[places(self.offsets, chosen)], ends, self.entities)
 
 
-def sets_of(given: Any, rows: Ints) -> Any:
-    """The sets of some queries, from any form in which they come; nothing else of it is looked at."""
-    if given is None:
-        return None
-    if isinstance(given, tuple) and len(given) == 2:
-        values, offsets = given[0], as_integers(given[1], "offsets")
-        return values[places(offsets, rows)], np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
-    if hasattr(given, "tocsr"):
-        return given.tocsr()[rows]
-    if isinstance(given, list):
-        return [given[row] for row in rows.tolist()]
-    # Sets that are looked up when they are needed, or a matrix.
-    return given[rows] if isinstance(given, np.ndarray) or is_tensor(given) else given.take(rows)
+class SomeSets:
+    """Sets in any form in which they come, of which those of some queries are taken; nothing else is looked at."""
+
+    def __init__(self, given: Any, count: int, name: str) -> None:
+        if number_of_sets(given) != count:
+            raise InputError(
+                f"found {number_of_sets(given)} sets for {count} queries", where=name, fix="One per query."
+            )
+        self._given = given.tocsr() if hasattr(given, "tocsr") else given
+        if isinstance(given, tuple):
+            offsets = checked_offsets(given[1], count, len(given[0]), f"{name} offsets", f"{name} values")
+            self._given, self._sizes = (as_numeric(given[0], name), offsets), np.diff(offsets)
+
+    @property
+    def flat(self) -> bytes:
+        """What stands for the sets, where it takes no search to say."""
+        return np.ascontiguousarray(self._given[1]).tobytes() + np.ascontiguousarray(self._given[0]).tobytes() if (
+            isinstance(self._given, tuple)) else b""  # fmt: skip
+
+    def take(self, rows: Ints) -> Any:
+        """The sets of these queries, in a form that `EntitySets.of` takes."""
+        given = self._given
+        if isinstance(given, tuple):
+            sizes = self._sizes[rows]
+            ends = np.concatenate([[0], np.cumsum(sizes)])
+            return given[0][np.repeat(given[1][rows] - ends[:-1], sizes) + np.arange(ends[-1])], ends
+        if isinstance(given, list):
+            return [given[row] for row in rows.tolist()]
+        # Sets that are looked up when they are needed, or a matrix.
+        return given[rows] if hasattr(given, "shape") else given.take(rows)
 
 
 def places(offsets: Ints, rows: Ints) -> Ints:

@@ -65,6 +65,8 @@ def parse_until(texts: Sequence[str]) -> tuple[dict[str, float], list[str], set[
         if text.strip() in ("gates", "difference"):
             words.add(text.strip())
         elif width is not None:
+            if width["key"] in within:
+                raise OptionError(f"two widths for {width['key']}", fix="Give one.").about("until")
             within[width["key"]] = _width(text, width["width"])
         else:
             try:
@@ -149,6 +151,7 @@ TRIPLES = Form(
 # Options of adaptive runs, with their defaults, and those that go with reading everything only.
 ADAPTIVE = {"assist": (), "average": "micro", "inner": "exact", "guarantee": "anytime", "max_queries": None,
             "joint": False, "until_state": None, "against": (), "seed": 0}  # fmt: skip
+_CUTOFFS = (1, 3, 10)
 _NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives")
 
 
@@ -163,6 +166,10 @@ def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
         if values.get(name):
             fix = "It names the metrics itself." if name == "metrics" else "Leave one of them out."
             raise OptionError(f"{shown('until')} does not take {shown(name)}", fix=fix).about(name)
+    if tuple(values.get("k") or _CUTOFFS) != _CUTOFFS:
+        raise OptionError(f"{shown('until')} does not take {shown('k')}", fix="Name the metric, such as hits@5.").about(
+            "k"
+        )
     if values.get("nan") == "omit":
         raise OptionError(f"{shown('until')} does not take {shown('nan')} omit", fix="Leave one of them out.").about(
             "nan"

@@ -53,7 +53,7 @@ from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_triples
-from graphgauge.ranking.until import GUARANTEES, INNER, read_until
+from graphgauge.ranking.until import GUARANTEES, INNER, rank_until
 
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
@@ -241,13 +241,14 @@ def _until(
         opened: Opened = {}
         replaced = {name: (path,) if name in _SHARDED else path for name, path in given["against"].items()}
         other = _drawn(form, {**given, **replaced}, opened)
-        files |= {f"against.{name}": opened[name] for name in given["against"]}
+        files |= {f"against.{name}": opened[name] for name in given["against"] if name in opened}
     state, keep = given["until_state"], given["keep"] if given["per_query"] is None else "items"
     options = {
         name: given[name] for name in ("average", "inner", "guarantee", "max_queries", "joint", "confidence", "seed")
     }
-    evaluation = read_until(
-        source, other, **labels, within=within, gates=asked, assist=[_assist(files, each) for each in given["assist"]],
+    evaluation = rank_until(
+        source=source, against=None if other is None else {"source": other}, **labels, within=within, gates=asked,
+        assist=[_assist(files, each) for each in given["assist"]],
         ties=None if given["ties"] == TIES[0] else given["ties"], keep=keep, save=state,
         resume=state if state is not None and Path(state).exists() else None, progress=progress, **options,
     )  # fmt: skip
@@ -261,7 +262,7 @@ def _until(
 
 # The files of a model, which another model replaces; all others are the truth that both share.
 _MODEL_FILES = ("pos_scores", "neg_scores", "scores", "queries_emb", "entities", "relations", "user_scores",
-                "item_vectors", "relation_vectors")  # fmt: skip
+                "item_vectors", "relation_vectors", "model")  # fmt: skip
 _SHARDED = ("pos_scores", "neg_scores")
 
 

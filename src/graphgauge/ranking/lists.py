@@ -298,7 +298,7 @@ class FlatBatch:
     def of(cls, scores: Any, labels: Any, queries: Any, nan: str, threads: int | None = None) -> FlatBatch:
         scores = as_numeric(scores, "scores")
         require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
-        grades = _grades(labels, len(scores), threads)
+        grades = as_grades(labels, len(scores), threads)
         ids = as_labels(queries, "queries")
         require_shape(ids, (len(scores),), "queries", "One query id per score.")
         lowest = _lowest(scores, threads)
@@ -371,7 +371,7 @@ class FlatBatch:
         return self.scores if self.used.order is None else self.scores[self.used.order]
 
 
-def _grades(labels: Any, length: int, threads: int | None) -> AnyArray:
+def as_grades(labels: Any, length: int, threads: int | None) -> AnyArray:
     grades = as_numeric(labels, "labels")
     require_shape(grades, (length,), "labels", "One label per score: 1 for positives, 0 for negatives, or grades.")
     if grades.dtype.kind == "b" or not length:

@@ -7,16 +7,16 @@ U = 1 − V^(1 / (G + 1)), V uniform; 1 / (G + 1) if none of it beats the right 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.arrays import AnyArray, Floats, Ints
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.ranking.drawn import EntityQueries, Source
-from graphgauge.ranking.entity_sets import EntitySets, number_of_sets, sets_of
+from graphgauge.ranking.entity_sets import EntitySets, SomeSets
 
 # Ties are broken by coin, or by rule; a mean place between ties is no place in a race.
 RACE_TIES = ("expected", "optimistic", "pessimistic")
@@ -28,36 +28,43 @@ class Race:
     """Reciprocal ranks of queries, unbiased, from a part of their candidates."""
 
     def __init__(self, source: Source, ties: str, hard: Any = None) -> None:
-        if not isinstance(source, EntityQueries) or not source.one_each or not hasattr(source.scorer, "compared"):
-            raise OptionError('inner="race" needs embeddings, with one target per query',
-                              fix='Pass queries, entities and targets, or leave inner at "exact".')  # fmt: skip
-        self._source, self._ties = source, one_of("tie rule of a race", ties, RACE_TIES)
-        self._rng = np.random.default_rng(0)
-        if hard is not None and number_of_sets(hard) != source.queries:
+        sides: list[EntityQueries] = getattr(source, "races", [])
+        if not sides or not all(side.one_each and side.can_race for side in sides):
             raise OptionError(
-                f"found {number_of_sets(hard)} hard sets for {source.queries} queries", fix="One per query."
+                'inner="race" needs one target per query, and scores of some entities without those of all',
+                fix='Pass embeddings, or a function that scores the entities it gets; or leave inner at "exact".',
             )
-        self._scorer: Any = source.scorer
-        self._given: Any = hard
+        self._sides, self._ties = sides, one_of("tie rule of a race", ties, RACE_TIES)
+        self._source, self.entities = sides[0], sides[0].entities
+        self._rng = np.random.default_rng(0)
+        self._compared: Callable[[Ints], tuple[AnyArray, AnyArray]]
+        self._scorer: Any = None
+        self._given = None if hard is None else SomeSets(hard, source.queries, "hard")
         self._hard: EntitySets | None = None
         self.scores = 0
 
     def run(self, rows: Ints, seed: Sequence[int] = (0,), start: int = 0) -> Floats:
         """The value of each query; each race has a seed of its own, with its number from `start` on."""
         values = np.empty(len(rows))
-        self._scorer, self._field = self._source.asking(rows)
-        self._negatives = self._field.negatives()
-        self._hard = None if self._given is None else EntitySets.of(
-            sets_of(self._given, rows), len(rows), self._source.entities, "hard")  # fmt: skip
-        for place in range(len(rows)):
-            self._rng = np.random.default_rng([*seed, start + place])
-            values[place] = self._one(place)
+        query, side = np.divmod(rows, len(self._sides))
+        for number, source in enumerate(self._sides):
+            places = np.flatnonzero(side == number)
+            if not len(places):
+                continue
+            self._source = source
+            self._scorer, self._field = source.asking(query[places])
+            self._negatives = self._field.negatives()
+            self._hard = None if self._given is None else EntitySets.of(
+                self._given.take(rows[places]), len(places), source.entities, "hard")  # fmt: skip
+            for row, place in enumerate(places.tolist()):
+                self._rng = np.random.default_rng([*seed, start + place])
+                values[place] = self._one(row)
         return values
 
     def _one(self, row: int) -> float:
         field, scorer = self._field, self._scorer
         target = field.answers.within(slice(row, row + 1))
-        own = scorer.own(row, target)
+        self._compared = scorer.racing(row, target)
         absent = field.absent.within(slice(row, row + 1))
         # The place of the right answer among those that tie with it, for the rule that takes the mean over all.
         lost_coins = {"optimistic": 0.0, "pessimistic": 1.0}.get(self._ties, self._rng.random())
@@ -66,20 +73,20 @@ class Race:
             hard = np.setdiff1d(self._hard.within(slice(row, row + 1)), absent)
             if field.allowed is not None:
                 hard = np.intersect1d(hard, self._allowed(row))
-            ahead = int(np.count_nonzero(self._beats(row, hard, own, lost_coins)))
+            ahead = int(np.count_nonzero(self._beats(hard, lost_coins)))
             rest, skip = rest - len(hard), np.union1d(absent, hard)
             # Candidates come at uniform times, and the race ends at a time that is drawn first.
             end = 1.0 - self._rng.random() ** (1.0 / (ahead + 1))
             running = int(self._rng.binomial(rest, end))
-            return 0.0 if self._first(row, skip, running, own, lost_coins) <= running else 1.0 / (ahead + 1)
-        return self._first(row, skip, rest, own, lost_coins) / (rest + 1)
+            return 0.0 if self._first(row, skip, running, lost_coins) <= running else 1.0 / (ahead + 1)
+        return self._first(row, skip, rest, lost_coins) / (rest + 1)
 
-    def _first(self, row: int, skip: Ints, running: int, own: float, lost_coins: float) -> int:
+    def _first(self, row: int, skip: Ints, running: int, lost_coins: float) -> int:
         """The position, from 1, of the first of the `running` that beats the right answer; one more if none does."""
         start = 0
         for part in self._order(row, skip):
             part = part[: running - start]
-            beats = self._beats(row, part, own, lost_coins) if len(part) else np.zeros(0, bool)
+            beats = self._beats(part, lost_coins) if len(part) else np.zeros(0, bool)
             if beats.any():
                 return start + int(np.argmax(beats)) + 1
             start += len(part)
@@ -113,8 +120,8 @@ class Race:
         assert field.allowed is not None
         return field.allowed.within(slice(int(field.kind[row]), int(field.kind[row]) + 1))
 
-    def _beats(self, row: int, entities: Ints, own: float, lost_coins: float) -> NDArray[np.bool_]:
-        greater, tied = self._scorer.compared(row, entities, own)
+    def _beats(self, entities: Ints, lost_coins: float) -> NDArray[np.bool_]:
+        greater, tied = self._compared(entities)
         self.scores += len(entities)
         if tied.any():
             tied &= self._rng.random(len(tied)) < lost_coins

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,10 +26,19 @@ from graphgauge.stats.assist import Assist
 from graphgauge.stats.sequence import MeanSequence
 
 _KIND = "ranking-until"
-# A predictor is fitted after this many units, and again whenever half as many more were read.
+# A predictor is fitted after this many units, and again whenever twice as many were read.
 _FIRST_FIT = 32
+# A look comes where the end is expected, but no later than after this share of the units read so far, and no sooner
+# than after that one.
+_LONGEST, _SHORTEST = 0.25, 0.02
+# Units are read in parts that take about this many seconds, after which progress is shown.
+_PART_SECONDS = 2.0
 # A t-interval is not looked at before this many units were read.
 _LEAST_FOR_T = 100
+# Nor before values and their complements add up to this: rare or frequent hits have skewed means.
+_LEAST_OF_EACH = 15.0
+# A run that takes long is saved after this many seconds, so that little is lost if it is killed.
+_SAVE_SECONDS = 60.0
 # Independent draws are made in blocks of this length, each from a seed of its own.
 _DRAWS = 4096
 
@@ -83,7 +95,9 @@ class Statement:
     def half_width(self) -> float:
         if not self.asymptotic:
             return self.sequence.half_width
-        if self.sequence.read < _LEAST_FOR_T:
+        read = self.sequence.read
+        if not self.sequence.finished and (read < _LEAST_FOR_T or (not self.paired and not (
+            _LEAST_OF_EACH <= self.sequence.sum <= read - _LEAST_OF_EACH))):  # fmt: skip
             return math.inf
         low, high = self.sequence.t_interval
         return (high - low) / 2
@@ -96,11 +110,9 @@ class Statement:
 
     @property
     def outcome(self) -> str:
-        """Of a gate: passed, failed or undecided."""
+        """Of a gate, by what was read so far: passed, failed or undecided."""
         assert self.gate is not None
         side = self.sequence.decided
-        if self.sequence.finished:
-            return "passed" if self.gate.holds(self.sequence.total / self.sequence.weight) else "failed"
         if side is None:
             return "undecided"
         return "passed" if (side == "above") == (self.gate.sign in (">", ">=")) else "failed"
@@ -122,16 +134,21 @@ class Reading:
         assist: Mapping[str, Assist] | None = None,
         max_queries: int | None = None,
         stop: str = "all",
+        guarantee: str = "anytime",
+        place: Place | None = None,
         progress: Progress = SILENT,
     ) -> None:
-        self._stop = stop
+        self._stop, self._guarantee, self._place = stop, guarantee, place
         self.source, self.other, self.race, self.units = source, other, race, units
         self.statements, self.ties, self.seed = list(statements), ties, seed
         self.metrics = list(dict.fromkeys(each.metric for each in statements))
         self._assist = dict(assist or {})
         self._progress = progress
-        self.done = 0  # units
-        self.order = self._drawn(0) if race is not None else MeanSequence(units.weights).order(seed)
+        # The order does not depend on the predictors in a way that they could know.
+        self._seeds = [seed, *(each.digest for each in self._assist.values())]
+        self.done = self.read = 0  # units, and queries, each as often as it was read
+        self.look = 0  # the units that are read before the next look
+        self.order = self._drawn(0) if race is not None else self._shuffled()
         self._most = len(self.order) if race is None else np.iinfo(np.int64).max
         self.max_queries = max_queries
         self.parts: tuple[list[Items | ListItems], list[Items | ListItems]] = ([], [])
@@ -140,13 +157,19 @@ class Reading:
         self.trail: list[tuple[int, float, float]] = []
         self._fits: dict[str, _Fit] = {}
         self._fitted = 0
+        self._sound = True  # not in the middle of adding up what was read
 
     # ------------------------------------------------------------------ order
+
+    def _shuffled(self) -> Ints:
+        """Every unit once, the heavier ones sooner."""
+        rng = np.random.default_rng(self._seeds if self._assist else self.seed)
+        return MeanSequence(self.units.weights).order(rng)
 
     def _drawn(self, block: int) -> Ints:
         """Independent draws, with probability proportional to weight."""
         ends = np.cumsum(self.units.weights)
-        rng = np.random.default_rng([self.seed, 1, block])
+        rng = np.random.default_rng([self.seed, 1, block, *self._seeds[1:]])
         found = np.searchsorted(ends, rng.random(_DRAWS) * ends[-1], side="right")
         return np.asarray(np.minimum(found, len(ends) - 1))
 
@@ -155,30 +178,25 @@ class Reading:
             self.order = np.concatenate([self.order, self._drawn(len(self.order) // _DRAWS)])
         return self.order[start:stop]
 
-    def _stops(self) -> Iterator[int]:
-        """Where the run looks at its sequences: the same places whether it was interrupted or not."""
-        pace, look, fit = self.source.pace, 0, _FIRST_FIT
-        while look < self._most:
-            look = min(look + max(pace.least, int(pace.share * look)), self._most)
-            while self._assist and fit < look:
-                yield fit
-                fit = fit + (fit + 1) // 2
-            yield look
+    def _next_look(self) -> int:
+        """How many units are read before the next look; it depends on what was read, not on where a run was stopped."""
+        expected = self.expected() / max(self.read, 1) * self.done
+        step = min(max(expected - self.done, _SHORTEST * self.done), _LONGEST * self.done)
+        return min(self.done + max(self.source.step, math.ceil(step)), self._most)
 
     def _allowed(self) -> int:
         """How many units can be read without more queries than `max_queries`."""
         if self.max_queries is None:
             return self._most
-        if self.race is not None:
-            return self.max_queries // int(self.units.sizes.max(initial=1))
-        return int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))
+        largest = int(self.units.sizes.max(initial=1))
+        allowed = self.max_queries // largest if self.race is not None else int(
+            np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))  # fmt: skip
+        if allowed < 1:
+            raise OptionError(f"max_queries is {self.max_queries}, fewer than the queries that are drawn together",
+                              fix=f"Allow at least {largest}, the largest cluster.")  # fmt: skip
+        return allowed
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def read(self) -> int:
-        """The number of queries read, each as often as it was."""
-        return int(self.units.sizes[self._next(0, self.done)].sum())
 
     @property
     def complete(self) -> bool:
@@ -194,21 +212,39 @@ class Reading:
 
     def run(self) -> str:
         """Read until everything is settled or may not go on; returns why it stopped."""
-        most = self._allowed()
-        if most <= self.done and not self.complete and not self.settled:
-            return self._limit()
-        for stop in self._stops():
-            if stop <= self.done:
-                continue
-            if self.settled and self.done:
-                break
-            self._read(min(stop, most))
-            self._tell()
-            if self.settled or self.complete or self.done >= most or self._costs_more:
-                break
+        try:
+            return self._run()
+        except BaseException:
+            if self.done and self._sound:
+                self._save()
+            raise
+
+    def _save(self) -> None:
+        if self._place is not None:
+            self.save(self._place)
+
+    def _run(self) -> str:
+        most, part = self._allowed(), self.source.step
+        saved = time.monotonic()
+        while not (self.complete or self.done >= most or (self.settled and self.done) or self._costs_more):
+            if self.look <= self.done:
+                self.look = self._next_look()
+            stop = min(self.look, most)
+            while self.done < stop:
+                started, before = time.monotonic(), self.done
+                self._read(min(stop, self.done + part))
+                each = (time.monotonic() - started) / (self.done - before)
+                part = max(self.source.step, int(_PART_SECONDS / max(each, 1e-9)))
+                self._tell()
+                # A stream is written once, at the end.
+                if isinstance(self._place, str | Path) and time.monotonic() - saved > _SAVE_SECONDS:
+                    self._save()
+                    saved = time.monotonic()
+            self.trail.append((self.read, *self.statements[0].sequence.interval))
+        self._save()
         if self.complete:
             return "everything was read"
-        if self.settled:
+        if self.settled and self.done:
             return "everything asked for is known"
         return self._limit() if self.done >= most else "a race would now read more scores than a full ranking"
 
@@ -225,38 +261,40 @@ class Reading:
         """The scores that reading everything takes, from those read so far."""
         queries = int(self.units.sizes.sum())
         if self.race is not None:
-            return queries * int(getattr(self.source, "entities", 0))
+            return queries * self.race.entities
         return round(self.scores / max(self.read, 1) * queries)
 
     def _read(self, stop: int) -> None:
-        self._fit()
         units = self._next(self.done, stop)
         queries, owner = self.units.members(units)
         found: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
+        counted: list[Items | ListItems] = []
         if self.race is not None:
             found["mrr"].append(self.race.run(queries, [self.seed, 2], self.read))
-            self.scores = self.race.scores
-        else:
-            for parts, source in zip(self.parts, (self.source, self.other), strict=True):
-                if source is None:
-                    continue
-                items = source.count(queries)
-                parts.append(items)
-                self.scores += int(_candidates(items).sum())
-                place = _placed(items.ids, queries)
+        for source in (self.source, self.other) if self.race is None else ():
+            if source is not None:
+                counted.append(source.count(queries))
+                place = placed(counted[-1].ids, queries)
                 for metric in self.metrics:
-                    found[metric].append(np.asarray(items.values(metric, ties=self.ties)[place], float))
-        for metric in self.metrics:
-            self.values[metric].append(found[metric][0])
+                    found[metric].append(np.asarray(counted[-1].values(metric, ties=self.ties)[place], float))
         means = {metric: [self.units.means(queries, owner, each, len(units)) for each in pair]
                  for metric, pair in found.items()}  # fmt: skip
-        for statement in self.statements:
-            self._follow(statement, units, means[statement.metric])
-        self.done = stop
-        shown = self.statements[0].sequence
-        self.trail.append((self.read, *shown.interval))
+        self._sound = False
+        for parts, items in zip(self.parts, counted, strict=False):
+            parts.append(items)
+        self.scores = self.race.scores if self.race is not None else (
+            self.scores + sum(int(_candidates(items).sum()) for items in counted))  # fmt: skip
+        for metric in self.metrics:
+            self.values[metric].append(found[metric][0])
+        for start, end in self._between_fits(stop):
+            self._fit(start)
+            part = slice(start - self.done, end - self.done)
+            for statement in self.statements:
+                self._follow(statement, units[part], [each[part] for each in means[statement.metric]], start)
+        self.done, self.read = stop, self.read + len(queries)
+        self._sound = True
 
-    def _follow(self, statement: Statement, units: Ints, values: Sequence[Floats]) -> None:
+    def _follow(self, statement: Statement, units: Ints, values: Sequence[Floats], start: int) -> None:
         sequence, weights = statement.sequence, self.units.weights[units]
         if self.race is not None:
             weights = np.ones(len(units))
@@ -267,16 +305,24 @@ class Reading:
         if fit is None:
             sequence.update(values[0], weights=weights)
         else:
-            mean = fit.mean if self.race is not None else fit.unread[self.done : self.done + len(units)]
+            mean = fit.mean if self.race is not None else fit.unread[start : start + len(units)]
             sequence.update(values[0], weights=weights, predicted=fit.units[units], mean_predicted=mean)
 
-    def _fit(self) -> None:
-        """Fit the predictors on what was read up to the last place for it; nothing later is looked at."""
-        if not self._assist or self.done < _FIRST_FIT:
+    def _between_fits(self, stop: int) -> Iterator[tuple[int, int]]:
+        """The units from `done` to `stop`, cut where predictors are fitted anew."""
+        start, fit = self.done, _FIRST_FIT
+        while self._assist and fit < stop:
+            if fit > start:
+                yield start, fit
+                start = fit
+            fit *= 2
+        yield start, stop
+
+    def _fit(self, start: int) -> None:
+        """Fit the predictors on what was read up to the last place for it before `start`; nothing later is seen."""
+        if not self._assist or start < _FIRST_FIT:
             return
-        last = _FIRST_FIT
-        while last + (last + 1) // 2 <= self.done:
-            last += (last + 1) // 2
+        last = _FIRST_FIT << ((start // _FIRST_FIT).bit_length() - 1)
         if last == self._fitted:
             return
         queries, _ = self.units.members(self._next(0, last))
@@ -297,7 +343,8 @@ class Reading:
         needed = [read]
         for each in self.statements:
             if each.width is None:
-                needed += [] if each.settled else [total]
+                # The logarithm of the capital grows about evenly.
+                needed += [] if each.settled else [math.ceil(min(read / max(each.sequence.evidence, 1e-9), total))]
             elif math.isfinite(each.half_width) and each.half_width > each.width:
                 # The error falls with the root of 1 / read − 1 / all.
                 ratio = (each.width / each.half_width) ** 2
@@ -317,9 +364,9 @@ class Reading:
         for side, parts in zip("ab", self.parts, strict=True):
             if parts:
                 arrays |= {f"{side}:{name}": values for name, values in joined(parts).columns().items()}
-        facts = {"run": self._facts(), "done": self.done, "scores": self.scores,
+        facts = {"run": self._facts(), "done": self.done, "look": self.look, "scores": self.scores,
                  "sequences": {each.name: each.sequence.state() for each in self.statements}}  # fmt: skip
-        save_state(place, _KIND, facts, arrays)
+        save_state(place, _KIND, {**facts, "digest": _digest(facts, arrays)}, arrays)
 
     def _facts(self) -> dict[str, Any]:
         order = self.order if self.race is None else self._drawn(0)
@@ -327,18 +374,22 @@ class Reading:
         digest.update(np.ascontiguousarray(self.units.weights, float).tobytes())
         return {"queries": int(self.units.sizes.sum()), "order": digest.hexdigest()[:24], "seed": self.seed,
                 "ties": self.ties, "metrics": self.metrics, "paired": self.other is not None,
-                "inner": "exact" if self.race is None else "race", "assisted": sorted(self._assist)}  # fmt: skip
+                "inner": "exact" if self.race is None else "race", "guarantee": self._guarantee,
+                "model": _print_of(self.source), "other": _print_of(self.other)}  # fmt: skip
 
     def resume(self, place: Place) -> None:
         """Go on from a saved run on the same queries: aims may be narrower, gates may be new."""
         where = place_name(place)
         _, facts, arrays = load_state(place, _KIND)
+        if facts.pop("digest", None) != _digest(facts, arrays):
+            raise InputError("a saved adaptive run that was changed", where=where, fix="Begin anew with another file.")
         try:
             differing = [name for name, value in self._facts().items() if facts["run"][name] != value]
             if differing:
                 raise InputError(f"the saved run differs in {', '.join(differing)}", where=where,
                                  fix="Give the same queries and options, or begin anew with another file.")  # fmt: skip
-            self.done, self.scores = int(facts["done"]), int(facts["scores"])
+            self.done, self.look, self.scores = (int(facts[name]) for name in ("done", "look", "scores"))
+            self.read = int(self.units.sizes[self._next(0, self.done)].sum())
             self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
             self.values = {metric: [arrays[f"values:{metric}"]] for metric in self.metrics}
             for side, parts in zip("ab", self.parts, strict=True):
@@ -351,8 +402,6 @@ class Reading:
             if isinstance(error, InputError):
                 raise
             raise InputError("not a saved adaptive run", where=where) from None
-        if self.race is not None:
-            self.race.scores = self.scores
         self._require_same_scores(where)
 
     def _go_on(self, saved: Mapping[str, Any], where: str) -> None:
@@ -368,19 +417,25 @@ class Reading:
             each.sequence.begin_after(alike[0].sequence.resume(saved[alike[0].name]))
 
     def _require_same_scores(self, where: str) -> None:
-        """Read the first units again: other scores belong to another run."""
-        if self.race is not None or not self.done:
+        """Read some units again, from the first to the last: other counts belong to another run."""
+        if not self.done:
             return
-        queries, _ = self.units.members(self.order[: min(self.done, 4)])
-        for parts, source in zip(self.parts, (self.source, self.other), strict=True):
-            if source is None:
-                continue
-            items, kept = source.count(queries), joined(parts)
-            for metric in self.metrics:
-                now = items.values(metric, ties=self.ties)[_placed(items.ids, queries)]
-                if (now != kept.values(metric, ties=self.ties)[_placed(kept.ids, queries)]).any():
-                    raise InputError("the saved run has read other scores", where=where,
-                                     fix="Begin anew with another file.")  # fmt: skip
+        again = np.unique(np.linspace(0, self.done - 1, self.source.step).astype(np.int64))
+        if self.race is not None:
+            again = np.arange(min(self.done, self.source.step))
+        queries, _ = self.units.members(self._next(0, self.done)[again])
+        if self.race is not None:
+            now = self.race.run(queries, [self.seed, 2], 0)
+            self.race.scores = self.scores
+            same = np.array_equal(now, self.values["mrr"][0][: len(now)])
+        else:
+            same = True
+            for parts, source in zip(self.parts, (self.source, self.other), strict=True):
+                if source is not None:
+                    items, kept = source.count(queries), joined(parts)
+                    same &= _alike(items, placed(items.ids, queries), kept, placed(kept.ids, queries))
+        if not same:
+            raise InputError("the saved run has read other scores", where=where, fix="Begin anew with another file.")
 
 
 @dataclass(frozen=True)
@@ -411,6 +466,30 @@ def joined(parts: Sequence[Items | ListItems]) -> Items | ListItems:
     return Items.join([part for part in parts if isinstance(part, Items)])
 
 
+def _alike(one: Items | ListItems, first: Ints, other: Items | ListItems, second: Ints) -> bool:
+    """Whether these queries have the same counts in both."""
+    if isinstance(one, Items) and isinstance(other, Items):
+        return all(np.array_equal(getattr(one, name)[first], getattr(other, name)[second])
+                   for name in ("greater", "equal", "candidates"))  # fmt: skip
+    if isinstance(one, ListItems) and isinstance(other, ListItems):
+        parts = [lists.arranged(places).columns() for lists, places in ((one.lists, first), (other.lists, second))]
+        return all(np.array_equal(parts[0][name], parts[1][name]) for name in parts[0])
+    return False
+
+
+def _print_of(source: Source | None) -> str | None:
+    """What stands for the inputs of a model, where they are known without scoring."""
+    return getattr(source, "fingerprint", None)
+
+
+def _digest(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> str:
+    known = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name in sorted(arrays):
+        known.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        known.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return known.hexdigest()[:24]
+
+
 def _candidates(items: Items | ListItems) -> Ints:
     return items.candidates if isinstance(items, Items) else items.lists.candidates
 
@@ -419,7 +498,7 @@ def _joined(parts: Sequence[Floats]) -> Floats:
     return np.concatenate([np.empty(0), *parts])
 
 
-def _placed(ids: AnyArray, wanted: Ints) -> Ints:
+def placed(ids: AnyArray, wanted: Ints) -> Ints:
     """Where the wanted ids are."""
     order = np.argsort(ids, kind="stable")
     place = np.searchsorted(ids, wanted, sorter=order)

@@ -247,10 +247,11 @@ def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _A
     methods = _methods(model)
 
     def asked(side: str) -> tuple[Any, Any, Any]:
+        function: Any
         if methods is None:
-            function = _broadcast(model, side, rows, count)
+            function = _broadcast(model, side, rows)
         elif callable(methods.get(side)):
-            function = _of_pairs(methods[side])
+            function = _OfPairs(methods[side])
         else:
             raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
         return rows[:, _GIVEN[side]], np.arange(count), function
@@ -312,13 +313,19 @@ def _methods(model: Any) -> dict[str, Any] | None:
     raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
 
 
-def _of_pairs(score: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda rows, _: score(rows)
+class _OfPairs(NamedTuple):
+    """A function of pairs, which scores all entities, not some."""
+
+    score: Callable[[Any], Any]
+    of_all: bool = True
+
+    def __call__(self, rows: Any, _: Any) -> Any:
+        return self.score(rows)
 
 
-def _broadcast(score: Callable[..., Any], side: str, triples: Any, entities: int) -> Callable[[Any, Any], Any]:
-    def scored(rows: Any, _: Any) -> Any:
-        every: Any = np.arange(entities)[None, :]
+def _broadcast(score: Callable[..., Any], side: str, triples: Any) -> Callable[[Any, Any], Any]:
+    def scored(rows: Any, numbers: Any) -> Any:
+        every: Any = numbers[None, :]
         if is_tensor(triples):
             import torch
 

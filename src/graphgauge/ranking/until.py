@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -26,11 +27,12 @@ from graphgauge.ranking.evaluate import evaluate_state
 from graphgauge.ranking.inputs import as_clusters, as_groups, as_weights, named_groups
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.race import RACE_TIES, Race
-from graphgauge.ranking.reading import Reading, Statement, Units, joined
+from graphgauge.ranking.reading import Reading, Statement, Units, joined, placed
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES
 from graphgauge.ranking.triples import SIDES
 from graphgauge.stats.assist import Assist
+from graphgauge.stats.intervals import t_quantile
 from graphgauge.stats.sequence import MeanSequence, PairedSequence
 
 INNER = ("exact", "race")
@@ -66,6 +68,7 @@ def rank_until(
     triples: Any = None,
     sides: Sequence[str] = SIDES,
     n_entities: int | None = None,
+    source: Source | None = None,
     against: Mapping[str, Any] | None = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
@@ -100,20 +103,25 @@ def rank_until(
 
     Queries come in one of these forms: `queries`, `entities` and `targets`, with the options of `rank_all`; `model` and
     `triples`, with those of `rank_triples`; `pos_scores` and `neg_scores`, or `scores`, `labels` and `queries`, as in
-    `evaluate`, of which only drawn rows are read, from arrays or memory maps; or a callback.
+    `evaluate`, of which only drawn rows are read, from arrays or memory maps; a callback; or a `source`.
 
     Parameters
     ----------
     score_query, n_queries
         A function of a query's number, 0 … n_queries − 1, that returns the scores of its right answers (a number, or an
         array if there may be several) and those of the wrong ones.
+    entities, n_entities
+        With triples: the number of entities, under either name, if the model does not know it.
+    source
+        An object of your own that counts queries when they are drawn, as in `graphgauge.ranking.drawn`.
     against
         Another model on the same queries: its inputs by name, such as `{"queries": …, "entities": …}`; all others are
         shared. By default the run goes on until it is known which of them has the higher MRR; `mrr_difference` is the
-        mean of the first minus the second, a key for `within` and `gates`.
+        mean of the first minus the second, a key for `within` and `gates`. With `average` it is
+        `mrr_macro_GROUP_difference`.
     within
         Half-widths to reach, by metric: a mean of values between 0 and 1 per query, such as `mrr`, `hits@10`,
-        `recall@20`, `ndcg@10`.
+        `recall@20`, `ndcg@10`. The value is the middle of the interval then.
     gates
         Requirements to decide, such as `mrr >= 0.30`. Each is called passed or failed by mistake with probability at
         most 1 − confidence, and is undecided if the run ends before; `Evaluation.gate` returns the outcome.
@@ -127,7 +135,8 @@ def rank_until(
         validity.
     inner
         `exact` ranks a drawn query among all candidates. `race` reads its candidates in random order until one beats
-        the target, after the entities in `hard` (sets per query), if given: for `mrr` of embeddings.
+        the target, after the entities in `hard` (sets per query), if given: for `mrr` of embeddings, of triples, and of
+        functions that score the entities they get.
     guarantee
         `anytime`, or `width`: stop when a usual t-interval has this width, which takes fewer queries, is only
         approximately valid, and decides no gates.
@@ -137,8 +146,8 @@ def rank_until(
     joint
         Whether all intervals and gates hold together with this confidence, not each.
     resume, save
-        A file to go on from, and one to write at the end. A run can go on with narrower widths and new gates; no query
-        is read again.
+        A file to go on from, and one to write: at the end, every minute, and if the run is interrupted or fails. A run
+        can go on with narrower widths and new gates. No query is read again, except a few that are compared.
     """
     forms = {
         "queries": queries, "entities": entities, "targets": targets, "score": score, "known": known,
@@ -148,104 +157,10 @@ def rank_until(
         "sides": sides, "n_entities": n_entities,
     }  # fmt: skip
     limits = {"batch": batch, "max_memory": max_memory, "threads": threads}
-    source = _source(forms, limits)
-    other = None
-    if against is not None:
-        unknown = [name for name in against if name not in forms]
-        if unknown or not against:
-            raise OptionError(f"against has no input {unknown[0]!r}" if unknown else "against is empty",
-                              fix="Name the inputs that differ, such as queries and entities.")  # fmt: skip
-        other = _source({**forms, **against}, limits)
-    return read_until(
-        source, other, groups=groups, cluster=cluster, weights=weights, ids=ids, within=within, gates=gates,
-        average=average, assist=assist, inner=inner, hard=hard, guarantee=guarantee, stop=stop,
-        max_queries=max_queries, joint=joint, ties=ties, confidence=confidence, seed=seed, keep=keep, resume=resume,
-        save=save, progress=progress,
-    )  # fmt: skip
-
-
-def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
-    """The queries, in the form that is given."""
-    chosen = {
-        "triples": given["triples"] is not None or given["model"] is not None,
-        "score_query": given["score_query"] is not None or given["n_queries"] is not None,
-        "pos_scores": given["pos_scores"] is not None or given["neg_scores"] is not None,
-        "scores": given["scores"] is not None or given["labels"] is not None,
-        "entities": given["entities"] is not None or given["targets"] is not None,
-    }
-    forms = [name for name, there in chosen.items() if there]
-    if len(forms) != 1:
-        raise OptionError("nothing to rank" if not forms else f"several forms of input: {', '.join(forms)}",
-                          fix="Give queries, entities and targets; model and triples; pos_scores and neg_scores; "
-                          "scores, labels and queries; or score_query and n_queries.")  # fmt: skip
-    takes = {
-        "triples": ("triples", "model", "score", "known", "candidates", "sides", "n_entities"),
-        "score_query": ("score_query", "n_queries"),
-        "pos_scores": ("pos_scores", "neg_scores", "offsets", "mask"),
-        "scores": ("scores", "labels", "queries"),
-        "entities": ("queries", "entities", "targets", "score", "known", "exclude", "candidates", "kinds", "minus_inf",
-                     "precision"),
-    }[forms[0]]  # fmt: skip
-    defaults = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
-    unset = {name: defaults.get(name) for name in given if name not in takes}
-    foreign = [name for name, default in unset.items() if given[name] is not None and given[name] is not default]
-    if foreign:
-        raise OptionError(f"the form with {forms[0]} does not take {foreign[0]}", fix="Leave it out.")
-    threads = {"threads": limits["threads"]}
-    if forms[0] == "entities":
-        for name in ("queries", "entities", "targets"):
-            if given[name] is None:
-                raise OptionError(f"{name} not given", fix="Give queries, entities and targets.")
-        asked = {name: given[name] for name in takes[4:]}
-        return EntityQueries(given["queries"], given["entities"], given["targets"], score=given["score"] or "dot",
-                             **asked, **limits)  # fmt: skip
-    if forms[0] == "triples":
-        if given["triples"] is None or given["model"] is None:
-            raise OptionError("model and triples go together", fix="Give both.")
-        return TripleSides(given["model"], given["triples"], score=given["score"], known=given["known"],
-                           candidates=given["candidates"], sides=given["sides"], entities=given["n_entities"],
-                           **limits)  # fmt: skip
-    if forms[0] == "pos_scores":
-        return ScoredQueries(given["pos_scores"], given["neg_scores"], offsets=given["offsets"], mask=given["mask"],
-                             **threads)  # fmt: skip
-    if forms[0] == "scores":
-        for name in takes:
-            if given[name] is None:
-                raise OptionError(f"{name} not given", fix="Give scores, labels and queries.")
-        return FlatQueries(given["scores"], given["labels"], given["queries"], **threads)
-    for name in takes:
-        if given[name] is None:
-            raise OptionError(f"{name} not given", fix="Give score_query and n_queries.")
-    return AskedQueries(given["score_query"], given["n_queries"], **threads)
-
-
-def read_until(
-    source: Source,
-    other: Source | None = None,
-    *,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-    within: Mapping[str, float] | None = None,
-    gates: Sequence[str] | str = (),
-    average: str = "micro",
-    assist: Any = (),
-    inner: str = "exact",
-    hard: Any = None,
-    guarantee: str = "anytime",
-    stop: str = "all",
-    max_queries: int | None = None,
-    joint: bool = False,
-    ties: str | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-    keep: str | None = None,
-    resume: Place | None = None,
-    save: Place | None = None,
-    progress: Progress = SILENT,
-) -> Evaluation:
-    """`rank_until` on queries of any form."""
+    asked_of = source if source is not None else _source(forms, limits)
+    if source is not None:
+        _refuse_other_forms(forms)
+    other = None if against is None else _other(against, forms, limits, source)
     one_of("inner", inner, INNER)
     one_of("guarantee", guarantee, GUARANTEES)
     one_of("stop", stop, STOPS)
@@ -254,17 +169,16 @@ def read_until(
     one_of("tie rule", ties, TIES)
     if max_queries is not None:
         whole_number("max_queries", max_queries, 1)
-    if other is not None and other.queries != source.queries:
-        raise InputError(f"{source.queries} queries of one model and {other.queries} of the other", where="against",
-                         fix="Compare them on the same queries.")  # fmt: skip
-    if source.queries < 1:
+    if asked_of.queries < 1:
         raise InputError("there are no queries", fix="Pass at least one.")
-    labelled = _Labels.of(source, groups, cluster, weights, ids)
+    if other is not None:
+        _require_same_queries(asked_of, other)
+    labelled = _Labels.of(asked_of, groups, cluster, weights, ids)
     race = None
     if inner == "race":
         if other is not None:
             raise OptionError("a race follows one model", fix='Compare two with inner="exact".')
-        race = Race(source, ties, hard)
+        race = Race(asked_of, ties, hard)
     elif hard is not None:
         raise OptionError("hard goes with races", fix='Leave it out, or give inner="race".')
     units = Units(labelled.drawn_weights(average), labelled.cluster)
@@ -272,15 +186,125 @@ def read_until(
     if race is not None and {*asked.metrics} != {"mrr"}:
         raise OptionError("a race finds mrr only", fix='Leave inner at "exact" for other metrics.')
     statements = asked.statements(None if race is not None else units.weights, confidence_level(confidence), joint)
-    helped = _assists(assist, labelled, asked.metrics, ties)
-    reading = Reading(source, statements, units, seed=seed, other=other, race=race, ties=ties, assist=helped,
-                      max_queries=max_queries, stop=stop, progress=progress)  # fmt: skip
+    reading = Reading(asked_of, statements, units, seed=seed, other=other, race=race, ties=ties,
+                      assist=_assists(assist, labelled, asked.metrics, ties), max_queries=max_queries, stop=stop,
+                      guarantee=guarantee, place=save, progress=progress)  # fmt: skip
+    for name, place, method in (("save", save, "write"), ("resume", resume, "read")):
+        if place is not None and not isinstance(place, str | Path) and not hasattr(place, method):
+            raise OptionError(f"{name} must be a path or a stream, not {place!r:.60}")
     if resume is not None:
         reading.resume(resume)
     stopped = reading.run()
-    if save is not None:
-        reading.save(save)
     return _Report(reading, labelled, asked, average, confidence, guarantee, stopped, keep).evaluation()
+
+
+# What belongs to a model in each form; all other inputs are the truth, which two models share.
+_OF_MODEL = {
+    "triples": ("model", "score"),
+    "score_query": ("score_query",),
+    "pos_scores": ("pos_scores", "neg_scores"),
+    "scores": ("scores",),
+    "entities": ("queries", "entities", "score", "minus_inf", "precision"),
+}
+
+
+def _other(against: Any, forms: Mapping[str, Any], limits: Mapping[str, Any], source: Source | None) -> Source:
+    """The queries of the other model."""
+    if not isinstance(against, Mapping) or not against:
+        raise OptionError("against is empty" if isinstance(against, Mapping) else f"against is {against!r:.60}",
+                          fix='Name the inputs that differ, such as {"queries": …, "entities": …}.')  # fmt: skip
+    if source is not None:
+        if {*against} != {"source"}:
+            raise OptionError("against has no source", fix='Give against={"source": …}.')
+        found: Source = against["source"]
+        return found
+    mine = _OF_MODEL[_form(forms)]
+    unknown = [name for name in against if name not in mine]
+    if unknown:
+        known = "belongs to the queries, not to a model" if unknown[0] in forms else "is no input"
+        raise OptionError(f"against: {unknown[0]!r:.60} {known}", fix=f"Name some of {', '.join(mine)}.")
+    return _source({**forms, **against}, limits)
+
+
+def _require_same_queries(source: Source, other: Source) -> None:
+    if other.queries != source.queries:
+        raise InputError(f"{source.queries} queries of one model and {other.queries} of the other", where="against",
+                         fix="Compare them on the same queries.")  # fmt: skip
+
+
+def _refuse_other_forms(given: Mapping[str, Any]) -> None:
+    foreign = [name for name, value in given.items() if value is not None and value is not _DEFAULTS.get(name)]
+    if foreign:
+        raise OptionError(f"source does not go with {foreign[0]}", fix="Give one of them.")
+
+
+_DEFAULTS = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+
+
+def _form(given: Mapping[str, Any]) -> str:
+    """The form in which queries are given."""
+    chosen = {
+        "triples": given["triples"] is not None or given["model"] is not None,
+        "score_query": given["score_query"] is not None or given["n_queries"] is not None,
+        "pos_scores": given["pos_scores"] is not None or given["neg_scores"] is not None,
+        "scores": given["scores"] is not None or given["labels"] is not None,
+        "entities": given["targets"] is not None or not isinstance(given["entities"], int | np.integer | None),
+    }
+    forms = [name for name, there in chosen.items() if there]
+    if len(forms) != 1:
+        raise OptionError("nothing to rank" if not forms else f"several forms of input: {', '.join(forms)}",
+                          fix="Give queries, entities and targets; model and triples; pos_scores and neg_scores; "
+                          "scores, labels and queries; or score_query and n_queries.")  # fmt: skip
+    return forms[0]
+
+
+def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
+    """The queries, in the form that is given."""
+    form = _form(given)
+    if form == "triples" and given["entities"] is not None:
+        if given["n_entities"] is not None:
+            raise OptionError("entities and n_entities are the same with triples", fix="Give one of them.")
+        given = {**given, "n_entities": given["entities"], "entities": None}
+    takes = {
+        "triples": ("triples", "model", "score", "known", "candidates", "sides", "n_entities"),
+        "score_query": ("score_query", "n_queries"),
+        "pos_scores": ("pos_scores", "neg_scores", "offsets", "mask"),
+        "scores": ("scores", "labels", "queries"),
+        "entities": ("queries", "entities", "targets", "score", "known", "exclude", "candidates", "kinds", "minus_inf",
+                     "precision"),
+    }[form]  # fmt: skip
+    foreign = [name for name in given if name not in takes
+               and given[name] is not None and given[name] is not _DEFAULTS.get(name)]  # fmt: skip
+    if form not in ("entities", "triples"):
+        foreign += [name for name in ("batch", "max_memory") if limits[name] is not None]
+    if foreign:
+        raise OptionError(f"the form with {form} does not take {foreign[0]}", fix="Leave it out.")
+    threads = {"threads": limits["threads"]}
+    if form == "entities":
+        for name in ("queries", "entities", "targets"):
+            if given[name] is None:
+                raise OptionError(f"{name} not given", fix="Give queries, entities and targets.")
+        asked = {name: given[name] for name in takes[4:]}
+        return EntityQueries(given["queries"], given["entities"], given["targets"], score=given["score"] or "dot",
+                             **asked, **limits)  # fmt: skip
+    if form == "triples":
+        if given["triples"] is None or given["model"] is None:
+            raise OptionError("model and triples go together", fix="Give both.")
+        return TripleSides(given["model"], given["triples"], score=given["score"], known=given["known"],
+                           candidates=given["candidates"], sides=given["sides"], entities=given["n_entities"],
+                           **limits)  # fmt: skip
+    if form == "pos_scores":
+        return ScoredQueries(given["pos_scores"], given["neg_scores"], offsets=given["offsets"], mask=given["mask"],
+                             **threads)  # fmt: skip
+    if form == "scores":
+        for name in takes:
+            if given[name] is None:
+                raise OptionError(f"{name} not given", fix="Give scores, labels and queries.")
+        return FlatQueries(given["scores"], given["labels"], given["queries"], **threads)
+    for name in takes:
+        if given[name] is None:
+            raise OptionError(f"{name} not given", fix="Give score_query and n_queries.")
+    return AskedQueries(given["score_query"], given["n_queries"], **threads)
 
 
 # ---------------------------------------------------------------- what is asked
@@ -300,15 +324,24 @@ class _Asked:
     ) -> _Asked:
         if within is not None and not isinstance(within, Mapping):
             raise OptionError(f"within is {within!r:.60}", fix='For example within={"mrr": 0.01}.')
-        parsed = tuple(Gate.parse(text) for text in ([gates] if isinstance(gates, str) else gates))
+        texts = [gates] if isinstance(gates, str) else list(gates or ())
+        if not all(isinstance(text, str) for text in [*texts, *(within or ())]):
+            raise OptionError("metrics and gates are texts", fix='Such as within={"mrr": 0.01}, gates=["mrr >= 0.3"].')
+        parsed = tuple(Gate.parse(text) for text in texts)
         widths = {}
         for key, width in (within or {}).items():
             if not isinstance(width, int | float | np.number) or isinstance(width, bool) or not 0 < width < math.inf:
                 raise OptionError(f"within {width!r:.40} for {key}", fix="Give a half-width above 0, such as 0.01.")
+            if _full_key(key, average) in widths:
+                raise OptionError(f"two widths for {_full_key(key, average)}", fix="Give one.")
             widths[_full_key(key, average)] = float(width)
         found = cls(widths, parsed, (), average, guarantee)
         if paired and not any(key.endswith(DIFFERENCE) for key in found.keys):
-            found = replace(found, decide=(f"mrr{DIFFERENCE}",))
+            found = replace(found, decide=(_full_key(f"mrr{DIFFERENCE}", average),))
+            if guarantee == "width":
+                raise OptionError("which model is better needs the guarantee at every look",
+                                  fix='Give a width, within={"mrr_difference": …}, or leave out guarantee="width".',
+                                  )  # fmt: skip
         if not found.keys:
             raise OptionError("nothing to stop at", fix='Give within={"mrr": 0.01} or gates=["mrr >= 0.3"].')
         for gate in parsed:
@@ -318,7 +351,8 @@ class _Asked:
         return found
 
     def _require_gate(self, gate: Gate) -> None:
-        if gate.bound or gate.axis is not None or isinstance(gate.limit, str) or gate.sign in ("==", "!="):
+        if (gate.bound or gate.axis is not None or isinstance(gate.limit, str) or gate.sign in ("==", "!=")
+                or not math.isfinite(gate.limit)):  # fmt: skip
             raise OptionError(f"gate {gate.text!r} cannot be decided by reading until it is",
                               fix="Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean.")  # fmt: skip
         if self.guarantee == "width":
@@ -331,6 +365,8 @@ class _Asked:
         metric, params = find(self.metric_of(key), "ranking")
         if key.endswith(DIFFERENCE) and not paired:
             raise OptionError(f"{key} needs a second model", fix="Pass it with against.")
+        if metric.key_of(**params) != self.metric_of(key):
+            raise OptionError(f"{self.metric_of(key)} is not a whole key", fix=f"Write {metric.key_of(**params)}.")
         if metric.bounds != (0, 1) or metric.key_of(**params) not in _means(metric.key_of(**params)):
             raise OptionError(f"{metric.key_of(**params)} is not a mean of values between 0 and 1 per query",
                               fix="Use mrr or hits@k, or with several right answers recall@k or ndcg@k.")  # fmt: skip
@@ -364,7 +400,7 @@ class _Asked:
         for key, width in self.within.items():
             add(key, key, sequence(key, aim=width), width=width)
         for key in self.decide:
-            add(key, key, sequence(key))
+            add(key, key, sequence(key, aim=_AIM))
         for gate in self.gates:
             assert isinstance(gate.limit, float)
             options = {"two_sided": False} if gate.key.endswith(DIFFERENCE) else {}
@@ -374,9 +410,10 @@ class _Asked:
 
 def _full_key(key: str, average: str) -> str:
     """The key of the average that queries are drawn for."""
-    if average == "micro" or key.endswith(f"_macro_{average}"):
+    name, ending = key.removesuffix(DIFFERENCE), DIFFERENCE if key.endswith(DIFFERENCE) else ""
+    if average == "micro" or name.endswith(f"_macro_{average}"):
         return key
-    return f"{key}_macro_{average}"
+    return f"{name}_macro_{average}{ending}"
 
 
 def _means(key: str) -> tuple[str, ...]:
@@ -461,7 +498,10 @@ class _Labels:
 
 def _assists(given: Any, labelled: _Labels, metrics: Sequence[str], ties: str) -> dict[str, Assist]:
     """A predictor for each metric."""
-    parts = [given] if isinstance(given, str | np.ndarray | Items | ListItems | Evaluation) else list(given or ())
+    if given is None:
+        return {}
+    several = isinstance(given, list | tuple) and not (given and all(isinstance(each, Real) for each in given))
+    parts = list(given) if several else [given]
     if not parts:
         return {}
     names = [part for part in parts if isinstance(part, str)]
@@ -522,27 +562,28 @@ class _Report:
 
     def evaluation(self) -> Evaluation:
         reading = self.reading
-        means = [key for key in self.asked.keys if not key.endswith(DIFFERENCE)]
-        metrics = self.asked.metrics
-        base = self._counted(0, metrics) if reading.race is None else None
-        results = []
-        for key in means:
-            statement = next(each for each in reading.statements if each.key == key)
-            results.append(self._result(statement, base))
-        results += [self._difference(each, base) for each in _first_of_keys(reading.statements) if each.paired]
-        complete = reading.complete
-        notes = [self._note(), *(() if base is None else base.notes)]
-        facts: dict[str, Any] = {"k": [], "confidence": self.confidence} if base is None else dict(base.options)
+        base = self._counted(0, self.asked.metrics) if reading.race is None else None
+        results = [self._difference(each, base) if each.paired else self._result(each, base)
+                   for each in _one_of_each_key(reading.statements)]  # fmt: skip
+        outcomes = self._gates({each.key: each for each in results})
+        facts: dict[str, Any] = {"k": [], "confidence": self.confidence}
+        facts = facts if base is None else {**base.options, "confidence": self.confidence}
         return Evaluation(
             "ranking", results,
             conventions={"ties": reading.ties, "nan": "raise"} if base is None else base.conventions,
-            options={**facts, "until": self._facts()},
-            breakdowns=base.breakdowns if base is not None and complete else None,
+            options={**facts, "until": self._facts(outcomes, results)},
+            breakdowns=base.breakdowns if base is not None and reading.complete else None,
             materials=None if base is None else {k: v for k, v in base.materials.items() if k != "results"},
-            notes=tuple(notes),
+            notes=(self._note(), *self._gate_notes(outcomes, results), *(() if base is None else base.notes),
+                   *self._left_out()),
             per_item=None if base is None or self.keep is None else base.per_item,
             figure=self._draw,
         )  # fmt: skip
+
+    @property
+    def _level(self) -> float:
+        """The confidence of each interval."""
+        return self.reading.statements[0].sequence.confidence
 
     def _draw(self, evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.ranking.figure import draw_trail
@@ -563,7 +604,7 @@ class _Report:
             ids = labels.pop("ids")
             columns: dict[str, Any] = dict(items.lists.arranged(order).columns())
             state.update_lists(**columns, queries=ids, **labels)
-        return evaluate_state(state, metrics=list(metrics), ties=reading.ties, confidence=self.confidence)
+        return evaluate_state(state, metrics=list(metrics), ties=reading.ties, confidence=self._level)
 
     def _result(self, statement: Statement, base: Evaluation | None) -> Result:
         sequence, key = statement.sequence, statement.key
@@ -581,9 +622,15 @@ class _Report:
             exact = Interval(value, value, sequence.confidence, "everything was read", "this test set")
             return replace(counted, interval=exact, no_interval=None, new_queries=counted.interval)
         interval = self._interval(statement)
-        value = min(max(self._estimate(statement), interval.low), interval.high)
-        return replace(counted, value=value, interval=interval, no_interval=None, reason=None,
-                       new_queries=self._new_queries(statement))  # fmt: skip
+        return replace(counted, value=self._value(statement, interval), interval=interval, no_interval=None,
+                       reason=None, new_queries=self._new_queries(statement))  # fmt: skip
+
+    def _value(self, statement: Statement, interval: Interval) -> float:
+        """The middle of an interval that is as narrow as was asked for, so that the value is known up to its width."""
+        low, high = interval
+        if statement.width is not None and statement.settled:
+            return (low + high) / 2
+        return min(max(self._estimate(statement), low), high)
 
     def _estimate(self, statement: Statement) -> float:
         sequence = statement.sequence
@@ -610,38 +657,70 @@ class _Report:
             low, high = middle - reach, middle + reach
         else:
             low, high = sequence.at(level)
-        drawn = self.reading.order[: self.reading.done]
-        queries, owner = units.members(drawn)
-        values = units.means(queries, owner, np.concatenate(self.reading.values[statement.metric]), len(drawn))
-        if len(drawn) < 2:
+        error, freedom = self._sampling_error(statement)
+        if not math.isfinite(error):
             return None
-        values = values - values.mean()
-        error = math.sqrt(float(np.mean(units.weights[drawn] * values**2)) / float(units.weights.sum()))
-        reach = _normal(level) * error
+        reach = t_quantile(freedom, level).item() * error
         over = "new queries" if units.single else "new clusters of queries"
+        lowest, highest = sequence.bounds
         return Interval(
-            max(low - reach, 0.0), min(high + reach, 1.0), sequence.confidence, f"{SEQUENCE} and sampling", over
+            max(low - reach, lowest), min(high + reach, highest), sequence.confidence, f"{SEQUENCE} and sampling", over
         )
+
+    def _sampling_error(self, statement: Statement) -> tuple[float, float]:
+        """The standard error of the mean over the whole test set as a sample of units, and its degrees of freedom.
+
+        Units are drawn in proportion to their weights, without replacement, so what a unit stands for shrinks with the
+        weight that is still unread (Des Raj 1956). With everything read, it is the usual error of a weighted mean.
+        """
+        reading, units = self.reading, self.reading.units
+        if reading.done < 2:
+            return math.nan, 1.0
+        drawn = reading.order[: reading.done]
+        queries, owner = units.members(drawn)
+        sides = [np.concatenate(reading.values[statement.metric])]
+        if statement.paired:
+            kept = joined(reading.parts[1])
+            place = placed(kept.ids, queries)
+            sides.append(np.asarray(kept.values(statement.metric, ties=reading.ties)[place], float))
+        values = [units.means(queries, owner, each, len(drawn)) for each in sides]
+        x = values[0] - values[1] if statement.paired else values[0]
+        total, weight = float(units.weights.sum()), units.weights[drawn]
+        # The mean is estimated by units that weigh much themselves.
+        squares = (x - self._estimate(statement)) ** 2 / np.maximum(1 - weight / total, 0.5)
+        if reading.race is not None:
+            spread = float(np.mean(weight * squares)) * total
+        else:
+            left = np.maximum(total - np.concatenate([[0.0], np.cumsum(weight)[:-1]]), np.finfo(float).tiny)
+            terms = weight**2 * squares
+            stands_for = np.concatenate([[0.0], np.cumsum(terms)[:-1]]) + weight * squares * left
+            spread = float(np.average(stands_for, weights=(left.min() / left) ** 2))
+        effective = min(total**2 / float(np.sum(units.weights**2)), float(reading.done))
+        return math.sqrt(spread) / total, max(effective - 1, 1.0)
 
     def _difference(self, statement: Statement, base: Evaluation | None) -> Result:
         sequence, metric = statement.sequence, find(statement.metric, "ranking")[0]
         params = {**find(statement.metric, "ranking")[1], "difference": "first − second"}
+        side: str | None = sequence.decided
         if self.reading.complete:
             assert base is not None
             name = statement.key.removesuffix(DIFFERENCE)
             value = base[name].value - self._counted(1, [statement.metric])[name].value
             interval = Interval(value, value, sequence.confidence, "everything was read", "this test set")
+            side = None if value == 0 else "above" if value > 0 else "below"
         else:
             interval = self._interval(statement)
-            value = min(max(self._estimate(statement), interval.low), interval.high)
-        ahead = self.reading.complete and value != 0
-        side = ("above" if value > 0 else "below") if ahead else sequence.decided
+            if side is None and sequence.gate == 0 and 0 not in interval:
+                # The test that errs no more often than it says has not decided; neither does the interval.
+                interval = replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+            value = self._value(statement, interval)
         ends = {"above": "the first is better", "below": "the second is better"}
         found = ends.get(side or "", "not decided which is better")
         if side is not None and 0 in interval and value != 0:
             found += ", by a test that is sharper than the interval"
         return Result(statement.key, metric.name, value, self.reading.read, "query", "higher", (-1.0, 1.0), params,
                       interval=interval, conventions={"ties": self.reading.ties},
+                      new_queries=None if statement.asymptotic else self._new_queries(statement),
                       interpretation=None if sequence.gate else found)  # fmt: skip
 
     def _note(self) -> str:
@@ -650,9 +729,45 @@ class _Report:
         raced = ", with repetition" if reading.race is not None else ""
         queries = f"{reading.read:,} of {total:,} queries read{raced} ({reading.read / total:.1%})"
         share = f"{reading.scores / max(reading.whole_cost, 1):.1%} of the scores of a full ranking"
-        return f"{queries}, {reading.scores:,} scores, {share}: {self.stopped}"
+        short = [f"{each.key} is known to ± {each.half_width:.2g}, not ± {each.width:g}" for each in reading.statements
+                 if each.width is not None and not each.settled and not reading.complete]  # fmt: skip
+        return f"{queries}, {reading.scores:,} scores, {share}: {'; '.join([self.stopped, *short])}"
 
-    def _facts(self) -> dict[str, Any]:
+    def _gates(self, results: Mapping[str, Result]) -> dict[str, dict[str, str]]:
+        """What became of each gate; with everything read, it holds for the value that is printed or it does not."""
+        found = {}
+        for each in self.reading.statements:
+            if each.gate is None:
+                continue
+            outcome = each.outcome
+            if self.reading.complete:
+                outcome = "passed" if each.gate.holds(results[each.key].value) else "failed"
+            found[each.gate.text] = {"outcome": outcome}
+            if outcome == "undecided":
+                low, high = each.sequence.interval
+                share = f"{self.reading.read:,} of {int(self.reading.units.sizes.sum()):,} queries"
+                found[each.gate.text]["reason"] = (
+                    f"{each.key} is between {low:.4g} and {high:.4g} after {share}; {self.stopped}"
+                )
+        return found
+
+    def _gate_notes(self, outcomes: Mapping[str, Mapping[str, str]], results: Sequence[Result]) -> list[str]:
+        intervals = {each.key: each.interval for each in results}
+        notes = []
+        for each in self.reading.statements:
+            if each.gate is not None:
+                interval, outcome = intervals[each.key], outcomes[each.gate.text]["outcome"]
+                inside = interval is not None and float(each.gate.limit) in interval and not self.reading.complete
+                sharper = ", by a test that is sharper than the interval" if inside and outcome != "undecided" else ""
+                notes.append(f"gate {each.gate.text}: {outcome}{sharper}")
+        return notes
+
+    def _left_out(self) -> list[str]:
+        source = self.reading.source
+        missing = len(source.of) - source.queries if isinstance(source, FlatQueries) else 0
+        return [f"{missing:,} queries left out: they have no positive"] if missing else []
+
+    def _facts(self, outcomes: Mapping[str, Mapping[str, str]], results: Sequence[Result]) -> dict[str, Any]:
         reading = self.reading
         facts: dict[str, Any] = {
             "read": reading.read, "of": int(reading.units.sizes.sum()), "scores": reading.scores,
@@ -660,24 +775,24 @@ class _Report:
             "seed": reading.seed, "average": self.average, "guarantee": self.guarantee,
             "inner": "exact" if reading.race is None else "race", "within": dict(self.asked.within),
         }  # fmt: skip
-        facts["gates"] = {each.gate.text: self._gate(each) for each in reading.statements if each.gate is not None}
-        decided = {each.key: each.sequence.decided for each in reading.statements if each.paired and each.gate is None}
-        facts["decided"] = {key: side for key, side in decided.items() if side is not None}
+        facts["gates"] = outcomes
+        sides = {each.key: each.sequence.decided for each in reading.statements if each.paired and each.gate is None}
+        if reading.complete:
+            values = {each.key: each.value for each in results}
+            sides = {key: None if values[key] == 0 else "above" if values[key] > 0 else "below" for key in sides}
+        facts["decided"] = {key: side for key, side in sides.items() if side is not None}
         facts["trail"] = [[read, low, high] for read, low, high in reading.trail]
         return facts
 
-    def _gate(self, statement: Statement) -> dict[str, str]:
-        outcome = statement.outcome
-        if outcome != "undecided":
-            return {"outcome": outcome}
-        low, high = statement.sequence.interval
-        share = f"{self.reading.read:,} of {int(self.reading.units.sizes.sum()):,} queries"
-        reason = f"{statement.key} is between {low:.4g} and {high:.4g} after {share}; {self.stopped}"
-        return {"outcome": outcome, "reason": reason}
 
-
-def _first_of_keys(statements: Sequence[Statement]) -> list[Statement]:
-    return list({each.key: each for each in reversed(statements)}.values())[::-1]
+def _one_of_each_key(statements: Sequence[Statement]) -> list[Statement]:
+    """For each key the sequence that says most of it: that of a width, else the one that has followed longest."""
+    found: dict[str, Statement] = {}
+    for each in statements:
+        known = found.setdefault(each.key, each)
+        if known.width is None and known.sequence.slope < each.sequence.slope:
+            found[each.key] = each
+    return list(found.values())
 
 
 def _normal(confidence: float) -> float:

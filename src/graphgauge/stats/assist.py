@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,6 +28,18 @@ class Assist:
         self.items = items
         self._cells = _nested(labels)
         self._features = _features(items, proxies)
+
+    @property
+    def digest(self) -> int:
+        """A number that stands for everything the predictor knows before an item is read.
+
+        The order in which items are read depends on it: a predictor made from the items that an earlier run has drawn
+        would otherwise know which come next, if both runs have the same seed.
+        """
+        known = hashlib.sha256(str(self.items).encode())
+        for part in (*self._cells, self._features):
+            known.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+        return int.from_bytes(known.digest()[:8], "big")
 
     def fit(self, read: Ints, values: Floats, bounds: tuple[float, float] = (0.0, 1.0)) -> Floats:
         """The predictions for all items, from the values of those that were read."""

@@ -308,9 +308,8 @@ def _design(test: PairedItems, seeds: int, nested: bool) -> str:
     items = "every seed has its own items (nested)" if nested else "all runs have the same items (crossed)"
     averaged = f", averaged over {several(seeds, 'seed')}" if seeds > 1 and not nested else ""
     units = f", {test.units:,} independent clusters" if test.units != test.n else ""
-    about = "model" if seeds == 1 else "models"
     return (
-        f"Design: paired by item, {items}{averaged}, {test.n:,} items{units}; the claim is about these trained {about} "
+        f"Design: paired by item, {items}{averaged}, {test.n:,} items{units}; the claim is about these trained models "
         "on further items."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from graphgauge.core.errors import OptionError
@@ -12,6 +13,7 @@ from graphgauge.stats.aggregate_results import Datasets, FamilyName, SameTruths
 from graphgauge.stats.compare import compare, refuse_over_items
 from graphgauge.stats.design import DATASETS, DESIGNS
 from graphgauge.stats.load import load
+from graphgauge.stats.orders import Orders
 from graphgauge.stats.paired import STATISTICS, require_margin
 from graphgauge.stats.power import require_effect
 from graphgauge.stats.runs import MISSING
@@ -21,6 +23,9 @@ def compare_results(
     results: Any,
     *,
     metric: Annotated[str, Text("The metric to compare on.")],
+    also: Annotated[
+        Sequence[str] | str, Texts("With items: does this metric give the same order of methods? Repeatable.")
+    ] = (),
     baseline: Annotated[str | None, Text("Compare each method with this one only.")] = None,
     over: Annotated[
         str, Choice("Test over seeds (datasets, if several), or over the items of one dataset.", ("seeds", "items"))
@@ -65,7 +70,14 @@ def compare_results(
     refuse(given)
     chosen: Any = load(results).only(**{name: given.pop(name) for name in ("method", "dataset", "family")})
     directions: dict[Any, bool] = {"higher": given.pop("higher"), "lower": given.pop("lower")}
-    return compare(chosen, direction=next((name for name, is_set in directions.items() if is_set), None), **given)
+    direction: Any = next((name for name, is_set in directions.items() if is_set), None)
+    others = [name for name in dict.fromkeys(given.pop("also")) if name != given["metric"]]
+    found = compare(chosen, direction=direction, **given)
+    if not others:
+        return found
+    # The direction is that of the metric; the others have their own.
+    by = {given["metric"]: found} | {name: compare(chosen, **given | {"metric": name}) for name in others}
+    return replace(found, notes=(*found.notes, *Orders.of(by, given["alpha"]).lines))
 
 
 FIELDS = fields_of(compare_results)
@@ -77,5 +89,7 @@ def refuse(values: Mapping[str, Any], shown: Shown = str) -> None:
         raise OptionError(f"{shown('higher')} and {shown('lower')} exclude each other", fix="Give one of them.")
     require_margin(values["margin"])
     require_effect(values["effect"], values["power"])
+    if values["also"] and values["over"] != "items":
+        raise OptionError(f"{shown('also')} compares orders over items", fix=f"Add {shown('over')} items.")
     if values["over"] == "items":
         refuse_over_items(values["design"], values["datasets"], values["test"], values["simulate"])

@@ -28,9 +28,13 @@ _GAPS = np.array([0.08, 0.04, 0.02, 0.01, 0.005])
 # Bets are cut so that no item can lose more than this share.
 _MOST_LOST = 0.9
 _ROUNDING = 1e-9
+_SMALLEST_ALPHA = 1e-12
+# Weights that differ by more than this are lost in the rounding of their sum.
+_WIDEST_WEIGHTS = 1e12
 _STATE = (
-    "weight", "bounds", "confidence", "aim", "gate", "read", "left", "total", "sum", "errors", "centre",
-    "cost", "slope", "drift", "pace", "squares", "low", "high", "best_low", "best_high", "above", "below", "_decided",
+    "items", "weight", "bounds", "confidence", "two_sided", "scale", "aim", "gate", "read", "left", "total", "sum",
+    "errors", "centre", "cost", "slope", "drift", "pace", "squares", "low", "high", "best_low", "best_high", "above",
+    "below", "_decided",
 )  # fmt: skip
 
 
@@ -74,13 +78,19 @@ class MeanSequence:
         gate: float | None = None,
         two_sided: bool = False,
     ) -> None:
-        low, high = (float(bound) for bound in bounds)
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise OptionError(f"bounds must be two finite numbers, not {bounds!r:.60}", fix="For shares: (0, 1).")
-        if not 0 < aim < math.inf:
-            raise OptionError(f"aim must be a positive half-width, not {aim!r:.60}")
+        low, high = _bounds(bounds)
+        for name, given in (("aim", aim), ("gate", 0.0 if gate is None else gate)):
+            if not isinstance(given, int | float | np.number) or isinstance(given, bool) or not math.isfinite(given):
+                raise OptionError(f"{name} must be a finite number, not {given!r:.60}")
         self.weights = _weights(population)
+        self._uneven = self.weights is not None and bool((self.weights != 1).any())
+        if aim <= 0:
+            raise OptionError(f"aim must be a positive half-width, not {aim!r:.60}")
         self.bounds, self.confidence, self.aim = (low, high), confidence_level(confidence), float(aim)
+        if self.alpha < _SMALLEST_ALPHA:
+            raise OptionError(f"confidence {confidence!r:.40} is too close to 1", fix="Give at most 1 - 1e-12.")
+        self.items = None if self.weights is None else len(self.weights)
+        self.scale: float | None = None  # a bound of |value − prediction|, the same for all items
         self.gate, self.two_sided = gate, two_sided
         self.weight = math.inf if self.weights is None else float(self.weights.sum())
         self.read, self.left, self.total = 0, self.weight, 0.0
@@ -117,23 +127,23 @@ class MeanSequence:
         before that item is read. Without a predictor, the running mean is used.
         """
         x = self._checked(values, "values")
-        w = (
-            np.ones(len(x))
-            if weights is None
-            else np.broadcast_to(as_numeric(weights, "weights"), x.shape).astype(float)
-        )
+        if weights is None and self._uneven:
+            raise InputError("not given, and the items of the population have weights", where="weights",
+                             fix="Pass the weights of these items.")  # fmt: skip
+        w = np.ones(len(x)) if weights is None else _one_each(as_numeric(weights, "weights"), x, "weights")
         if len(x) == 0:
             return self
         # Sums run from item to item, so their bits do not depend on how items are batched.
         left = _running(self.left, -w)
-        if not (w > 0).all() or left[-1] < -_ROUNDING * (self.weight if self.weight < math.inf else 0.0):
-            raise InputError(
-                "more weight was read than the population has", where="weights", fix="Read each item once."
-            )
+        self._require_weights(w, self.read + len(x), float(left[-1]))
         total, sums = _running(self.total, w * x), _running(self.sum, x)
         remaining, known_sum = np.maximum(left[:-1], np.finfo(float).tiny), total[:-1]
         f, mean_f = self._predictions(x, sums[:-1], predicted, mean_predicted)
         scale = self._scale(predicted is not None)
+        if self.scale not in (None, scale):
+            raise InputError("given for some items and not for others", where="predicted",
+                             fix="Predict every item, or none.")  # fmt: skip
+        self.scale = scale
         y = (x - f) / scale
         count = self.read + np.arange(len(x))
         errors = _running(self.errors, y**2)
@@ -149,13 +159,27 @@ class MeanSequence:
         squares = _running(self.squares, (growth * (x - f)) ** 2)
         reach = scale * (math.log(2 / self.alpha) + cost[1:]) / slope[1:]
         if self.gate is not None:
-            self._bet(x, f, mean_f, known_sum, remaining, spread * scale**2, growth, count, sums[:-1])
+            self._bet(
+                x, f, mean_f, predicted is not None, known_sum, remaining, spread * scale**2, growth, count, sums[:-1]
+            )
         self.read += len(x)
         self.left, self.total, self.sum, self.errors = (float(one[-1]) for one in (left, total, sums, errors))
         self.centre, self.slope, self.cost = (float(one[-1]) for one in (centre, slope, cost))
         self.drift, self.pace, self.squares = (float(one[-1]) for one in (drift, pace, squares))
         self._narrow(centre[1:] / slope[1:], reach)
         return self
+
+    def _require_weights(self, w: Floats, read: int, left: float) -> None:
+        if not (w > 0).all():
+            raise InputError("expected positive weights", where="weights")
+        if self.weights is None:
+            return
+        slack = _ROUNDING * self.weight
+        if left < -slack or read > len(self.weights):
+            raise InputError("more was read than the population has", where="weights", fix="Read each item once.")
+        if read == len(self.weights) and left > slack:
+            raise InputError("all items were read, and weight of the population is left", where="weights",
+                             fix="Pass the weights that the population has.")  # fmt: skip
 
     def _checked(self, values: ArrayLike, name: str) -> Floats:
         x = np.atleast_1d(as_numeric(values, name).astype(float))
@@ -176,7 +200,7 @@ class MeanSequence:
             raise InputError("predicted and mean_predicted belong together", fix="Give both, or neither.")
         if predicted is not None and mean_predicted is not None:
             f, mean = (
-                np.broadcast_to(self._checked(given, name), x.shape)
+                _one_each(self._checked(given, name), x, name)
                 for given, name in ((predicted, "predicted"), (mean_predicted, "mean_predicted"))
             )
             return f, mean
@@ -199,24 +223,23 @@ class MeanSequence:
                 return
         self.best_low = max(self.best_low, float((middle - reach).max()), self.low)
         self.best_high = min(self.best_high, float((middle + reach).min()), self.high)
-        if self.best_low > self.best_high:  # happens with probability below α
-            self.best_low = self.best_high = min(max(float(middle[-1]), self.low), self.high)
 
     def _bet(
-        self, x: Floats, f: Floats, mean_f: Floats, total: Floats, left: Floats, spread: Floats, growth: Floats,
-        count: NDArray[np.integer], sums: Floats,
+        self, x: Floats, f: Floats, mean_f: Floats, predicted: bool, total: Floats, left: Floats, spread: Floats,
+        growth: Floats, count: NDArray[np.integer], sums: Floats,
     ) -> None:  # fmt: skip
         """Capital that grows if the mean is above the gate, and capital that grows if it is below."""
         gate, (low, high) = float(self.gate or 0.0), self.bounds
         finite = self.weight < math.inf
         fair = (self.weight * gate - total) / left if finite else np.full(len(x), gate)
         mean = ((low + high) / 2 + sums) / (1 + count)
-        needed = math.log((2 if self.two_sided else 1) / self.alpha)
         crossed: dict[Decision, int] = {}
         sides: tuple[tuple[Decision, int], ...] = (("above", 1), ("below", -1))
         for side, sign in sides:
             gain = sign * (x - f + mean_f - fair)
-            worst = -np.minimum(sign * ((low if sign > 0 else high) - f + mean_f - fair), 0.0)
+            # A bet is made before the item is drawn, so it must not depend on what was predicted of this one.
+            largest = (high if sign > 0 else low) if predicted else f
+            worst = -np.minimum(sign * ((low if sign > 0 else high) - largest + mean_f - fair), 0.0)
             gap = np.maximum(sign * (mean - gate), 0.0)
             span = high - low
             bets = np.stack(
@@ -226,11 +249,9 @@ class MeanSequence:
             won = np.log1p(np.minimum(bets, most[:, None]) * gain[:, None])
             capital = np.cumsum(np.vstack([getattr(self, side), won]), axis=0)[1:]
             setattr(self, side, capital[-1])
-            # half the adaptive bet, half the mean of the constant ones
-            both = np.logaddexp(capital[:, 0], _log_mean(capital[:, 1:])) - math.log(2)
             # The unread items cannot bring the mean back to the gate.
             certain = sign * ((low if sign > 0 else high) - fair) * left > _ROUNDING * self.weight * span
-            reached = np.flatnonzero((both >= needed) | (certain if finite else False))
+            reached = np.flatnonzero((_capital(capital) >= self._needed) | (certain if finite else False))
             if len(reached):
                 crossed[side] = int(reached[0])
         if crossed and self._decided is None:
@@ -246,6 +267,16 @@ class MeanSequence:
         return self._decided
 
     @property
+    def evidence(self) -> float:
+        """How far the gate's decision has come: the logarithm of the capital, as a share of what is needed."""
+        most = max(float(_capital(side[None])[0]) for side in (self.above, self.below))
+        return min(max(most, 0.0) / self._needed, 1.0)
+
+    @property
+    def _needed(self) -> float:
+        return math.log((2 if self.two_sided else 1) / self.alpha)
+
+    @property
     def finished(self) -> bool:
         """Whether every item was read."""
         return self.weights is not None and self.read == len(self.weights)
@@ -255,21 +286,26 @@ class MeanSequence:
         """The centre of the sequence, within the interval."""
         if self.read == 0:
             return math.nan
-        return min(max(self.centre / self.slope, self.best_low), self.best_high)
+        low, high = self.interval
+        if self.slope == 0:  # it begins after items that another sequence has read
+            return (low + high) / 2
+        return min(max(self.centre / self.slope, low), high)
 
     @property
     def interval(self) -> Interval:
-        return Interval(self.best_low, self.best_high, self.confidence, "confidence sequence", "items, at every look")
+        # With probability below α no value is in all intervals so far; then those between them are shown.
+        low, high = sorted((self.best_low, self.best_high))
+        return Interval(low, high, self.confidence, "confidence sequence", "items, at every look")
 
     @property
     def half_width(self) -> float:
-        return (self.best_high - self.best_low) / 2
+        return abs(self.best_high - self.best_low) / 2
 
     def at(self, confidence: float) -> tuple[float, float]:
         """The interval of this look at another level; wider than `interval`, which is that of all looks together."""
-        if self.read == 0 or self.finished:
+        if self.slope == 0 or self.finished:
             return self.best_low, self.best_high
-        reach = self._scale(False) * (math.log(2 / (1 - confidence)) + self.cost) / self.slope
+        reach = (self.scale or self._scale(False)) * (math.log(2 / (1 - confidence)) + self.cost) / self.slope
         middle = self.centre / self.slope
         return max(middle - reach, self.low), min(middle + reach, self.high)
 
@@ -277,7 +313,7 @@ class MeanSequence:
     def t_interval(self) -> Interval:
         """The usual interval, for one look: it may decide when to stop by its width, and nothing else."""
         method, over = "t, for one look", "items"
-        if self.read < 2 or self.finished:
+        if self.read < 2 or self.finished or self.pace == 0:
             return Interval(self.best_low, self.best_high, self.confidence, method, over)
         middle = self.drift / self.pace
         error = math.sqrt(self.squares * self.read / (self.read - 1)) / self.pace
@@ -300,9 +336,13 @@ class MeanSequence:
         The aim may differ: it is that of the items to come.
         """
         own, aim = self.state(), self.aim
-        differing = [name for name in ("weight", "bounds", "confidence", "gate") if state.get(name) != own[name]]
+        fixed = ("items", "weight", "bounds", "confidence", "gate", "two_sided")
+        differing = [name for name in fixed if state.get(name) != own[name]]
         if differing:
             raise InputError(f"the saved sequence differs in {', '.join(differing)}", fix="Give the same arguments.")
+        missing = [name for name in _STATE if name not in state]
+        if missing:
+            raise InputError(f"the saved sequence has no {missing[0]}")
         for name in _STATE:
             value = state[name]
             setattr(self, name, np.array(value, float) if name in ("above", "below") else value)
@@ -352,7 +392,8 @@ class PairedSequence(MeanSequence):
         gate: float = 0.0,
         two_sided: bool = True,
     ) -> None:
-        span = float(bounds[1]) - float(bounds[0])
+        low, high = _bounds(bounds)
+        span = high - low
         super().__init__(
             population, bounds=(-span, span), confidence=confidence, aim=aim, gate=gate, two_sided=two_sided
         )
@@ -389,7 +430,28 @@ def _weights(population: int | ArrayLike | None) -> Floats | None:
     weights = as_numeric(population, "population").astype(float)
     if weights.ndim != 1 or len(weights) == 0 or not ((weights > 0) & np.isfinite(weights)).all():
         raise InputError("expected a positive weight per item", where="population")
+    if float(weights.max()) > _WIDEST_WEIGHTS * float(weights.min()) or not math.isfinite(
+        float(weights.max()) * len(weights)
+    ):
+        raise InputError("weights so different or so large that their sum loses some", where="population",
+                         fix="Leave out what hardly counts, and scale the others.")  # fmt: skip
     return weights
+
+
+def _bounds(bounds: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise OptionError(f"bounds must be two finite numbers, not {bounds!r:.60}", fix="For shares: (0, 1).")
+    return low, high
+
+
+def _one_each(given: Floats, x: Floats, name: str) -> Floats:
+    if given.shape not in ((), (1,), x.shape):
+        raise InputError(f"found {given.shape} for {len(x)} items", where=name, fix="One per item, or one for all.")
+    return np.broadcast_to(given, x.shape).astype(float)
 
 
 def _running(start: float, terms: Floats) -> Floats:
@@ -397,6 +459,9 @@ def _running(start: float, terms: Floats) -> Floats:
     return np.cumsum(np.concatenate(([start], terms)))
 
 
-def _log_mean(logs: Floats) -> Floats:
-    largest = logs.max(axis=1, keepdims=True)
-    return np.asarray(largest[:, 0] + np.log(np.mean(np.exp(logs - largest), axis=1)))
+def _capital(logs: Floats) -> Floats:
+    """The logarithm of the capital from those of the bets (n, bets): half the first, half the mean of the others."""
+    constant = logs[:, 1:]
+    largest = constant.max(axis=1)
+    mean = largest + np.log(np.mean(np.exp(constant - largest[:, None]), axis=1))
+    return np.asarray(np.logaddexp(logs[:, 0], mean) - math.log(2))
