@@ -23,7 +23,7 @@ FORMS = [(declared, form) for declared in FAMILIES.values() for form in declared
 # Options of every form, for which whoever adds one has to decide.
 EVERYWHERE = {
     "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads", "until", "assist", "against",
-                "average", "inner", "guarantee", "max_queries", "joint", "until_state", "seed"},
+                "average", "inner", "guarantee", "max_queries", "joint", "until_state", "seed", "engine", "scheduler"},
     "forecasting": {"null_value", "null_tolerance", "horizons", "by", "naive", "season", "save_state", "seed", "nan",
                     "threads", "weights", "convention"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention"},

@@ -434,7 +434,7 @@ EXAMPLES = {"evolution": 4, "evolution replayed": 2, "generation": 6, "generatio
 # `columns` are those of files, which the library is not given.
 # Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
 _ADAPTIVE = ("until", "assist", "average", "inner", "guarantee", "max_queries", "joint")
-_LEFT_OUT = ("threads", "resamples", "permutations", "columns", *_ADAPTIVE)
+_LEFT_OUT = ("threads", "engine", "scheduler", "resamples", "permutations", "columns", *_ADAPTIVE)
 # A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
 # and is recognised by its shape.
 _NOT_HERE = ("a checkpoint", "the form with one pool of negatives")

@@ -20,6 +20,7 @@ _EXTRA_OF = {
     "safetensors": "torch",
     "gadjid": "causal",
     "dask": "dask",
+    "distributed": "dask",
     "mlflow": "mlflow",
     "wandb": "wandb",
     "torchmetrics": "torchmetrics",

@@ -65,6 +65,7 @@ def evaluate(
     nan: str = "raise",
     confidence: float = 0.95,
     keep: str | None = None,
+    max_memory: int | None = None,
     threads: int | None = None,
 ) -> Evaluation:
     """Rank every positive among its negatives and compute metrics with intervals and chance levels.
@@ -109,12 +110,15 @@ def evaluate(
         NaN the query; all are counted.
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
+    max_memory
+        Bytes of counts and pooled scores. More counts are kept in a temporary file. More pooled scores are counted in
+        cells, and `roc_auc`, `average_precision` and `pooled_hits@k` have bounds, `Result.guaranteed`.
     """
     metrics = metric_names(metrics)
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
     top = None if items is None else last_place(k, metrics)
-    state = empty_state(metrics=metrics, keep=keep, top=top)
+    state = empty_state(metrics=metrics, keep=keep, top=top, max_memory=max_memory)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
         cluster=cluster, weights=weights, offsets=offsets, mask=mask, negatives=negatives, ids=ids, nan=nan,
@@ -136,10 +140,11 @@ def empty_state(
     top: int | None = None,
     shard: str | None = None,
     drawn: str | None = None,
+    max_memory: int | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need; `drawn` says how the negatives of all batches were drawn."""
     pooled = needs_pool(metric_names(metrics))
-    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn)
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn, max_memory=max_memory)
 
 
 def evaluate_state(
@@ -206,12 +211,12 @@ def _evaluated(
         confidence=confidence, conventions=partial(_conventions, conventions), warning=partial(_tie_warning, ties),
         by=axes, lazily=True,
     )  # fmt: skip
-    ranks, items = samples["ranks"], state.items()
-    assert isinstance(ranks, Ranks)
+    ranks, pooled = samples.get("ranks"), samples.get("pooled")
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.ranking.figure import draw_ranking
 
+        assert isinstance(ranks, Ranks)
         draw_ranking(evaluation, hits_curve(ranks, confidence), path)
 
     return Evaluation(
@@ -220,12 +225,16 @@ def _evaluated(
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis.name: axis.table for axis in axes},
-        materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
+        materials={
+            "ranks": ranks,
+            "pooled": pooled if isinstance(pooled, Pooled) else None,
+            "lowest_candidates": state.lowest_candidates,
+        },
         notes=_notes(state),
         per_item=None
         if (items := state.items()) is None
         else replace(items, ties=ties, negatives=conventions.get("negatives")),
-        figure=draw,
+        figure=None if ranks is None else draw,
     )
 
 
@@ -361,6 +370,8 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
 
 
 def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:
+    if state.shares_pool and state.counts_pool:  # ranks need every score
+        return {"pooled": state.pool()}
     samples: dict[str, Any] = {"ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis)}
     samples |= {} if axis is not None else {"pooled": state.pool()}
     return {name: sample for name, sample in samples.items() if sample is not None}
@@ -375,12 +386,13 @@ def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
 
 def _default_names(state: RankingState) -> list[str] | None:
     """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
-    return pool_names() if state.shares_pool else None
+    return pool_names(counted=state.counts_pool) if state.shares_pool else None
 
 
-def pool_names() -> list[str]:
-    """The metrics of one pool of negatives that are computed without being named."""
-    return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
+def pool_names(*, counted: bool = False) -> list[str]:
+    """The metrics of one pool of negatives that are computed without being named; no ranks if it was `counted`."""
+    of_pool = [entry.key for entry in registered("ranking") if "pooled" in entry.needs]
+    return of_pool if counted else [*of_pool, _metrics.mrr.key]
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
@@ -421,6 +433,9 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
 
 def _notes(state: RankingState) -> tuple[str, ...]:
     notes = [POSITIVES_AND_QUERIES] if state.counts_positives else []
+    if state.counts_pool:
+        again = ", and read again for exact values" if state.reads_again else ""
+        notes.append(f"pooled scores take more than max_memory and were counted in cells{again}")
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
     if state.emptied_queries:

@@ -89,7 +89,8 @@ def _width(text: str, given: str) -> float:
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
+    beside={"exact_pool": ("max_memory",)},
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
     defaults=_of_pool,
@@ -98,7 +99,7 @@ _CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings
 FLAT = Form(
     "the flat form",
     needs=("scores", "labels", "queries"),
-    takes=("items", *_CATALOG, "keep", "per_query", "nan"),
+    takes=("items", *_CATALOG, "keep", "per_query", "nan", "max_memory"),
     beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
     samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
     defaults=_of_until,
@@ -107,7 +108,8 @@ FLAT = Form(
 POOL = Form(
     "the form with one pool of negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("ids", "keep", "per_query", "nan"),
+    takes=("ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
+    beside={"exact_pool": ("max_memory",)},
     samples=("ranks", "pooled"),
 )
 _SETS = ("target_offsets", "exclude_values", "exclude_offsets")
@@ -129,7 +131,7 @@ TOPK = Form(
 RECOMMENDER = Form(
     "the form of a recommender",
     needs=("user_scores", "test_items"),
-    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query"),
+    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query", "max_memory"),
     beside={"score": ("item_vectors",)},
     samples=("ranks", "lists"),
     defaults=_of_recommenders,
@@ -152,7 +154,7 @@ TRIPLES = Form(
 ADAPTIVE = {"assist": (), "average": "micro", "inner": "exact", "guarantee": "anytime", "max_queries": None,
             "joint": False, "until_state": None, "against": (), "seed": 0}  # fmt: skip
 _CUTOFFS = (1, 3, 10)
-_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives")
+_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory")
 
 
 def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
@@ -178,8 +180,24 @@ def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
         raise OptionError(f"{shown('until')} difference needs {shown('against')}", fix="Name the other model's files.")
 
 
+def _refuse_engine(values: Mapping[str, Any], shown: Shown) -> None:
+    if values.get("engine") != "dask":
+        if values.get("scheduler") is not None:
+            raise OptionError(f"{shown('scheduler')} needs {shown('engine')} dask", fix="Give both, or neither.").about(
+                "scheduler"
+            )
+        return
+    if not values.get("pos_scores") or values.get("offsets") is not None or values.get("until"):
+        raise OptionError(
+            f"{shown('engine')} dask takes {shown('pos_scores')} with a matrix or one pool of {shown('neg_scores')}, "
+            f"without {shown('offsets')} and {shown('until')}",
+            fix=f"Leave out {shown('engine')}.",
+        ).about("engine")
+
+
 def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
     _refuse_until(values, shown)
+    _refuse_engine(values, shown)
     if values["triples"] is not None:
         if values["entities"] is not None and values["score"] == "dot":
             raise OptionError(f"{shown('score')} not given", fix="Triples are scored by distmult, l1 or l2.").about(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, require_shape
+from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
@@ -39,22 +40,27 @@ from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, ope
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.kernels.jit import expect
+from graphgauge.kernels.score_cells import Blocks
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
 from graphgauge.ranking.fingerprints import Hashes, query_hashes
+from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.tasks import TASK_BYTES, Sharded, Task, count_tasks, require_alike, rows_of
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_triples
 from graphgauge.ranking.until import GUARANTEES, INNER, rank_until
 
+# `local`: here, in blocks; `dask`: as tasks on a cluster.
+ENGINES = ("local", "dask")
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
 
@@ -145,6 +151,17 @@ def evaluate_files(
     ties: Annotated[str, Choice("How equal scores rank.", TIES)] = "realistic",
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
     keep: Annotated[str | None, Choice("Store each query's counts next to the result.", ("items",))] = None,
+    max_memory: Annotated[
+        int | None,
+        Whole("Bytes of scores in memory. If pooled ones take more, AUC and others have guaranteed bounds.", 1),
+    ] = None,
+    exact_pool: Annotated[
+        bool, Flag("With --max-memory: read the files again where it matters, for exact pooled values.")
+    ] = False,
+    engine: Annotated[str, Choice("Where shards are read and counted.", ENGINES)] = ENGINES[0],
+    scheduler: Annotated[
+        str | None, Text("With --engine dask: the address of a scheduler (default: processes of this run).")
+    ] = None,
     save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
     until: Annotated[
         Sequence[str] | str,
@@ -206,6 +223,8 @@ def evaluate_files(
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
+    if given["exact_pool"] and state.counts_pool:
+        state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
         state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
         state.save(given["save_state"])
@@ -338,8 +357,13 @@ def _from_matrix(
 ) -> RankingState:
     pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
     drawn = None if given["negatives"] is None else Negatives.load(given["negatives"])
-    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn)
+    state = RankingState(
+        pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn, max_memory=given["max_memory"]
+    )
     policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
+    if given["engine"] == "dask":
+        for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
+            require_alike(name, shards)
     if given["offsets"] is not None:
         offsets = _read(files, "offsets", given["offsets"])
         refuse_repeated(files)
@@ -347,13 +371,15 @@ def _from_matrix(
     if all(len(file.shape) == 1 for file in neg.files):
         if drawn is not None:
             raise OptionError("a pool of negatives was not drawn for each positive", fix="Leave out negatives.")
-        return _from_pool(state, pos, neg, given, labels, files, policy)
+        return _from_pool(state, pos, neg, given, labels, files, policy, progress)
     _check_shards(pos, neg)
     expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
     if drawn is not None:
         mask = _mask_of(drawn, pos, neg, files, given["negatives"])
     refuse_repeated(files)
+    if given["engine"] == "dask":
+        return _from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
     for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -371,6 +397,48 @@ def _from_matrix(
     return state
 
 
+def _from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], mask: Shards | None, given: Mapping[str, Any],
+    labels: Mapping[str, Any], progress: Progress,
+) -> RankingState:  # fmt: skip
+    """Rows of a matrix as tasks on a Dask cluster."""
+    inputs = {name: Sharded.of(given[name], each) for name, each in shards.items()}
+    if mask is not None and given["mask"]:
+        inputs["mask"] = Sharded.of(given["mask"], mask)
+    per_row = {name: value for name, value in labels.items() if value is not None}
+    if mask is not None and not given["mask"]:
+        per_row["mask"] = mask.rows(0, len(mask))
+    if given["keep"] is not None:
+        per_row["ids"] = np.arange(len(shards["pos_scores"]))
+    tasks = [
+        Task(
+            block.start, block.stop, {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
+            rows_of(per_row, block), _state_options(state), {"nan": given["nan"], "threads": 1},
+        )
+        for block in shards["neg_scores"].blocks(TASK_BYTES)
+    ]  # fmt: skip
+    return count_tasks(state, tasks, given["scheduler"], given["threads"], progress)
+
+
+def _pool_from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], given: Mapping[str, Any], progress: Progress
+) -> RankingState:
+    """Positives and one pool as tasks on a Dask cluster."""
+    tasks = []
+    for name, each in shards.items():
+        named = Sharded.of(given[name], each)
+        tasks += [
+            Task(block.start, block.stop, {name: named.pieces(block.start, block.stop)}, {}, _state_options(state),
+                 {"nan": given["nan"]}, pool=True)
+            for block in each.blocks(TASK_BYTES)
+        ]  # fmt: skip
+    return count_tasks(state, tasks, given["scheduler"], given["threads"], progress)
+
+
+def _state_options(state: RankingState) -> dict[str, Any]:
+    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
+
+
 def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: str) -> Shards | None:
     width = neg.files[0].shape[1]
     if (len(pos), width) != drawn.nodes.shape:
@@ -384,15 +452,70 @@ def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: st
 
 def _from_pool(
     state: RankingState, pos: Shards, neg: Shards, given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened,
-    policy: Mapping[str, Any],
+    policy: Mapping[str, Any], progress: Progress,
 ) -> RankingState:  # fmt: skip
-    """All positives against one pool: the scores are kept, so they are read at once."""
+    """All positives against one pool. If the scores can be kept they are read at once, otherwise in blocks."""
     mask = _read(files, "mask", given["mask"][0]) if given["mask"] else None
     for file in pos.files:
         if len(file.shape) != 1:
             raise InputError(f"expected shape (n,), found {file.shape}", where=f"pos_scores ({file.path.name})")
     refuse_repeated(files, apart=True)
+    if given["engine"] == "dask":
+        if mask is not None or given["keep"] or any(value is not None for value in labels.values()):
+            raise OptionError(
+                "one pool of negatives with groups, cluster or kept items is counted in one process",
+                fix="Leave out engine, or these.",
+            ).about("engine")
+        return _pool_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, given, progress)
+    size = sum(math.prod(file.shape) * file.dtype.itemsize for file in (*pos.files, *neg.files))
+    alone = mask is None and given["keep"] is None and not any(value is not None for value in labels.values())
+    if given["max_memory"] is not None and size > given["max_memory"] and alone:
+        for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
+            nothing = np.empty(0, shards.files[0].dtype)
+            for block in progress.over(shards.blocks(_BLOCK_BYTES), len(shards)):
+                scores = shards.rows(block.start, block.stop)
+                sides = (scores, nothing) if name == "pos_scores" else (nothing, scores)
+                try:
+                    state.update_pool(*sides, nan=given["nan"])
+                except InputError as error:
+                    first = f"{error.where or name}, counted from row {block.start}"
+                    raise InputError(error.what, where=first, fix=error.fix) from None
+        return state
     return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), mask=mask, **policy, **labels)
+
+
+def _pool_blocks(given: Mapping[str, Any], files: Opened) -> tuple[Blocks, Blocks]:
+    """The pooled positives and negatives, read again in blocks, without those that were dropped."""
+    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    if "offsets" not in files and len(neg.shape) == 1:
+        return partial(_scores_of_pool, pos), partial(_scores_of_pool, neg)
+    offsets = files["offsets"][0].rows(0, len(pos) + 1) if "offsets" in files else None
+    mask = Shards(files["mask"]) if "mask" in files else None
+    if given["negatives"] is not None:
+        mask = _mask_of(Negatives.load(given["negatives"]), pos, neg, files, given["negatives"])
+
+    def batches() -> Iterator[tuple[Scores, AnyArray]]:
+        """Batches of queries, and which of these were counted."""
+        blocks = neg.blocks(_BLOCK_BYTES) if offsets is None else [slice(0, len(pos))]
+        for block in blocks:
+            rows = (block.start, block.stop)
+            batch = Scores.of(
+                pos.rows(*rows), neg.rows(*rows) if offsets is None else neg.rows(0, len(neg)), offsets=offsets,
+                mask=None if mask is None else mask.rows(*rows),
+            )  # fmt: skip
+            used = counted(batch, given["nan"], given["threads"]).rows if given["nan"] == "omit" else None
+            yield batch, np.ones(len(batch), bool) if used is None else used
+
+    return (
+        lambda: (as_numeric(batch.pos, "pos_scores")[rows] for batch, rows in batches()),
+        lambda: (batch.flat_negatives(rows)[0] for batch, rows in batches()),
+    )
+
+
+def _scores_of_pool(shards: Shards) -> Iterator[AnyArray]:
+    for block in shards.blocks(_BLOCK_BYTES):
+        scores = shards.rows(block.start, block.stop)
+        yield scores[~np.isnan(scores)] if scores.dtype.kind == "f" else scores
 
 
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
@@ -402,7 +525,9 @@ def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
     if given["items"] is not None:
         arrays["items"] = _read(files, "items", given["items"])
         top = last_place(given["k"], given["metrics"])
-    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top)
+    state = RankingState(
+        pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top, max_memory=given["max_memory"]
+    )
     return state.update(**arrays, queries=queries, nan=given["nan"], threads=given["threads"], **labels)
 
 
@@ -446,7 +571,7 @@ def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 def _from_recommender(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
+    options = {name: given[name] for name in ("score", "minus_inf", "keep", "max_memory", "threads")}
     return rank_recommended(**_interactions(given, files), **options, **labels)
 
 

@@ -23,6 +23,7 @@ from graphgauge.core.metric import (
     metric,
 )
 from graphgauge.kernels import tails
+from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.pooled import (
     auc_coverage,
     average_precision_error,
@@ -246,19 +247,25 @@ def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
                         coverage=_woodruff_coverage)  # fmt: skip
 
 
-def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
+def _delong(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
     """DeLong on the logit scale, with a query (or cluster) as one unit."""
+    if isinstance(pooled, CountedPool):
+        return pooled.logit_rule("delong-logit", estimate)
     return IntervalRule("delong-logit", pooled.over, _logit_bounds, coverage=_auc_coverage)
 
 
-def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
+def _linearised(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
     """First-order variance on the logit scale, with a query (or cluster) as one unit."""
-    return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True,
-                        note="a first-order error: with few units it is too small, and the value too high")  # fmt: skip
+    note = "a first-order error: with few units it is too small, and the value too high"
+    if isinstance(pooled, CountedPool):
+        return pooled.logit_rule("linearised-logit", estimate, note)
+    return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True, note=note)
 
 
-def _with_threshold(pooled: Pooled, estimate: Estimate) -> IntervalRule:
+def _with_threshold(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
     """The error of the positives (Wilson, or Student's t over clusters) and of the threshold, added in squares."""
+    if isinstance(pooled, CountedPool):
+        return pooled.threshold_rule(estimate)
     return IntervalRule("wilson and threshold" if pooled.cluster is None else "cluster-t and threshold", pooled.over,
                         _threshold_bounds, coverage=_threshold_coverage)  # fmt: skip
 
@@ -306,19 +313,21 @@ def _zero(function: MetricFunction, sample: Ranks, params: Mapping[str, Any]) ->
     return {"random scorer": 0.0}
 
 
-def _prevalence(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
+def _prevalence(function: MetricFunction, pooled: Pooled | CountedPool, params: Mapping[str, Any]) -> dict[str, float]:
     """The share of positives among all scores."""
-    return {"constant scorer": len(pooled.pos) / (len(pooled.pos) + len(pooled.neg))}
+    return {"constant scorer": pooled.positives / (pooled.positives + pooled.negatives)}
 
 
-def _half(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
+def _half(function: MetricFunction, pooled: Pooled | CountedPool, params: Mapping[str, Any]) -> dict[str, float]:
     """One half, for the constant and for the random scorer."""
     return {"constant scorer": 0.5}
 
 
-def _random_threshold(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
+def _random_threshold(
+    function: MetricFunction, pooled: Pooled | CountedPool, params: Mapping[str, Any]
+) -> dict[str, float]:
     """K / (N + 1): the probability to rank above the K-th of N exchangeable negatives."""
-    return {"random scorer": min(1.0, params["k"] / (len(pooled.neg) + 1))}
+    return {"random scorer": min(1.0, params["k"] / (pooled.negatives + 1))}
 
 
 def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
@@ -551,8 +560,10 @@ def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     key="roc_auc", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
     conventions=_POOLED_RULES, reference="hanley1982", chance=_half, interval=_delong, laws=_LAWS, default=False,
 )  # fmt: skip
-def roc_auc(pooled: Pooled) -> Estimate:
+def roc_auc(pooled: Pooled | CountedPool) -> Estimate:
     """Probability that a positive outscores a negative, over all pairs of the pool; ties count half."""
+    if isinstance(pooled, CountedPool):
+        return pooled.roc_auc()
     return pooled.estimate_of(tails.roc_auc(pooled.tails), error=_auc_error)
 
 
@@ -561,8 +572,10 @@ def roc_auc(pooled: Pooled) -> Estimate:
     conventions=_POOLED_RULES | {"ties": "enter together", "curve": "steps, not trapezoids"}, reference="davis2006",
     chance=_prevalence, interval=_linearised, laws=_LAWS, default=False,
 )  # fmt: skip
-def average_precision(pooled: Pooled) -> Estimate:
+def average_precision(pooled: Pooled | CountedPool) -> Estimate:
     """Precision at each positive of the pool, averaged over the positives."""
+    if isinstance(pooled, CountedPool):
+        return pooled.average_precision()
     return pooled.estimate_of(tails.average_precision(pooled.tails), error=_precision_error)
 
 
@@ -571,8 +584,10 @@ def average_precision(pooled: Pooled) -> Estimate:
     conventions=_POOLED_RULES | {"ties": "with the k-th negative are no hit"}, reference="hu2020",
     chance=_random_threshold, interval=_with_threshold, laws=_LAWS, default=False,
 )  # fmt: skip
-def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
+def pooled_hits_at_k(pooled: Pooled | CountedPool, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""
+    if isinstance(pooled, CountedPool):
+        return pooled.hits(k)
     if len(pooled.pos) and 0 < len(pooled.neg) < k:
         return pooled.estimate_of(1.0, k=k).warned(
             f"only {len(pooled.neg)} negatives: every positive is a hit at k = {k}"

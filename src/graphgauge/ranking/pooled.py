@@ -27,6 +27,7 @@ from graphgauge.stats.intervals import (
     standard_error,
     t_or_agreement_interval,
     tail,
+    two_samples,
     wilson_interval,
 )
 
@@ -99,16 +100,10 @@ def _shares_beaten(scores: AnyArray, others: AnyArray) -> Floats:
 
 
 def _two_samples(of_positives: Floats, of_negatives: Floats, cluster: Ints | None) -> tuple[float, float]:
-    """Standard error and degrees of freedom from the influence of every positive and negative (Satterthwaite)."""
+    """Standard error and degrees of freedom from the influence of every positive and negative."""
     positives = standard_error(of_positives, np.ones(len(of_positives)), cluster=cluster)
     negatives = standard_error(of_negatives - of_negatives.mean(), np.ones(len(of_negatives)))
-    variances = np.array([float(error[0]) ** 2 for error, _ in (positives, negatives)])
-    total = float(variances.sum())
-    if not total > 0:
-        return float(np.sqrt(total)), 1.0
-    return float(np.sqrt(total)), total**2 / float(
-        sum(part**2 / float(df[0]) for part, (_, df) in zip(variances, (positives, negatives), strict=True))
-    )
+    return two_samples(positives, negatives)
 
 
 def pooled_hits_bounds(pooled: Pooled, k: int, value: float, confidence: float) -> Bounds:
@@ -122,7 +117,7 @@ def pooled_hits_bounds(pooled: Pooled, k: int, value: float, confidence: float) 
     low, high = _positives_alone(pooled, k, value, confidence)
     if k > len(pooled.neg):  # no threshold: every positive is a hit
         return low, high
-    fewest, most = _count_limits(k, _dispersion(pooled, k), confidence)
+    fewest, most = count_limits(k, _dispersion(pooled, k), confidence)
     first, last = (pooled.share_above(rank) for rank in (int(np.floor(fewest)), int(np.ceil(most))))
     return value - np.hypot(value - low, value - first), value + np.hypot(high - value, last - value)
 
@@ -132,7 +127,7 @@ def pooled_hits_coverage(pooled: Pooled, k: int, confidence: float) -> float | N
     n, negatives = len(pooled.pos), len(pooled.neg)
     if k > negatives or pooled.units is not None or _dispersion(pooled, k) > _DISPERSED:
         return None
-    fewest, most = _count_limits(k, 1.0, confidence)
+    fewest, most = count_limits(k, 1.0, confidence)
     places = int(np.floor(fewest)), k, int(np.ceil(most))
     ordered = np.sort(pooled.neg)
     ahead = negatives - np.searchsorted(ordered, pooled.pos)
@@ -209,7 +204,7 @@ def _dispersion(pooled: Pooled, k: int) -> float:
     return max(1.0, float(excess @ excess) * units / (units - 1) / len(above)) if units > 1 else 1.0
 
 
-def _count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
+def count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
     """Limits of a count with this dispersion, from those of a Poisson count (Garwood 1936)."""
     from scipy.special import gammaincinv
 

@@ -502,6 +502,14 @@ class Pooled(Sample):
         return pooled
 
     @property
+    def positives(self) -> int:
+        return len(self.pos)
+
+    @property
+    def negatives(self) -> int:
+        return len(self.neg)
+
+    @property
     def unrelated(self) -> bool:
         """Whether the negatives belong to no query: two samples, each with its own error."""
         return not len(self.offsets)

@@ -17,7 +17,9 @@ from graphgauge.core.state import CountedShards, Place, load_state, place_name, 
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
+from graphgauge.kernels.score_cells import Blocks, ScoreCells, require_countable
 from graphgauge.kernels.tally import tally
+from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.family import FLAT, MATRIX
 from graphgauge.ranking.fingerprints import Fingerprints, Hashes
 from graphgauge.ranking.inputs import (
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
 _GATHER = 1 << 14
+# The most bytes of counts in memory, if nothing is said.
+_COUNTS_BYTES = 1 << 30
 # The source of cluster labels: the caller, or the queries of the flat form in order of arrival.
 _GIVEN, _BY_QUERY = "given", "by query"
 
@@ -56,8 +60,10 @@ class RankingState:
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
     ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
     file, with the same results. `pooled=True` also keeps all scores, for `roc_auc`, `average_precision` and
-    `pooled_hits@k`; `keep="items"` keeps the counts of each query, for paired comparisons; `top=k` keeps the first k
-    `items` of each query, for `coverage@k` and others. `negatives` says how the negatives of all batches were drawn.
+    `pooled_hits@k`. If `max_memory` is given and they take more, they are counted in cells of close scores: then
+    these metrics have guaranteed bounds (`Result.guaranteed`), and `read_again` makes them exact. `keep="items"` keeps
+    the counts of each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k`
+    and others. `negatives` says how the negatives of all batches were drawn.
     """
 
     kind = "ranking"
@@ -68,7 +74,7 @@ class RankingState:
         pooled: bool = False,
         keep: str | None = None,
         top: int | None = None,
-        max_memory: int = 1 << 30,
+        max_memory: int | None = None,
         shard: str | None = None,
         negatives: Negatives | str | None = None,
     ) -> None:
@@ -76,21 +82,27 @@ class RankingState:
             one_of("keep", keep, ("items",))
         self.pooled, self.keep = pooled, keep
         self.top = None if top is None else whole_number("top", top, 1)
-        self._max_memory = whole_number("max_memory", max_memory)
+        self._max_memory = _COUNTS_BYTES if max_memory is None else whole_number("max_memory", max_memory)
+        self._limits_pool = max_memory is not None
         self._negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
 
     @property
     def max_memory(self) -> int:
-        """The most bytes of counts in memory; it can be changed at any time."""
+        """The most bytes of counts in memory, and once it is set of pooled scores; it can be changed at any time."""
         return self._max_memory
 
     @max_memory.setter
     def max_memory(self, most: int) -> None:
-        self._max_memory = whole_number("max_memory", most)
+        self._max_memory, self._limits_pool = whole_number("max_memory", most), True
         if self._cells is not None:
             self._cells.max_bytes = self._max_memory
+
+    @property
+    def pool_limit(self) -> int | None:
+        """The most bytes of pooled scores; None if they are kept however many."""
+        return self._max_memory if self._limits_pool else None
 
     @property
     def negatives(self) -> str | None:
@@ -122,6 +134,8 @@ class RankingState:
         self._cells: Histogram | None = None
         self._singles: list[tuple[int, int, int]] = []
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
+        self._counted_pool: ScoreCells | None = None
+        self._read_again: CountedPool | None = None
         self._items: list[Items] = []
         self._lists: list[ListPart] = []
         self._top: list[TopItems] = []
@@ -214,15 +228,74 @@ class RankingState:
     def _anything(self) -> bool:
         return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
 
-    def _update_shared(self, part: Part) -> None:
+    def update_pool(self, pos_scores: Any, neg_scores: Any, *, nan: str = "raise") -> RankingState:
+        """Count a block of one pool (m,) and of its positives (n,), as `update`; blocks may have the same scores."""
+        self._refuse_mixing(shared=True)
+        self._require_negatives(None)
+        part = Part.of(pos_scores, neg_scores, mask=None, groups=None, cluster=None, ids=None, nan=nan_policy(nan))
+        self._update_shared(part, new=True)
+        return self
+
+    def _update_shared(self, part: Part, *, new: bool = False) -> None:
         pool = self._shared or SharedPool()
         pool.require_alike(part)
-        pool.require_new(part.neg)
+        self._require_countable(part.pos, part.neg)
+        if not new:
+            pool.require_new(part.neg)
         self._mark()
         pool.add(part)
         self._shared, self._ranked = pool, None
         self.dropped_queries += part.dropped_queries
         self.dropped_candidates += part.dropped_candidates
+        self._count_pool()
+
+    def _require_countable(self, *scores: AnyArray) -> None:
+        """Refuse integers that cells cannot tell apart, before anything is counted."""
+        for each in scores if self._limits_pool else ():
+            require_countable(each)
+
+    def _count_pool(self) -> None:
+        """Count pooled scores in cells, if they take more memory than they may.
+
+        What is known about single positives needs their scores, which are then kept.
+        """
+        self._read_again = None
+        if self._shared is not None:
+            free = self.keep is None and not self._shared.labelled
+            if self._limits_pool and free and self._shared.bytes > self.max_memory:
+                self._shared.count(self.max_memory)
+            return
+        held = sum(pos.nbytes + neg.nbytes for pos, neg, *_ in self._pool)
+        if self._counted_pool is None and self._limits_pool and held > self.max_memory:
+            self._counted_pool = ScoreCells(self.max_memory)
+        if self._counted_pool is not None:
+            for pos, neg, *_ in self._pool:
+                self._counted_pool.add(pos, neg)
+            self._pool = []
+
+    @property
+    def counts_pool(self) -> bool:
+        """Whether pooled scores were counted in cells, because they take more than `max_memory`."""
+        return self._pool_cells is not None
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether they were then read again."""
+        return self._read_again is not None
+
+    @property
+    def _pool_cells(self) -> ScoreCells | None:
+        return self._counted_pool if self._shared is None else self._shared.counted
+
+    def read_again(self, positives: Blocks, negatives: Blocks) -> RankingState:
+        """Make pooled metrics exact: both functions give all scores that were counted, again, in any blocks.
+
+        Nothing is done if the scores were kept, or if their counts are exact.
+        """
+        pooled = self.pool()
+        if isinstance(pooled, CountedPool):
+            self._read_again = pooled.read_again(positives, negatives)
+        return self
 
     @property
     def shares_pool(self) -> bool:
@@ -296,6 +369,8 @@ class RankingState:
                 where="neg_scores",
                 fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
+        if self.pooled and self._limits_pool:
+            self._require_countable(as_numeric(batch.pos, "pos_scores"), as_numeric(batch.neg, "neg_scores"))
         matrix = batch.offsets is None and batch.mask is None
         if matrix and self._counts_only and groups is cluster is weights is ids is None:
             if is_cuda(batch.neg):
@@ -313,6 +388,7 @@ class RankingState:
             rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
             neg, lengths = batch.flat_negatives(rows)
             self._pool.append((as_numeric(batch.pos, "pos_scores")[rows], neg.copy(), lengths, cluster))
+            self._count_pool()
 
     def update_counts(
         self,
@@ -454,6 +530,8 @@ class RankingState:
         clusters = None if cluster is None else per_query(cluster, "cluster", as_clusters)
         weight = None if weights is None else per_query(weights, "weights", as_weights)
         first = self._own_clusters
+        if self.pooled:
+            self._require_countable(*batch.pool()[:2])
         self._add_lists(batch.lists, labels, clusters, weight, queries.names[kept], queries.names)
         if self.pooled:
             units = np.arange(first, first + len(batch.lists)) if clusters is None else clusters
@@ -461,6 +539,7 @@ class RankingState:
             # The negatives of a query are listed with its first positive; clusters bring them together.
             lengths = np.where(batch.lists.place_in_query == 0, negatives[batch.lists.positive_query], 0)
             self._pool.append((pos, neg, lengths, units[batch.lists.positive_query]))
+            self._count_pool()
         self.dropped_queries += batch.dropped_queries
         self.dropped_candidates += batch.dropped_candidates
         self.emptied_queries += batch.emptied_queries
@@ -501,6 +580,8 @@ class RankingState:
 
         Nor will one that has hashed `queries` in common.
         """
+        if self._own_shard is None:  # everything was counted elsewhere, under random names
+            self._shards = CountedShards()
         self._shards.rename(self._own_shard, names)
         if queries is not None:
             self._fingerprints.add(queries)
@@ -611,6 +692,10 @@ class RankingState:
                 (pos, neg, lengths, None if units is None else units + shift)
                 for pos, neg, lengths, units in other._pool
             ]
+            if other._counted_pool is not None:
+                self._counted_pool = self._counted_pool or ScoreCells(self.max_memory)
+                self._counted_pool.merge(other._counted_pool)
+            self._count_pool()
             self._histogram(other._layout).add([columns[name] for name in self._layout.columns], counts)
         for part in other._lists:
             codes = {axis: self._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
@@ -628,6 +713,8 @@ class RankingState:
 
     def _merge_shared(self, other: RankingState, others: SharedPool) -> RankingState:
         pool = self._shared or SharedPool()
+        if pool.counted is not None or others.counted is not None:
+            return self._merge_counted(other, pool, others)
         for part in others:
             pool.require_alike(part)
         self._shards.require_apart(other._shards)
@@ -640,6 +727,22 @@ class RankingState:
             self.dropped_queries += part.dropped_queries
             self.dropped_candidates += part.dropped_candidates
         self._shared, self._ranked = pool, None
+        self._count_pool()
+        return self
+
+    def _merge_counted(self, other: RankingState, pool: SharedPool, others: SharedPool) -> RankingState:
+        if pool.labelled or others.labelled or self.keep is not None:
+            raise InputError(
+                "one state has counted its pooled scores, the other has groups, cluster or ids of its positives",
+                fix="Raise max_memory, or leave them out.",
+            )
+        self._shards.require_apart(other._shards)
+        pool.require_apart(others)
+        pool.merge_counted(others, self.max_memory)
+        self._shards.absorb(other._shards)
+        self.dropped_queries += other.dropped_queries
+        self.dropped_candidates += other.dropped_candidates
+        self._shared, self._ranked, self._read_again = pool, None, None
         return self
 
     # ----------------------------------------------------------------- out
@@ -647,6 +750,8 @@ class RankingState:
     @property
     def n(self) -> int:
         """Queries counted so far; positives, if queries may have several."""
+        if self._shared is not None and self._shared.counted is not None:
+            return int(self._shared.counted.columns()[1].sum())
         if self._shared is not None:
             return self._ranked_in_pool(self._shared).n
         self._gather()
@@ -664,7 +769,9 @@ class RankingState:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        return self._ranked_in_pool(self._shared).axes if self._shared is not None else self._layout.axes
+        if self._shared is None:
+            return self._layout.axes
+        return () if self.counts_pool else self._ranked_in_pool(self._shared).axes
 
     def labels(self, axis: str) -> AnyArray:
         """The distinct labels of a group axis, sorted."""
@@ -720,8 +827,16 @@ class RankingState:
             ties=ties,
         )
 
-    def pool(self) -> Pooled | None:
-        """All scores together, if they were kept."""
+    def pool(self) -> Pooled | CountedPool | None:
+        """All scores together, if they were kept or counted."""
+        if self._read_again is not None:
+            return self._read_again
+        if (cells := self._pool_cells) is not None:
+            shared = self._shared is not None
+            return CountedPool.of(
+                cells, belong=not shared, over="positives" if shared else self._over,
+                unit="positive" if shared or self.counts_positives else "query",
+            )  # fmt: skip
         if self._shared is not None:
             return self._pool_sample(self._shared)
         if not self.pooled:
@@ -797,7 +912,10 @@ class RankingState:
         pooled, items = self.pool(), Items.join(self._items) if self.keep else None
         if self._shared is not None:
             pooled, items, arrays = None, None, arrays | self._shared.arrays()
-        if pooled is not None:
+        if (counted := self._pool_cells) is not None:
+            names = ("counted_keys", "counted_pos", "counted_neg")
+            arrays |= dict(zip(names, counted.columns(), strict=True))
+        elif isinstance(pooled, Pooled):
             arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
             if pooled.cluster is not None:
                 arrays["pool_cluster"] = pooled.cluster
@@ -822,6 +940,9 @@ class RankingState:
             "keep": self.keep,
             "top": self.top,
             "max_memory": self.max_memory,
+            "limits_pool": self._limits_pool,
+            "counted": None if counted is None else counted.shift,
+            "pool_contents": [] if self._shared is None or counted is None else self._shared.contents,
             "negatives": self.negatives,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
@@ -844,6 +965,7 @@ class RankingState:
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
         options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
         state = cls(**options, top=facts.get("top"))
+        state._limits_pool = bool(facts.get("limits_pool", False))
         state._drawn = facts.get("negatives")
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
@@ -852,9 +974,16 @@ class RankingState:
         state._shards = CountedShards(facts["shards"])
         state._fingerprints = Fingerprints(arrays.get("fingerprints"))
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
+        counted = None
+        if facts.get("counted") is not None:
+            columns = arrays["counted_keys"], arrays["counted_pos"], arrays["counted_neg"]
+            counted = ScoreCells.restored(state.max_memory, int(facts["counted"]), columns)
         if facts.get("shares_pool"):
             state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
+            if counted is not None:
+                state._shared.restore_counted(counted, facts["pool_contents"])
             return state
+        state._counted_pool = counted
         if facts["axes"] is not None:
             lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
             state._cut = CutLists.restored(facts.get("cut"))
@@ -864,7 +993,7 @@ class RankingState:
             cells = state._histogram(layout)
             state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
             cells.add(*sound_cells(arrays["cells"], layout.columns, state._labels))
-        if state.pooled:
+        if state.pooled and counted is None:
             lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:

@@ -236,6 +236,17 @@ def standard_error(
     return np.where(sizes.df > 0, error, np.nan), sizes.df
 
 
+def two_samples(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[float, float]:
+    """The error of a sum of two means and its degrees of freedom (Satterthwaite), from those of `standard_error`."""
+    variances = np.array([float(error[0]) ** 2 for error, _ in (one, other)])
+    total = float(variances.sum())
+    if not total > 0:
+        return float(np.sqrt(total)), 1.0
+    return float(np.sqrt(total)), total**2 / float(
+        sum(part**2 / float(df[0]) for part, (_, df) in zip(variances, (one, other), strict=True))
+    )
+
+
 class Clusters(NamedTuple):
     """What the error of every estimate needs of its clusters: the cluster of each cell, and sizes.
 
