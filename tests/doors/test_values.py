@@ -413,7 +413,7 @@ DATA = {
             {"explanations": "own.jsonl"},
             _explanation,
             _answers,
-            {"explainer": "two", "convention": "pyg", "metrics": ("pos_fidelity", "unfaithfulness")},
+            {"explainer": "two", "convention": "pyg"},
         ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
         Data(

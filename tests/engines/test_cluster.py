@@ -49,6 +49,7 @@ def content(evaluation):
     return json.dumps(evaluation.to_dict(), sort_keys=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -79,6 +80,7 @@ def test_the_file_is_that_of_one_process(cluster, shards, options):
         np.testing.assert_array_equal(found.per_item.greater, alone.per_item.greater)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_memory", [None, 2000])
 def test_one_pool(cluster, shards, max_memory):
     for number in range(8):
@@ -90,6 +92,7 @@ def test_one_pool(cluster, shards, max_memory):
         evaluate_files(**given, groups={"relation": shards / "relation.npy"}, engine="dask")
 
 
+@pytest.mark.slow
 def test_saved_states_are_those_of_one_process(cluster, shards):
     given = files(shards)
     evaluate_files(**given, engine="dask", scheduler=cluster.scheduler_address, save_state=shards / "dask.npz")
@@ -111,6 +114,7 @@ class Killer(Progress):
             self.killed_at = done / total
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_changes_nothing(cluster, shards, monkeypatch):
     monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 500)
     alone = evaluate_files(**files(shards), metrics=METRICS)
@@ -157,6 +161,7 @@ def test_a_scheduler_that_does_not_answer_is_named(shards, monkeypatch):
         evaluate_files(**files(shards), engine="dask", scheduler="tcp://127.0.0.1:9")
 
 
+@pytest.mark.slow
 def test_an_error_on_a_worker_names_the_rows(cluster, shards):
     array = np.load(shards / "neg-3.npy")
     array[7, 2] = np.nan
