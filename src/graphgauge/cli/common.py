@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.options import OUTPUT_FILE, PRODUCT_FILE
+from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate, GateOutcome
@@ -30,10 +30,10 @@ OUTPUT_OPTIONS = [
     click.Option(["--dataset"], help="Name of the data."),
     click.Option(["--run-seed"], type=int, help="Seed that the evaluated run was trained with."),
     click.Option(["--output", "-o"], type=OUTPUT_FILE, help="Write the result file (JSON)."),
-    click.Option(["--flat"], type=PRODUCT_FILE, help="Also write a plain key → number JSON."),
+    click.Option(["--flat"], type=OUTPUT_FILE, help="Also write a plain key → number JSON."),
     click.Option(["--format", "form"], type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
                  help="Format of stdout."),
-    click.Option(["--figure"], type=PRODUCT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
+    click.Option(["--figure"], type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
     click.Option(["--gate", "gates"], multiple=True, metavar="'KEY >= NUMBER'",
                  help="Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a "
                  "group and KEY[AXIS] every one; chance can stand for NUMBER. Repeatable."),

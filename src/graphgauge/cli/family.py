@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
-from graphgauge.cli.options import OnceCommand, ParamType
+from graphgauge.cli.options import OnceCommand, ParamType, refuse_data
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import (
@@ -138,6 +138,8 @@ def with_inputs(
     """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
     values = read_all(fields, own, flag)
     refuse_overwriting(fields, values, flag, also={"output": run.output, "flat": run.flat, "figure": run.figure})
+    for product in (run.flat, run.figure):
+        refuse_data(product)
     if run.is_kept and name is not None:
         run.recipe = _recipe(name, fields, values)
     evaluation = evaluated(watched(function), values, run)

@@ -1,6 +1,6 @@
 """Check a JSON value against a JSON Schema: the keywords that the package's own schemas use, without a dependency.
 
-Stricter than the standard in one point: 40.0 is not an integer, since other readers of the file tell them apart.
+Stricter than the standard in one point: 40.0 is not an integer, since other readers of the file distinguish them.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def cosine_error(
     if memory is not None:
         counts, share = _fewer(counts, blocks, memory)
     if slow:
-        counts, share = _slower(counts, share, [series[kept] for series in slow], there, resemble)
+        known = np.zeros(counts.shape) if memory is None else memory
+        counts, share = _slower(counts, share, [series[kept] for series in slow], there, known, resemble)
     if there.all():
         most = int(counts.max(initial=1))
         wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
@@ -123,9 +124,10 @@ def _slower(
     share: Floats,
     slow: Sequence[NDArray[np.floating]],
     there: NDArray[np.bool_],
+    known: NDArray[np.floating],
     resemble: float,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Fewer cosines, if the means of several blocks resemble those of the next."""
+    """Fewer cosines, if the means of several blocks resemble those of the next more than the `known` memory explains."""
     order = None if there.all() else np.argsort(~there, axis=0, kind="stable")
     if order is not None:
         there = np.take_along_axis(there, order, axis=0)
@@ -135,7 +137,7 @@ def _slower(
         whole: NDArray[np.bool_] = np.asarray(_in_groups(there, length).all(axis=1))
         rows = whole.sum(axis=0)
         memory = np.max([memory_of(_in_groups(series, length).mean(axis=1), whole) for series in slow], axis=0)
-        found = (memory * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
+        found = ((memory - _memory_of_means(known, length)) * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
         length *= 2
         if not found.any():
             continue
@@ -143,6 +145,12 @@ def _slower(
         found &= few <= _FEWER * counts
         counts, share = np.where(found, few, counts), np.where(found, seen, share)
     return counts, share
+
+
+def _memory_of_means(memory: NDArray[np.floating], length: int) -> Floats:
+    """The autocorrelation of means of so many successive values of an autoregression."""
+    forgotten = 1 - memory**length
+    return np.asarray(memory * forgotten**2 / (length * (1 - memory**2) - 2 * memory * forgotten))
 
 
 def _in_groups(series: NDArray[Any], length: int) -> NDArray[Any]:
