@@ -127,7 +127,7 @@ def _slower(
     known: NDArray[np.floating],
     resemble: float,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Fewer cosines, if the means of several blocks resemble those of the next more than the `known` memory explains."""
+    """Fewer cosines, if means of several blocks resemble those of the next more than the `known` memory explains."""
     order = None if there.all() else np.argsort(~there, axis=0, kind="stable")
     if order is not None:
         there = np.take_along_axis(there, order, axis=0)
