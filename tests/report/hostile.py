@@ -47,7 +47,7 @@ def write_hostile(root: Path) -> Path:
             content["findings"] = [
                 {
                     "check": name,
-                    "severity": name,
+                    "severity": "warning",
                     "message": name,
                     "evidence": {name: name},
                     "remedy": name,

@@ -76,7 +76,7 @@ def test_what_is_up_to_date_is_not_evaluated_again(finished):
         (lambda f: edit(f / POOR, '"n": 60', '"n": 61'), [("poor", "0")], "damaged"),
         (lambda f: (f / POOR).write_text("{"), [("poor", "0")], "damaged"),
         (lambda f: with_receipt(f / POOR, {}), [("poor", "0")], "its receipt is damaged"),
-        (lambda f: with_receipt(f / POOR, 7), [("poor", "0")], "its receipt is damaged"),
+        (lambda f: with_receipt(f / POOR, 7), [("poor", "0")], "its result is damaged"),
         (lambda f: edit(f / "study.toml", "k = [1, 3]", "k = [1, 2]"), 6, "options changed"),
         (lambda f: edit(f / "study.toml", "", "", IGNORE), 6, "options changed"),
         (lambda f: as_if_by_version(f, "0.0.1"), 6, "made by version 0.0.1"),
