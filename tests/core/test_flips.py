@@ -20,7 +20,7 @@ from graphgauge.core.schema import read_result, write_result
 from graphgauge.stats import load
 from graphgauge.stats.collect import collect
 
-FLIPS = 400
+FLIPS = 150
 
 
 @pytest.fixture
