@@ -44,8 +44,9 @@ class RankMonitor:
 
     Each epoch is compared with the interval of the best one so far. It is `better` if it is shown to be above that
     interval, `not better` if it is shown to be below its upper end, and `open` if neither is shown when it is known to
-    ± `within`, or if `max_queries` ended the reading of the best one before it was; then the one with the higher value is the best so far. Improvements much smaller than `within` are not
-    seen, so choose it below what is worth another epoch.
+    ± `within`, or if `max_queries` ended the reading of the best one before it was; then the one with the higher value
+    is the best so far. Improvements much smaller than `within` are not seen, so choose it below what is worth another
+    epoch.
 
     Parameters
     ----------

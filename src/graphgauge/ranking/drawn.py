@@ -234,7 +234,7 @@ class ScoredQueries:
         if self._mask is None:
             return np.full(self.queries, self._neg.shape[1] + 1)
         if isinstance(self._mask, np.ndarray) and not isinstance(self._mask, np.memmap):
-            return np.count_nonzero(self._mask, axis=1) + 1
+            return np.asarray(np.count_nonzero(self._mask, axis=1) + 1, np.int64)
         return None
 
     def count(self, rows: Ints) -> Counted:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.ranking.all_entities import Compared
 from graphgauge.ranking.drawn import EntityQueries, Source

@@ -214,6 +214,15 @@ class Reading:
         return any(found) if self._stop == "any" else all(found)
 
     @property
+    def _point(self) -> tuple[int, float, float]:
+        return self.read, *self.statements[0].sequence.interval
+
+    @property
+    def shown_trail(self) -> list[tuple[int, float, float]]:
+        """The interval at each look, and at the end, if the run ended between two looks."""
+        return self.trail if self.looks or not self.done else [*self.trail, self._point]
+
+    @property
     def looks(self) -> bool:
         """Whether as much was read as for a look."""
         return 0 < self.done == self.look
@@ -256,7 +265,8 @@ class Reading:
                 if isinstance(self._place, str | Path) and time.monotonic() - saved > _SAVE_SECONDS:
                     self._save()
                     saved = time.monotonic()
-            self.trail.append((self.read, *self.statements[0].sequence.interval))
+            if self.looks:
+                self.trail.append(self._point)
         self._save()
         if self.complete:
             return "everything was read"
@@ -265,6 +275,8 @@ class Reading:
         return self._limit() if self.done >= most else "a race would now read more scores than a full ranking"
 
     def _limit(self) -> str:
+        if self.max_queries is not None and self.read > self.max_queries:
+            return f"{self.read:,} queries were read before, and no more than {self.max_queries:,} may be"
         return f"no more than {self.max_queries:,} queries may be read"
 
     @property
@@ -383,7 +395,8 @@ class Reading:
         for side, parts in zip("ab", self.parts, strict=True):
             if parts:
                 arrays |= {f"{side}:{name}": values for name, values in joined(parts).columns().items()}
-        facts = {"run": self._facts(), "asked": [*self.earlier, self.asked], "done": self.done, "look": self.look, "scores": self.scores,
+        facts = {"run": self._facts(), "asked": [*self.earlier, self.asked], "done": self.done, "look": self.look,
+                 "scores": self.scores,
                  "sequences": {each.name: each.sequence.state() for each in self.statements}}  # fmt: skip
         save_state(place, _KIND, {**facts, "digest": _digest(facts, arrays)}, arrays)
 
@@ -410,9 +423,6 @@ class Reading:
             self.done, self.look, self.scores = (int(facts[name]) for name in ("done", "look", "scores"))
             self.read = int(self.units.sizes[self._next(0, self.done)].sum())
             self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
-            if self.trail and self.trail[-1][0] == self.read and not self.looks:
-                # `max_queries` ended the saved run between two looks.
-                self.trail.pop()
             self.earlier = [str(each) for each in facts["asked"]]
             self.values = {metric: [arrays[f"values:{metric}"]] for metric in self.metrics}
             for side, parts in zip("ab", self.parts, strict=True):

@@ -164,6 +164,10 @@ def rank_until(
     one_of("inner", inner, INNER)
     one_of("guarantee", guarantee, GUARANTEES)
     one_of("stop", stop, STOPS)
+    if not isinstance(joint, bool | np.bool_):
+        raise OptionError(f"joint is {joint!r:.60}", fix="Give True or False.")
+    if isinstance(average, str) and average.endswith(DIFFERENCE):
+        raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
     seed = whole_number("seed", seed)
     ties = ties or (RACE_TIES[0] if inner == "race" else TIES[0])
     one_of("tie rule", ties, TIES)
@@ -233,12 +237,18 @@ def _require_same_queries(source: Source, other: Source) -> None:
 
 
 def _refuse_other_forms(given: Mapping[str, Any]) -> None:
-    foreign = [name for name, value in given.items() if value is not None and value is not _DEFAULTS.get(name)]
+    foreign = [name for name, value in given.items() if _is_given(name, value)]
     if foreign:
         raise OptionError(f"source does not go with {foreign[0]}", fix="Give one of them.")
 
 
-_DEFAULTS = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+_DEFAULTS: dict[str, Any] = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+
+
+def _is_given(name: str, value: Any) -> bool:
+    if isinstance(value, str | list | tuple) and name in _DEFAULTS:
+        return bool((value if isinstance(value, str) else tuple(value)) != _DEFAULTS[name])
+    return value is not None
 
 
 def _form(given: Mapping[str, Any]) -> str:
@@ -273,8 +283,7 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
         "entities": ("queries", "entities", "targets", "score", "known", "exclude", "candidates", "kinds", "minus_inf",
                      "precision"),
     }[form]  # fmt: skip
-    foreign = [name for name in given if name not in takes
-               and given[name] is not None and given[name] is not _DEFAULTS.get(name)]  # fmt: skip
+    foreign = [name for name in given if name not in takes and _is_given(name, given[name])]
     if form not in ("entities", "triples"):
         foreign += [name for name in ("batch", "max_memory") if limits[name] is not None]
     if foreign:
@@ -490,6 +499,8 @@ class _Labels:
     def drawn_weights(self, average: str) -> Floats:
         """How much each query counts in the mean that is asked for."""
         own = np.ones(self.queries) if self.weights is None else self.weights
+        # By a power of two, so that nothing is rounded.
+        own = np.ldexp(own, -int(np.frexp(own.max(initial=1e-300))[1]) + 1)
         if average == "micro":
             return own
         code = self.codes(average, "average")
@@ -782,6 +793,8 @@ class _Report:
             outcome = each.outcome
             if self.reading.complete:
                 outcome = "passed" if each.gate.holds(results[each.key].value) else "failed"
+            elif outcome == "undecided":
+                outcome = _by_interval(each.gate, results[each.key].interval)
             found[each.gate.text] = {"outcome": outcome}
             if outcome == "undecided":
                 low, high = each.sequence.interval
@@ -803,7 +816,12 @@ class _Report:
         return notes
 
     def _no_chance(self, base: Evaluation | None) -> list[str]:
-        if base is None or self.reading.complete or self._levels or all(each.paired for each in self.reading.statements):
+        if (
+            base is None
+            or self.reading.complete
+            or self._levels
+            or all(each.paired for each in self.reading.statements)
+        ):
             return []
         return ["no chance level: it takes the candidates of the queries that were not read, too"]
 
@@ -830,8 +848,15 @@ class _Report:
         elif self.guarantee == "width":
             sides = {}
         facts["decided"] = {key: side for key, side in sides.items() if side is not None}
-        facts["trail"] = [[read, low, high] for read, low, high in reading.trail]
+        facts["trail"] = [[read, low, high] for read, low, high in reading.shown_trail]
         return facts
+
+
+def _by_interval(gate: Gate, interval: Interval | None) -> str:
+    """What the interval of a run says of a gate that was added to it."""
+    if interval is None or gate.holds(interval.low) != gate.holds(interval.high):
+        return "undecided"
+    return "passed" if gate.holds(interval.low) else "failed"
 
 
 def _one_of_each_key(statements: Sequence[Statement]) -> list[Statement]:
