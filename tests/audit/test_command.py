@@ -63,7 +63,11 @@ def test_what_is_ignored_is_recorded(files):
     ranking(files, "--ignore", "tied-scores", "--output", result)
     (finding,) = read_result(result).findings
     assert (finding.check, finding.ignored) == ("tied-scores", True)
-    assert "ignored [tied-scores]" in run(result).stdout
+    assert "ignored [tied-scores]" in run(result, "--accept-ignored").stdout
+    # A result may come from somebody else, who may not decide what is ignored.
+    asked = run(result, "--fail-on", "warning")
+    assert asked.returncode == 1
+    assert "the results or their study ignore tied-scores" in asked.stdout
 
 
 def test_json(files):
@@ -208,7 +212,29 @@ def test_a_folder_is_read_with_what_its_study_ignores(tmp_path):
     summary = {"study": "s", "gates": [], "comparisons": [], "ignore": {"few-seeds": "a pilot"}}
     (tmp_path / "study.json").write_text(json.dumps(summary))
     found = audit.run(tmp_path)
+    assert not any(finding.ignored for finding in found)
+    assert found.claimed == ("few-seeds",)
+    assert "few-seeds" in {finding.check for finding in found.at_least("note")}
+    found = audit.run(tmp_path, accept_ignored=True)
     assert {finding.check for finding in found if finding.ignored} == {"few-seeds"}
+    assert found.claimed == ()
+
+
+def test_a_damaged_result_is_named_and_the_others_are_audited(tmp_path):
+    for method in ("a", "b"):
+        evaluation = evaluate(np.ones(50), np.ones((50, 9)))
+        evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
+        write_result(evaluation, tmp_path / method / "r.json")
+    damaged = tmp_path / "b" / "r.json"
+    damaged.write_text(damaged.read_text().replace('"b"', '"c"'))
+    found = audit.run(tmp_path)
+    assert "tied-scores" in {finding.check for finding in found}
+    assert len(found.unreadable) == 1
+    done = run(tmp_path)
+    assert done.returncode == 3
+    assert "tied-scores" in done.stdout
+    assert "not audited" in done.stdout
+    assert "b/r.json" in done.stdout
 
 
 def test_explain_prints_the_page_of_a_check(files):

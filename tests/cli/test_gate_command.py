@@ -62,7 +62,7 @@ def test_a_checkpoint_in_ci(folder: Path, tmp_path: Path, name: str, code: int) 
         (
             ["main.json", "--against", "main.json", "--metric", "mrr", "--margin", 1, "-o", "main.json"],
             2,
-            "also an input",
+            "is a result",
         ),
         (["main.json", "--gate", "mrr"], 2, "cannot be read"),
         (["main.json", "--gate", "mrr >= 0.9"], 1, ""),

@@ -8,6 +8,7 @@ import json
 import math
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from tests.sealed import write_sealed
 
 from graphgauge import forecasting, ranking
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.core.schema import (
     SCHEMA_FILE,
@@ -83,7 +84,8 @@ def test_the_schema_itself_is_valid() -> None:
         lambda content: content["results"][0].update(direction="up"),
         lambda content: content["results"][0].pop("bounds"),
         lambda content: content["results"][0]["interval"].update(level=95),
-        lambda content: content["run"].update(seed="x"),
+        lambda content: content["run"].update(seed=1.5),
+        lambda content: content["run"].update(seed=[1]),
     ],
 )
 def test_the_schema_refuses_what_is_wrong(change: Any) -> None:
@@ -340,8 +342,80 @@ def test_a_number_beyond_all_floats_is_refused(tmp_path: Path) -> None:
     content["results"][0]["n"] = math.inf
     path = tmp_path / "x.json"
     path.write_text(json.dumps(content).replace("Infinity", "1e400"))
-    with pytest.raises(InputError, match="its root does not match its content"):
+    with pytest.raises(InputError, match=r"not a JSON file .1e400 is too large for a number"):
         read_result(path)
+
+
+TWICE: dict[str, Any] = {
+    "results": lambda c: c["results"].insert(0, {**c["results"][0], "value": 0.9}),
+    "skipped": lambda c: c.update(skipped=[{"key": "x", "reason": "a"}, {"key": "x", "reason": "b"}]),
+    "breakdowns": lambda c: c["breakdowns"].append(c["breakdowns"][0]),
+    "side_files": lambda c: c.update(side_files=[{"role": "x", "path": "a", "hash": "", "rows": n} for n in (1, 2)]),
+}
+
+
+@pytest.mark.parametrize("part", TWICE)
+def test_a_key_that_occurs_twice_is_refused(part: str, tmp_path: Path) -> None:
+    """Readers would take different ones: the last of a dictionary, the first of a list."""
+    content = plain(ranking.evaluate(POS, NEG, groups={"side": np.arange(30) % 2}))
+    TWICE[part](content)
+    write_sealed(tmp_path / "x.json", content)
+    with pytest.raises(InputError, match=f"occurs more than once in {part}"):
+        read_result(tmp_path / "x.json")
+
+
+ODD = [None, True, -1, 1.5, "x", "<b>", [], {}, [1, "a"], {"a": 1}, 10**400, "inf", [None], [[1]], "\ud800"]
+
+
+def places(content: Any, path: tuple[Any, ...] = ()) -> Any:
+    yield from [path] if path else []
+    for step in (
+        content if isinstance(content, dict) else range(min(len(content), 2)) if content.__class__ is list else ()
+    ):
+        yield from places(content[step], (*path, step))
+
+
+def cases() -> list[tuple[tuple[Any, ...], Any]]:
+    own = [path for path in places(CONTENT) if path[0] not in ("root", "schema") and path[:2] != ("results", 1)]
+    return [(path, value) for path in own for value in (*ODD, KeyError)]
+
+
+def try_case(path: tuple[Any, ...], value: Any) -> None:
+    from graphgauge.core.schema import as_current, checked_content, evaluation_from_dict, sealed
+
+    content = copy.deepcopy(CONTENT)
+    place = content
+    for step in path[:-1]:
+        place = place[step]
+    if value is KeyError:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    try:
+        evaluation = evaluation_from_dict(checked_content(json.loads(json.dumps(sealed(content))), "x"))
+    except InputError:
+        return
+    # Whatever is accepted can be shown, or an error says why not.
+    with suppress(GraphgaugeError):
+        str(evaluation), evaluation.to_markdown(), evaluation.to_latex(), evaluation._repr_html_()
+        for shown in (*evaluation.values(), *evaluation.breakdowns.values()):
+            str(shown), shown.to_markdown(), shown._repr_html_()
+    # Readers accept files without parts that they do not need; whole ones are valid under the schema.
+    with suppress(InputError):
+        as_current(content, "x", whole=True)
+        VALIDATOR.validate(content)
+
+
+def test_what_is_read_can_be_shown() -> None:
+    every = cases()
+    for number in np.random.default_rng(0).choice(len(every), 60, replace=False):
+        try_case(*every[number])
+
+
+@pytest.mark.slow
+def test_every_change_of_one_value_can_be_shown_or_is_refused() -> None:
+    for case in cases():
+        try_case(*case)
 
 
 @given(data=st.data())
@@ -369,6 +443,11 @@ def test_any_part_may_be_missing_or_replaced(data: st.DataObject) -> None:
 
 
 CONTENT = plain(ranking.evaluate(np.zeros(4), np.zeros((4, 2)), k=1, groups={"side": np.arange(4) % 2}))
+CONTENT["gates"] = [ranking.evaluate(np.ones(4), np.zeros((4, 2))).gate("mrr >= 0.1").to_dict()]
+CONTENT["receipt"] |= {
+    "inputs": [{"name": "pos_scores", "path": "a.npy", "bytes": 3, "hash": "0" * 64, "shape": [3], "dtype": "float64"}],
+    "command": {"name": "ranking", "folder": ".", "options": {}},
+}
 
 
 # --------------------------------------------------------------------------- paths

@@ -27,7 +27,7 @@ EVERYWHERE = {
     "forecasting": {"null_value", "null_tolerance", "horizons", "by", "naive", "season", "save_state", "seed", "nan",
                     "threads", "weights", "convention"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention"},
-    "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",
+    "explanation": {"explainer", "score", "signed", "label_threshold", "best_mode", "acc_mode",
                     "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},
 }  # fmt: skip
 SHARED = {"metrics", "confidence"}

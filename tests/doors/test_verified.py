@@ -54,5 +54,7 @@ def test_default_metrics_by_name_are_the_default_ones(name: str, tmp_path: Path,
     usual = data.declared.evaluate_files(**read)
     named = data.declared.evaluate_files(**{**read, "metrics": (DEFAULT,)})
     assert list(named) == list(usual)
+    if read.get("convention") is not None:
+        return  # gates are on the library's own metrics
     key = next(iter(usual))
     assert metrics_with_gates([Gate.parse(f"{key} >= 0")], data.declared, read, form) is None

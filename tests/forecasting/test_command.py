@@ -334,11 +334,18 @@ def test_empty_cells_of_a_table_can_be_left_out(files: Path) -> None:
     assert found["mae"] == 0.5
 
 
-def test_times_that_are_text_are_said_to_be(files: Path) -> None:
-    (files / "text.csv").write_text("id,time,y,mean\na,9,1,3\na,10 am,2,3\n")
-    outcome = run("--table", files / "text.csv", "--metrics", "mae")
-    assert "times are text, in alphabetical order: 10 am … 9" in outcome.stderr
-    assert "times are text" not in run("--table", files / "table.csv", "--metrics", "mae").stderr
+def test_times_whose_order_is_unknown_are_refused(files: Path) -> None:
+    for columns in ((), ("--columns", "id=id,time=time,y=y,mean=mean")):
+        for times in (("9", "10 am"), ("01.02.2026", "15.01.2026"), ("t1", "t10")):
+            rows = "".join(f"a,{time},1,3\n" for time in times)
+            (files / "text.csv").write_text("id,time,y,mean\n" + rows)
+            outcome = run("--table", files / "text.csv", *columns, "--metrics", "mae")
+            assert isinstance(outcome.exception, InputError)
+            assert "whose order is unknown" in str(outcome.exception)
+        for times in (("2026-01-31", "2026-02-01"), ("2026Q1", "2026Q2"), ("9", "10")):
+            rows = "".join(f"a,{time},1,3\n" for time in times)
+            (files / "text.csv").write_text("id,time,y,mean\n" + rows)
+            assert run("--table", files / "text.csv", *columns, "--metrics", "mae").exception is None
 
 
 def test_the_command_is_registered_and_errors_are_one_paragraph(files: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from scipy.signal import lfilter
 
 from graphgauge import forecasting
-from graphgauge.forecasting.serial import cosine_error
-from graphgauge.stats.expected_series import expected_serial_coverage
+from graphgauge.forecasting.serial import cosine_error, interval_error
+from graphgauge.stats.expected_series import expected_serial_coverage, memory_of, slow_memory
 from graphgauge.stats.intervals import t_interval
 
 
@@ -110,3 +110,69 @@ def test_wide_inputs_take_little_memory(metrics):
     size = y.nbytes * (2 + len(std_given))
     assert found["mae"].value == pytest.approx(np.abs(mean.astype(float) - y).mean(), rel=1e-12)
     assert peak < 1.5 * size
+
+
+def regimes(rng, steps, runs, levels, switch):
+    """Absolute errors whose size changes rarely."""
+    level = rng.integers(0, len(levels), runs)
+    found = np.empty((steps, runs))
+    for step in range(steps):
+        level = np.where(rng.random(runs) < switch, rng.integers(0, len(levels), runs), level)
+        found[step] = np.abs(np.array(levels)[level] * rng.standard_normal(runs))
+    return found
+
+
+def hidden(rng, steps, runs, memory):
+    """Noise around a slow bias."""
+    slow = lfilter([1.0], [1.0, -memory], rng.standard_normal((steps + 300, runs)), axis=0)[300:]
+    return 0.6 * np.sqrt(1 - memory**2) * slow + rng.standard_normal((steps, runs))
+
+
+@pytest.mark.parametrize(
+    ("series", "truth", "least"),
+    [
+        (lambda rng: regimes(rng, 500, 300, (1.0, 3.0), 0.02), 2 * np.sqrt(2 / np.pi), 0.84),
+        (lambda rng: regimes(rng, 800, 300, (0.5, 1.0, 2.0), 0.03), 3.5 / 3 * np.sqrt(2 / np.pi), 0.89),
+        (lambda rng: hidden(rng, 500, 300, 0.95), 0.0, 0.89),
+    ],
+)
+def test_slow_changes_that_noise_hides_are_found(series, truth, least):
+    """With the memory of neighbours alone, these intervals cover between .6 and .82."""
+    values = series(np.random.default_rng(17))
+    influence, cells = (values - values.mean(axis=0)) / len(values), np.ones(values.shape)
+    covered = []
+    for error, freedom in (
+        interval_error(influence, cells), cosine_error(influence, cells, memory=memory_of(influence))
+    ):  # fmt: skip
+        low, high = t_interval(values.mean(axis=0), error, freedom, 0.95)
+        covered.append(float(np.mean((low <= truth) & (truth <= high))))
+    assert covered[0] >= least
+    assert covered[1] < 0.85
+
+
+def test_without_slow_changes_intervals_stay_as_they_are():
+    values = np.random.default_rng(18).standard_normal((300, 300))
+    influence, cells = (values - values.mean(axis=0)) / 300, np.ones(values.shape)
+    one, _ = interval_error(influence, cells)
+    other, _ = cosine_error(influence, cells, memory=memory_of(influence))
+    assert np.mean(np.isclose(one, other, rtol=1e-9)) > 0.85
+    # Rows that are missing are left out, as if those around them were neighbours.
+    gaps = np.random.default_rng(19).random(values.shape) < 0.5
+    for column in range(5):
+        alone = influence[gaps[:, column], column][:, None]
+        whole = interval_error(influence[:, [column]], gaps[:, [column]].astype(float))
+        np.testing.assert_allclose(whole, interval_error(alone, np.ones(alone.shape)), rtol=1e-9)
+
+
+def test_the_expectation_knows_slow_changes():
+    def intervals(values, influence):
+        return t_interval(values, *interval_error(influence.T, np.ones(influence.T.shape)), 0.95)
+
+    values = regimes(np.random.default_rng(20), 200, 6, (1.0, 3.0), 0.02)
+    assert np.mean([slow_memory(one - one.mean())[1] < 1 for one in values.T]) > 0.7
+    found = []
+    for one in values.T:
+        found.append(expected_serial_coverage(one.mean(), (one - one.mean()) / 200, intervals, 0.95) or 0.95)
+    assert np.mean(found) < 0.9
+    plain = np.random.default_rng(21).standard_normal((50, 300))
+    assert np.mean([slow_memory(one) == (0.0, 1.0) for one in plain]) > 0.8

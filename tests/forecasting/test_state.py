@@ -277,7 +277,7 @@ def test_batches_have_to_be_of_one_kind(forecasts: Forecasts) -> None:
         state.update(forecasts.y, forecasts.mean)
     with pytest.raises(InputError, match="nodes 4 differs from 5"):
         state.update(forecasts.y[..., :4], forecasts.mean[..., :4], std=forecasts.std[..., :4])
-    with pytest.raises(InputError, match="differ in axes, coverage, nodes or naive"):
+    with pytest.raises(InputError, match="differ in axes, coverage, nodes, horizons or naive"):
         state.merge(ForecastState(coverage=0.9))
     with pytest.raises(TypeError):
         state.merge(3)  # type: ignore[arg-type]

@@ -9,7 +9,6 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,8 +16,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from tests.hostile.seeds import Reader, readers
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hostile.inc"
 FILES, FLIPS, KILLS = 10_000, 20_000, 500
+# Each tenth of two of the files that a command writes, the largest and another.
+FULL = 20
 MEMORY, SECONDS = 1 << 30, 10
 
 
@@ -183,19 +185,33 @@ class Command:
 
     name: str
     words: tuple[str, ...]
-    outputs: tuple[str, ...]
+    timed: tuple[str, ...] = ()  # outputs that differ from run to run
+    codes: tuple[int, ...] = (3, 4)  # exit codes on a full disk; what cannot be recomputed is unchecked, 1
 
 
+_RANKING = ("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy")
 COMMANDS = (
-    Command("ranking", ("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy", "--keep", "items", "--method",
-                        "m", "--dataset", "d", "-o", "out.json", "--flat", "flat.json", "--figure", "f.svg"),
-            ("out.json", "out.items.npz", "flat.json", "f.svg")),
-    Command("merge", ("merge", "s0.npz", "s1.npz", "--save", "s.npz", "-o", "merged.json"), ("merged.json", "s.npz")),
-    Command("report", ("report", "results", "-o", "page.html"), ("page.html",)),
+    Command("ranking", (*_RANKING, "--keep", "items", "--method", "m", "--dataset", "d", "--per-query", "q.csv",
+                        "-o", "out.json", "--flat", "flat.json", "--figure", "f.svg", "--save-state", "state.npz"),
+            ("state.npz",)),
+    Command("forecasting", ("forecasting", "--true", "true.npy", "--pred", "pred.npy", "-o", "out.json",
+                            "--figure", "f.png")),
+    Command("merge", ("merge", "s0.npz", "s1.npz", "--save", "s.npz", "-o", "merged.json")),
+    Command("report", ("report", "results", "-o", "page.html")),
     Command("gate", ("gate", "results/b.json", "--against", "results/a.json", "--metric", "mrr", "--margin", "0.1",
-                     "-o", "gate.json", "--junit", "j.xml", "--summary", "s.md"), ("gate.json", "j.xml", "s.md")),
-    Command("run", ("run", "study.toml", "--jobs", "1"), ()),
+                     "-o", "gate.json", "--junit", "j.xml", "--summary", "s.md", "--figure", "g.svg")),
+    Command("run", ("run", "study.toml", "--jobs", "1")),
 )  # fmt: skip
+# Further writers, for which the disk is filled.
+WRITERS = (
+    Command(
+        "verify", ("verify", "made.json", "-o", "verdicts.json", "--page", "verdicts.html"), ("verdicts.json",), (1, 3)
+    ),
+    Command("aggregate", ("aggregate", "results", "-o", "table.tex")),
+    Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
+    Command("negatives", ("negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
+    Command("init", ("init", "-o", "new.toml")),
+)
 
 
 def prepared(folder: Path) -> None:
@@ -205,7 +221,7 @@ def prepared(folder: Path) -> None:
     from graphgauge.ranking.state import RankingState
 
     draw = np.random.default_rng(0)
-    pos, neg = draw.normal(1, 1, 400), draw.normal(0, 1, (400, 20))
+    pos, neg = draw.normal(1, 1, 100), draw.normal(0, 1, (100, 20))
     np.save(folder / "pos.npy", pos)
     np.save(folder / "neg.npy", neg)
     for part in range(2):
@@ -216,21 +232,73 @@ def prepared(folder: Path) -> None:
         evaluation = ranking.evaluate(pos + number, neg, keep="items")
         evaluation.run |= {"method": name, "dataset": "d", "seed": 0}
         write_result(evaluation, folder / "results" / f"{name}.json")
+    true = draw.normal(size=(60, 4, 3))
+    np.save(folder / "true.npy", true)
+    np.save(folder / "pred.npy", true + draw.normal(size=true.shape))
+    np.save(folder / "edges.npy", draw.integers(0, 50, (80, 2)))
+    made = Command("made", (*_RANKING, "--method", "m", "--dataset", "d", "-o", "made.json"))
+    code, errors = started(made, folder).ended()
+    assert code == 0, errors
     (folder / "study.toml").write_text(
         'schema = 1\nresults = "study"\n[[evaluate]]\nfamily = "ranking"\ndataset = "d"\nmethod = "m"\n'
         'pos_scores = "pos.npy"\nneg_scores = "neg.npy"\nkeep = "items"\n'
     )
 
 
-def started(command: Command, folder: Path, size: int | None = None) -> subprocess.Popen[bytes]:
-    def limit() -> None:
+@dataclass
+class Started:
+    """A command in a fork of this process, which has imported what the command needs already."""
+
+    pid: int
+    errors: Path
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # it has ended, or has no session yet
+            os.killpg(self.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit code, or the signal's number below 0, and what it wrote to stderr."""
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status), self.errors.read_text(errors="replace")
+
+
+def started(command: Command, folder: Path, size: int | None = None, names: Path | None = None) -> Started:
+    """Start a command in a folder; `size` limits each file that it writes, `names` gets its modules."""
+    errors = folder.with_name(f"{folder.name}.stderr")
+    errors.write_text("")
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        return Started(pid, errors)
+    code = 99
+    try:
+        os.setsid()
+        os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(errors, os.O_WRONLY), 2)
         if size is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        sys.argv = ["graphgauge", *command.words]
+        from graphgauge.cli.app import main as entry
 
-    return subprocess.Popen(
-        [sys.executable, "-m", "graphgauge", *command.words], cwd=folder, start_new_session=True, preexec_fn=limit,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        try:
+            entry()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        sys.stderr.flush()
+        if names is not None:
+            names.write_text("\n".join(sys.modules))
+    finally:
+        os._exit(code)
+
+
+def imported(names: Path) -> None:
+    """Import these modules, so that a fork does not: the moments of kills then fall into the work."""
+    for name in names.read_text().split():
+        with suppress(Exception):
+            import_module(name)
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -254,51 +322,56 @@ def interrupted(command: Command, times: int, way: str) -> Count:
     count = Count({"kill": "kills", "full": "full disk"}[way], command.name)
     draw = random.Random(command.name)
     with tempfile.TemporaryDirectory() as name:
-        before, whole = Path(name, "before"), Path(name, "whole")
+        before, whole, again = (Path(name, part) for part in ("before", "whole", "again"))
         before.mkdir()
         prepared(before)
-        shutil.copytree(before, whole)
-        begin = time.perf_counter()
-        run = started(command, whole)
-        assert run.wait() == 0, run.communicate()[1]
-        usual = time.perf_counter() - begin
+        for round in range(2):  # what is imported in the first is there in the second
+            shutil.copytree(before, whole)
+            begin = time.perf_counter()
+            code, errors = started(command, whole, names=Path(name, "modules")).ended()
+            usual = time.perf_counter() - begin
+            assert code == 0, errors
+            if round == 0:
+                imported(Path(name, "modules"))
+                shutil.rmtree(whole)
         sound, expected = contents(before), contents(whole)
-        page = {name for name in expected if name.endswith((".html", ".svg"))}  # may contain a date or a path
-        largest = max(path.stat().st_size for path in whole.rglob("*") if path.is_file() and path.name not in sound)
+        # These may contain a date, a duration or a path.
+        page = {name for name in expected if name.endswith((".html", ".svg")) or name in command.timed}
+        new = [path for path in whole.rglob("*") if path.is_file() and path.relative_to(whole).as_posix() not in sound]
+        sizes = sorted({path.stat().st_size for path in new})
         for attempt in range(times):
-            folder = Path(name, "again")
-            shutil.copytree(before, folder)
-            size = 64 + largest * (attempt % 10) // 10 if way == "full" else None
-            run = started(command, folder, size)
+            shutil.copytree(before, again)
+            # Each tenth of each file: a limit of one file is above the size of smaller ones.
+            size = sizes[-1 - attempt // 10 % len(sizes)] * (attempt % 10) // 10 if way == "full" else None
+            run = started(command, again, size)
             if way == "kill":
-                time.sleep(usual * draw.uniform(0.3, 1.0))
-                if run.poll() is None:
-                    os.killpg(run.pid, signal.SIGKILL)
-            _, errors = run.communicate()
+                time.sleep(usual * draw.uniform(0.0, 1.1))
+                run.kill()
+            code, errors = run.ended()
             count.attempts += 1
-            why = _broken(folder, sound, expected, page, run.returncode, errors.decode(errors="replace"))
+            why = _broken(again, sound, expected, page, errors)
+            if code not in (0, -signal.SIGKILL, *command.codes):
+                why = f"exit code {code}"
             if why is not None:
                 count.failures.append(f"{command.name}, attempt {attempt}: {why}")
-            count.outcomes[_ended(run.returncode)] += 1
-            again = started(command, folder)
-            again.communicate()
-            if again.returncode or _different(contents(folder), expected, page):
-                count.failures.append(f"{command.name}, attempt {attempt}: the next run ends with {again.returncode}")
-            shutil.rmtree(folder)
+            count.outcomes[_ended(code)] += 1
+            if way == "full" and attempt % 10:  # the next run is tried once for each file
+                shutil.rmtree(again)
+                continue
+            code, errors = started(command, again).ended()
+            if code or _different(contents(again), expected, page):
+                count.failures.append(f"{command.name}, attempt {attempt}: the next run ends with {code} {errors:.200}")
+            shutil.rmtree(again)
     return count
 
 
-def _broken(
-    folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], code: int, errors: str
-) -> str | None:
+def _broken(folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], errors: str) -> str | None:
     try:
         found = contents(folder)
     except ValueError as error:
         return f"a file is cut off ({error})"
     if "Traceback" in errors:
         return "a traceback"
-    if code not in (0, 3, 4, -signal.SIGKILL):
-        return f"exit code {code}"
     for name, content in found.items():
         if name in sound and content != sound[name]:
             return f"{name} was changed"
@@ -356,8 +429,8 @@ def main() -> int:
         for command in COMMANDS:
             add(interrupted(command, max(1, int(KILLS * given.scale) // len(COMMANDS)), "kill"))
     if "disk" in parts:
-        for command in COMMANDS:
-            add(interrupted(command, 10, "full"))
+        for command in (*COMMANDS, *WRITERS):
+            add(interrupted(command, FULL, "full"))
     if not given.no_page:
         write_page(counts)
     return 1 if any(count.failures for count in counts) else 0

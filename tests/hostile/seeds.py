@@ -39,6 +39,7 @@ baseline = "b"
 require = "mrr.low > 0.2"
 method = "a"
 """
+OUTCOME = {"study": "s", "gates": [], "comparisons": [{"file": "comparisons/a.json"}], "findings": [], "ignore": {}}
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,23 @@ class Reader:
 
 
 def readers() -> list[Reader]:
+    from graphgauge.audit.outcome import read_part
     from graphgauge.core.schema import read_result
     from graphgauge.core.state import load_state
+    from graphgauge.evolution.ledger_readers import read_ledger
     from graphgauge.evolution.log import read_births
+    from graphgauge.explanation.items import Items as ExplanationItems
+    from graphgauge.explanation.table import read_explanations
     from graphgauge.forecasting.state import ForecastState
+    from graphgauge.generation.subjects import read_checkpoint
+    from graphgauge.generation.table import SampleTable
     from graphgauge.io.arrays import read_array, read_labels
     from graphgauge.io.graphs import read_graph
     from graphgauge.io.tables import read_records
     from graphgauge.ranking.items import Items
+    from graphgauge.ranking.negative_sampling import Negatives
     from graphgauge.ranking.state import RankingState
+    from graphgauge.recovery.from_files import read_names
     from graphgauge.stats.load import load
     from graphgauge.study.parse import read_study
 
@@ -101,6 +110,15 @@ def readers() -> list[Reader]:
         Reader("study", "study.toml", lambda p: text(p, STUDY), read_study),
         Reader("births of a log", "b.parquet", _births, read_births),
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
+        Reader("negatives", "n.npz", _negatives, Negatives.load),
+        Reader("explanations", "e.jsonl", _explanations, read_explanations),
+        Reader("items of explanations", "i.npz", _explained, ExplanationItems.load),
+        Reader("table of samples", "t.npz", _samples, SampleTable.load),
+        Reader("ledger .jsonl", "l.jsonl", _ledger, read_ledger),
+        Reader("ledger .parquet", "l.parquet", _births, read_ledger),
+        Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
+        Reader("checkpoint", "c.pt", _checkpoint, read_checkpoint),
+        Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
     ]
 
 
@@ -200,3 +218,41 @@ def _forecasts(path: Path) -> None:
     true = np.random.default_rng(0).normal(size=(20, 2, 3))
     state.update(true, true + 0.1)
     state.save(path)
+
+
+def _negatives(path: Path) -> None:
+    from graphgauge.ranking import negatives
+
+    negatives(np.random.default_rng(0).integers(0, 20, (9, 2)), k=3).save(path)
+
+
+def _explanations(path: Path) -> None:
+    from graphgauge.explanation.inputs import Context, Explanation, Subgraph
+    from graphgauge.explanation.table import write_explanations
+
+    graph = Subgraph(np.array([[0, 1, 0], [1, 2, 2]]))
+    write_explanations([Explanation(Context(graph, target=0, event=n), MATRIX[n, :3]) for n in range(3)], path)
+
+
+def _explained(path: Path) -> None:
+    from graphgauge.explanation.items import Items
+
+    Items(np.arange(6), {"a": MATRIX[0], "b": MATRIX[1]}, {"b": MATRIX[2]}).save(path)
+
+
+def _samples(path: Path) -> None:
+    from graphgauge.generation.table import SampleTable
+
+    SampleTable.of(real=MATRIX > 0, generated=MATRIX < 0).save(path)
+
+
+def _ledger(path: Path) -> None:
+    events = [{"cycle": n // 3, "action": "birth", "source": "abc"[n % 3], "target": f"n{n}"} for n in range(9)]
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+
+
+def _checkpoint(path: Path) -> None:
+    import torch
+
+    content = {"subject": "moonboard", "role": "r", "config": {"a": 1}, "weights": {"w": torch.zeros(3)}}
+    torch.save({"format": "graphgauge/checkpoint/1", **content}, path)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from graphgauge.kernels import jit
@@ -147,3 +150,92 @@ def test_long_compiling_is_said_once(tmp_path, setting, times):
     # Read from the cache, nothing is compiled and nothing said.
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+SLOW = """
+    import sys, time; sys.path.insert(0, {folder!r})
+    from graphgauge.kernels import jit
+    jit.quiet = True
+    import loops
+    import numpy as np
+    kernel = jit.kernel(twin=loops.twin)(loops.loop)
+    import numba.core.dispatcher as d
+    compile = d.Dispatcher.compile
+    def slowly(self, signature):
+        print("compiling", flush=True)
+        for _ in range({tenths}): time.sleep(0.1)
+        return compile(self, signature)
+    d.Dispatcher.compile = slowly
+"""
+
+
+def started(tmp_path: Path, code: str, tenths: int = 30) -> subprocess.Popen[str]:
+    """A process in which compiling takes some tenths of a second longer."""
+    (tmp_path / "loops.py").write_text("def loop(x):\n    return x + 1\n\ndef twin(x):\n    return x + 1.0\n")
+    text = textwrap.dedent(SLOW.format(folder=str(tmp_path), tenths=tenths)) + textwrap.dedent(code)
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_wait_for_compiling(tmp_path):
+    pytest.importorskip("numba")
+    process = started(tmp_path, "print(kernel.implementation(1 << 40)(1))", tenths=300)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "compiling\n"
+    time.sleep(0.7)
+    begin = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    assert time.perf_counter() - begin < 10  # compiling takes 30 s
+    assert "KeyboardInterrupt" in errors
+    assert process.returncode in (130, -signal.SIGINT)
+
+
+@pytest.mark.slow
+def test_the_twin_answers_while_a_loop_is_compiled_for_later_calls(tmp_path):
+    pytest.importorskip("numba")
+    code = """
+        begin = time.perf_counter()
+        first = kernel.implementation(jit.IMPORT_PAYS_FROM)(1)
+        assert time.perf_counter() - begin < 2.5
+        while jit._compiling[0].is_alive(): time.sleep(0.1)
+        print(type(first), type(kernel.implementation(jit.IMPORT_PAYS_FROM)(1)))
+    """
+    process = started(tmp_path, code)
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert out.splitlines()[-1] == "<class 'float'> <class 'int'>"
+
+
+@pytest.mark.slow
+def test_a_child_that_was_forked_while_compiling_uses_the_twin(tmp_path):
+    pytest.importorskip("numba")
+    code = """
+        import os
+        kernel.implementation(jit.IMPORT_PAYS_FROM)(1)
+        child = os.fork()
+        if not child:
+            print(type(kernel.implementation(1 << 40)(1)), type(kernel.implementation(1 << 40)(np.ones(2))), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+    """
+    out, errors = started(tmp_path, code).communicate(timeout=60)
+    assert "<class 'float'> <class 'numpy.ndarray'>" in out, errors
+
+
+def test_types_that_need_other_code():
+    values = [
+        1,
+        1.0,
+        np.ones(2),
+        np.ones(2, np.float32),
+        np.ones((2, 2)),
+        np.ones((4, 4))[::2],
+        np.float32(1),
+        (1, 2.0),
+    ]
+    fixed = np.ones(2)
+    fixed.flags.writeable = False
+    kinds = [jit._type_of(value) for value in [*values, fixed, np.asfortranarray(np.ones((2, 3)))]]
+    assert len(set(kinds)) == len(kinds)
+    assert jit._type_of(np.zeros(5)) == jit._type_of(np.ones(2))

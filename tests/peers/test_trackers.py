@@ -111,3 +111,20 @@ def test_batches_of_torchmetrics_do_not_divide_a_query(step):
     getattr(metric, step)(scores=[0.9, 0.8], labels=[1, 0], queries=[0, 0])
     with pytest.raises(InputError, match="query 0 has candidates in an earlier part"):
         getattr(metric, step)(scores=[0.95, 0.1], labels=[0, 0], queries=[0, 0])
+
+
+@pytest.mark.parametrize(("shift", "worse"), [(0.3, "excluded"), (0.0, "excluded"), (-0.5, "shown")])
+def test_torchmetrics_gates_against_a_baseline(tmp_path, shift, worse):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torchmetrics")
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+
+    rng = np.random.default_rng(0)
+    pos, neg = rng.normal(1, 1, 400), rng.normal(0, 1, (400, 9))
+    ranking.evaluate(pos, neg, keep="items").save(tmp_path / "main.json", method="main", dataset="toy")
+    metric = GraphgaugeMetric("ranking", keep="items")
+    for rows in np.array_split(np.arange(400), 4):
+        metric.update(torch.from_numpy(pos[rows] + shift), torch.from_numpy(neg[rows]))
+    gate = metric.gate(tmp_path / "main.json", "mrr", 0.02)
+    assert gate.worse == worse
+    assert bool(gate) == (worse == "excluded")

@@ -10,10 +10,11 @@ import pytest
 from scipy import stats as scipy_stats
 from tests.sealed import write_sealed
 
-from graphgauge import ranking, stats
+from graphgauge import forecasting, ranking, stats
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_content, write_result
+from graphgauge.stats import gate
 
 N = 400
 
@@ -167,3 +168,64 @@ def test_different_datasets_are_refused() -> None:
     old.run["dataset"] = "b"
     with pytest.raises(InputError, match="the new side is on a, the baseline on b"):
         stats.gate(new, old, metric="mrr", margin=0.01)
+
+
+OTHER_TESTS: dict[str, Any] = {
+    "fewer candidates": lambda pos, neg: ranking.evaluate(pos, neg[:, :2], keep="items"),
+    "masked candidates": lambda pos, neg: ranking.evaluate(
+        pos, neg, mask=np.broadcast_to(np.arange(neg.shape[1]) < 3, neg.shape), keep="items"
+    ),
+    "the same candidate several times": lambda pos, neg: ranking.evaluate(pos, neg[:, [0, 1] * 3], keep="items"),
+}
+
+
+@pytest.mark.parametrize("over", ["auto", "intervals"])
+@pytest.mark.parametrize("other", OTHER_TESTS)
+def test_another_test_is_not_passed_as_the_same(other: str, over: str, tmp_path: Any) -> None:
+    """A worse scorer among fewer candidates has a higher value; levels of references show that the test differs."""
+    rng = np.random.default_rng(1)
+    pos, neg = rng.normal(1, 1, 200), rng.normal(0, 1, (200, 20))
+    base, new = ranking.evaluate(pos, neg, keep="items"), OTHER_TESTS[other](pos - 0.5, neg)
+    for metric in ("mrr", "hits@10"):
+        assert new[metric].value > base[metric].value
+        with pytest.raises(InputError, match=r"different truths, .*level of the random scorer is .* for new"):
+            gate(new, base, metric=metric, margin=0.01, over=over)
+    files = [run.save(tmp_path / name, method=name, dataset="d", seed=seed) for name, run, seed in
+             (("new", new, 1), ("base", base, 2))]  # fmt: skip
+    with pytest.raises(InputError, match="level of the random scorer"):
+        gate(files[0], files[1], metric="mrr", margin=0.01, over=over)
+    assert gate(new, base, metric="adjusted_mrr", margin=0.01, over=over).worse != "excluded"
+    assert gate(base, base, metric="mrr", margin=0.01)
+
+
+def test_groups_are_compared_on_the_same_test_only() -> None:
+    rng = np.random.default_rng(1)
+    pos, neg, groups = rng.normal(1, 1, 60), rng.normal(0, 1, (60, 20)), {"side": np.arange(60) % 2}
+    base = ranking.evaluate(pos, neg, groups=groups)
+    with pytest.raises(InputError, match="level of the random scorer"):
+        gate(ranking.evaluate(pos, neg[:, :2], groups=groups), base, metric="mrr[side=1]", margin=0.01)
+    with pytest.raises(InputError, match="different conventions: ties"):
+        gate(ranking.evaluate(pos, neg, groups=groups, ties="optimistic"), base, metric="mrr[side=1]", margin=0.01)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"weights": np.array([1.0, 0.0, 0.0])}, {"mask": np.arange(180).reshape(60, 3) % 2 == 0},
+     {"null_value": 0.0, "null_tolerance": 1.0}],
+)  # fmt: skip
+def test_other_cells_are_not_passed_as_the_same(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    true = rng.normal(size=(60, 3))
+    base, new = (forecasting.evaluate(true, true + 0.1, axes=("time", "node"), **given) for given in ({}, options))
+    with pytest.raises(InputError, match=r"level of the zero forecast|different conventions"):
+        gate(new, base, metric="mae", margin=0.01)
+
+
+def test_copies_of_one_run_are_noted() -> None:
+    rng = np.random.default_rng(1)
+    pos, neg = rng.normal(1, 1, (5, 60)), rng.normal(0, 1, (5, 60, 20))
+    base = [ranking.evaluate(pos[seed], neg[seed]) for seed in range(5)]
+    best = max(base, key=lambda run: run["mrr"].value)
+    found = gate([best] * 5, base, metric="mrr", margin=0.01)
+    assert any("has the same values in every metric for seeds 0, 1" in note for note in found.notes)
+    assert not any("same values" in note for note in gate(base, base, metric="mrr", margin=0.01).notes if "new" in note)

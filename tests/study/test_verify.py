@@ -151,7 +151,10 @@ def test_each_field_is_recomputed_pinned_or_declared(finished):
     entry = json.loads((finished / RESULT).read_text())["receipt"]["inputs"][0]
     pinned = f"{entry['name']} (sha256:{entry['hash'][:12]})"
     assert pinned in [each["fields"]["pinned"][0] for each in folder["verdicts"]]
-    declared = {"run.method", "run.dataset", "run.seed", "receipt.versions", "receipt.started", "receipt.seconds"}
+    declared = {
+        *("run.method", "run.dataset", "run.seed"),
+        *("receipt.versions", "receipt.started", "receipt.seconds", "receipt.key"),
+    }
     assert set(fields["declared"]) == declared
     # Every field of the file is in one of the three.
     written = json.loads((finished / RESULT).read_text())

@@ -16,7 +16,6 @@ from graphgauge.core.grids import Grid
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
 from graphgauge.stats.collect import collect
-from graphgauge.stats.text import listing, several
 
 if TYPE_CHECKING:
     import pandas
@@ -24,11 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings(Sequence[Finding]):
-    """Findings, most severe first; checks in `silent` found nothing, those in `not_run` lack the named materials."""
+    """Findings, most severe first; checks in `silent` found nothing, those in `not_run` lack the named materials.
+
+    `claimed` are checks that the results or their study ignore, which the caller has not accepted. `unreadable` are
+    results that could not be audited, with the reason.
+    """
 
     found: tuple[Finding, ...]
     silent: tuple[str, ...] = ()
     not_run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    claimed: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -50,6 +55,8 @@ class Findings(Sequence[Finding]):
             "findings": [{**plain(asdict(finding)), "more": finding.more} for finding in self.found],
             "silent": list(self.silent),
             "not_run": {name: list(missing) for name, missing in self.not_run.items()},
+            "claimed": list(self.claimed),
+            "unreadable": list(self.unreadable),
         }
 
     def __str__(self) -> str:
@@ -85,6 +92,10 @@ class Findings(Sequence[Finding]):
             yield f"nothing found by: {', '.join(self.silent)}."
         for name, missing in self.not_run.items():
             yield f"not run [{name}]: needs {' and '.join(missing)}."
+        if self.claimed:
+            yield f"the results or their study ignore {', '.join(self.claimed)}; these are counted unless accepted."
+        for text in self.unreadable:
+            yield f"not audited: {text}"
 
 
 def run(
@@ -93,6 +104,7 @@ def run(
     family: str | None = None,
     only: Collection[str] | None = None,
     ignore: Collection[str] = (),
+    accept_ignored: bool = False,
     **materials: Any,
 ) -> Findings:
     """Run all checks that the given materials allow, including costly ones.
@@ -107,7 +119,9 @@ def run(
     only
         Names of the checks to run.
     ignore
-        Checks whose findings are marked as ignored, besides those that the study of a folder names.
+        Checks whose findings are marked as ignored.
+    accept_ignored
+        Whether findings are also ignored that a folder's results or study mark so: the folder may be somebody else's.
     materials
         Inputs that only an audit takes, such as `train_edges`; they are named after the parameters of the checks.
 
@@ -122,7 +136,9 @@ def run(
         If neither or both of `subject` and `family` are given, or if a name is unknown.
     """
     wanted = {item.name for item in checks()} if only is None else _names(only)
-    ignored = _names(ignore) | _names(_ignored_by_study(subject))
+    stored = isinstance(subject, str | Path)
+    by_study = _ignored_by_study(subject)
+    ignored = _names(ignore) | (_names(by_study) if accept_ignored else set())
     if (subject is None) == (family is None):
         raise OptionError("audit either evaluations or the materials of a family", fix="Pass one of the two.")
     if subject is None or isinstance(subject, Evaluation):
@@ -136,7 +152,14 @@ def run(
             f"{', '.join(materials)} cannot be combined with several results", fix="Audit them one by one."
         )
     else:
-        outcome = _many(_evaluations(subject), wanted)
+        evaluations, unreadable = _evaluations(subject)
+        outcome = replace(_many(evaluations, wanted), unreadable=tuple(unreadable))
+    if stored and not accept_ignored:
+        marked = {finding.check for finding in outcome.found if finding.ignored or finding.check in by_study}
+        outcome = replace(
+            outcome, found=tuple(replace(finding, ignored=False) for finding in outcome.found),
+            claimed=tuple(sorted(marked - ignored)),
+        )  # fmt: skip
     return _sorted(outcome, ignored)
 
 
@@ -167,7 +190,8 @@ def _many(evaluations: Sequence[Evaluation], wanted: Collection[str]) -> Finding
     return replace(together, found=(*together.found, *stored))
 
 
-def _evaluations(subject: str | Path | Iterable[Evaluation]) -> list[Evaluation]:
+def _evaluations(subject: str | Path | Iterable[Evaluation]) -> tuple[list[Evaluation], Sequence[str]]:
+    """The evaluations, and the results of a folder that cannot be read."""
     if not isinstance(subject, str | Path):
         found = list(subject) if isinstance(subject, Iterable) else [subject]
         for each in found:
@@ -176,15 +200,9 @@ def _evaluations(subject: str | Path | Iterable[Evaluation]) -> list[Evaluation]
                     f"found {type(each).__name__}", where="subject",
                     fix="Pass an evaluation, several of them, or a folder of results.",
                 )  # fmt: skip
-        return found
+        return found, ()
     collected = collect(subject)
-    damaged = list(collected.unreadable)
-    if damaged:
-        raise InputError(
-            f"{several(len(damaged), 'result')} cannot be audited: {listing(damaged, 20)}",
-            where=str(subject), fix="Evaluate again, or remove the damaged files.",
-        )  # fmt: skip
-    return [record.evaluation for record in collected.records if record.evaluation is not None]
+    return [record.evaluation for record in collected.records if record.evaluation is not None], collected.unreadable
 
 
 def _named(evaluation: Evaluation) -> str:

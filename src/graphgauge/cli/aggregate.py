@@ -12,7 +12,7 @@ import click
 
 from graphgauge.cli.common import files_then_words
 from graphgauge.cli.family import flag, option_of
-from graphgauge.cli.options import NAMES, OUTPUT_FILE, OnceCommand
+from graphgauge.cli.options import NAMES, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.core.fields import Fields, read_all
 from graphgauge.core.files import write_text
 from graphgauge.core.grids import FORMS
@@ -50,8 +50,8 @@ def command_about_results(
             *_STYLE,
             click.Option(["--format", "form"], type=click.Choice(FORMS), default="table", show_default=True,
                          help="Format of stdout."),
-            click.Option(["--output", "-o"], type=OUTPUT_FILE, help="Also write this .json, .csv, .tex or .md file."),
-            click.Option(["--figure"], type=OUTPUT_FILE, help=drawn),
+            click.Option(["--output", "-o"], type=PRODUCT_FILE, help="Also write this .json, .csv, .tex or .md file."),
+            click.Option(["--figure"], type=PRODUCT_FILE, help=drawn),
             *more,
             click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
         ],
@@ -64,6 +64,7 @@ def _finish(
 ) -> None:
     style = style_of(options)
     runs = load(list(results), columns=options.pop("columns"))
+    refuse_replacing([output, figure], [*results, *(run.source for run in runs)])
     table = aggregate_results(runs, **read_all(FIELDS, options, flag))
     emit(table, form, output, figure, "intervals", style)
 

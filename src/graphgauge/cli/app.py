@@ -33,6 +33,7 @@ COMMANDS = {
 
 # Distinct from the outcomes that scripts act on.
 INTERNAL_FAULT = 70
+INTERRUPTED = 130
 # Set by the shell that asks for completions.
 _COMPLETION = "_GRAPHGAUGE_COMPLETE"
 
@@ -87,6 +88,8 @@ def main() -> None:
         if stdout.failure is not None:
             click.echo(f"Error: stdout cannot be written ({stdout.failure.strerror}).", err=True)
             status = status or 3
+    if status == INTERRUPTED and (jit := sys.modules.get("graphgauge.kernels.jit")) is not None:
+        jit.leave(status)
     sys.exit(status)
 
 
@@ -97,7 +100,7 @@ def _status() -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return 130
+        return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code

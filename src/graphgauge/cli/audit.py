@@ -14,14 +14,18 @@ from graphgauge.audit.materials import materials_of, read_materials
 from graphgauge.cli.common import Run
 from graphgauge.cli.family import family_command, flag, with_inputs
 from graphgauge.cli.options import OnceCommand, names_in
+from graphgauge.core.errors import InputError
 from graphgauge.core.family import family, family_names
 from graphgauge.core.fields import read_all
 from graphgauge.core.findings import SEVERITIES
 from graphgauge.core.schema import dumps, write_result
+from graphgauge.stats.text import several
 
 _OWN = [
     click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),
     click.option("--ignore", multiple=True, metavar="NAME", help="Mark findings of this check as ignored. Repeatable."),
+    click.option("--accept-ignored", is_flag=True,
+                 help="Also ignore what the results of a folder, or their study, mark as ignored."),
     click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 on a finding this severe or worse."),
     click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
                  help="Format of stdout."),
@@ -91,7 +95,7 @@ def _family(name: str) -> click.Command:
     del left_out["output"]
 
     def audit(**options: Any) -> None:
-        own = {key: options.pop(key) for key in ("only", "ignore", "fail_on", "form")}
+        own = {key: options.pop(key) for key in ("only", "ignore", "accept_ignored", "fail_on", "form")}
         its_options = {key: value for key, value in options.items() if key in its_own}
         run, given = Run.split({**left_out, **its_options})
         declared.check(read_all(declared.fields, given, flag), shown=flag)
@@ -114,11 +118,16 @@ def _choice(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "only": None if only is None else names_in(only),
         "ignore": options["ignore"],
+        "accept_ignored": options["accept_ignored"],
     }
 
 
 def _tell(findings: Findings, options: Mapping[str, Any]) -> None:
     text = dumps(findings.to_dict()) if options["form"] == "json" else str(findings)
     click.echo(text)
+    if findings.unreadable:
+        raise InputError(
+            f"{several(len(findings.unreadable), 'result')} cannot be audited", fix="Evaluate again, or remove them."
+        )
     if options["fail_on"] is not None and findings.at_least(options["fail_on"]):
         raise click.exceptions.Exit(1)

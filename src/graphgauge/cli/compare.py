@@ -8,6 +8,7 @@ import click
 
 from graphgauge.cli.aggregate import command_about_results, emit, style_of
 from graphgauge.cli.family import flag
+from graphgauge.cli.options import refuse_replacing
 from graphgauge.core.errors import OptionError
 from graphgauge.core.fields import read_all
 from graphgauge.stats.compare_results import FIELDS, compare_results, refuse
@@ -33,11 +34,14 @@ def _finish(
     values = read_all(FIELDS, options, flag)
     refuse(values, flag)
     if runs is not None:
+        refuse_replacing([output, figure], results)
         emit(_published(results, runs, columns, values), form, output, figure, draw, style)
         return
     if figure is not None and values["over"] == "items":
         raise OptionError("there is no figure over items", fix="Drop --figure, or compare over seeds.")
-    emit(compare_results(load(list(results), columns=columns), **values), form, output, figure, draw, style)
+    loaded = load(list(results), columns=columns)
+    refuse_replacing([output, figure], [*results, *(run.source for run in loaded)])
+    emit(compare_results(loaded, **values), form, output, figure, draw, style)
 
 
 def _published(results: tuple[str, ...], runs: int, columns: tuple[str, ...], values: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
-from graphgauge.cli.options import OnceCommand, ParamType
+from graphgauge.cli.options import OnceCommand, ParamType, refuse_data
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import (
@@ -31,7 +31,6 @@ from graphgauge.core.fields import (
     Texts,
     Whole,
     named_factories,
-    named_paths,
     plain,
     read_all,
     refuse_overwriting,
@@ -41,7 +40,7 @@ from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.io.code import source_hash
-from graphgauge.io.watch import Watch
+from graphgauge.io.watch import watched
 
 
 class _KindType(ParamType):
@@ -139,11 +138,12 @@ def with_inputs(
     """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
     values = read_all(fields, own, flag)
     refuse_overwriting(fields, values, flag, also={"output": run.output, "flat": run.flat, "figure": run.figure})
+    for product in (run.flat, run.figure):
+        refuse_data(product)
     if run.is_kept and name is not None:
         run.recipe = _recipe(name, fields, values)
-    watch = Watch(named_paths(fields, values), Path.cwd()) if run.is_kept else None
-    evaluation = evaluated(function, values, run)
-    return evaluation, lambda: evaluation.inputs() if watch is None else watch.unchanged(evaluation.inputs())
+    evaluation = evaluated(watched(function), values, run)
+    return evaluation, evaluation.inputs
 
 
 def _recipe(name: str, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:

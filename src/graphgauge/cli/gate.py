@@ -6,13 +6,12 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 from graphgauge.cli.common import files_then_words
-from graphgauge.cli.options import DEBUG, OUTPUT_FILE, OnceCommand
+from graphgauge.cli.options import DEBUG, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import write_text
 from graphgauge.stats.regression import OVER
@@ -73,10 +72,10 @@ from graphgauge.stats.truths import TRUTHS
 )
 @click.option("--higher", is_flag=True, help="Higher is better for the metrics.")
 @click.option("--lower", is_flag=True, help="Lower is better for the metrics.")
-@click.option("--output", "-o", type=OUTPUT_FILE, help="Write the outcomes (JSON).")
-@click.option("--junit", type=OUTPUT_FILE, help="Write the outcomes as a test suite (JUnit XML).")
-@click.option("--summary", type=OUTPUT_FILE, help="Write a summary (Markdown), such as $GITHUB_STEP_SUMMARY.")
-@click.option("--figure", type=OUTPUT_FILE, help="Draw the changes with their margins (.svg, .png, .pdf).")
+@click.option("--output", "-o", type=PRODUCT_FILE, help="Write the outcomes (JSON).")
+@click.option("--junit", type=PRODUCT_FILE, help="Write the outcomes as a test suite (JUnit XML).")
+@click.option("--summary", type=PRODUCT_FILE, help="Write a summary (Markdown), such as $GITHUB_STEP_SUMMARY.")
+@click.option("--figure", type=PRODUCT_FILE, help="Draw the changes with their margins (.svg, .png, .pdf).")
 @click.option(
     "--annotate/--no-annotate", default=None, help="Print annotations of GitHub Actions (default: if it runs there)."
 )
@@ -156,7 +155,7 @@ def command(
             # Of JSON nothing else may be on stdout; GitHub reads both streams.
             click.echo(line, err=form != "text")
 
-    _refuse_overwriting([path for path, _ in files], [new, against])
+    refuse_replacing([path for path, _ in files], [new, against])
     files_then_words([partial(write, path) for path, write in files if path is not None], words)
     if not passed:
         raise click.exceptions.Exit(1)
@@ -178,16 +177,6 @@ def _margins(
     if len(set(metrics)) < len(metrics):
         raise OptionError("a metric is given twice", fix="Give each metric once.")
     return dict(zip(metrics, margins * len(metrics) if len(margins) == 1 else margins, strict=True))
-
-
-def _refuse_overwriting(written: list[str | None], read: list[str | None]) -> None:
-    inputs = {Path(path).resolve() for path in read if path is not None}
-    outputs = [Path(path).resolve() for path in written if path is not None]
-    for path in outputs:
-        if path in inputs:
-            raise OptionError(f"{path.name} is also an input", fix="Give it another name.")
-    if len(set(outputs)) < len(outputs):
-        raise OptionError("two outputs have the same name", fix="Give each its own name.")
 
 
 def _json(content: object) -> str:

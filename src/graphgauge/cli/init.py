@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from graphgauge.cli.options import DEBUG, OUTPUT_FILE
+from graphgauge.cli.options import DEBUG, PRODUCT_FILE
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import write_text
 
 
 @click.command(name="init")
 @click.argument("families", nargs=-1, metavar="[FAMILY]...")
-@click.option("--output", "-o", type=OUTPUT_FILE, default="study.toml", show_default=True, help="The file to write.")
+@click.option("--output", "-o", type=PRODUCT_FILE, default="study.toml", show_default=True, help="The file to write.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @DEBUG
 def command(families: tuple[str, ...], output: str, force: bool, debug: bool) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.fields import split_list
 
 if TYPE_CHECKING:
@@ -42,6 +45,38 @@ class OnceCommand(click.Command):
 
 NAMES = _Names()
 OUTPUT_FILE = click.Path(dir_okay=False)
+
+
+class _Product(click.Path):
+    """A file about results, such as a table or a page; it must not replace a result or its data."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = str(super().convert(value, param, ctx))
+        refuse_data(path)
+        return path
+
+
+PRODUCT_FILE = _Product(dir_okay=False)
+
+
+def refuse_data(path: str | None) -> None:
+    """Refuse a result, or its data, in the place of a file about results."""
+    from graphgauge.core.schema import is_data
+
+    if path is not None and is_data(Path(path)):
+        raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
+
+
+def refuse_replacing(outputs: Iterable[str | None], read: Iterable[str | None]) -> None:
+    """Refuse outputs that would replace an input, or each other."""
+    inputs = {Path(path).resolve() for path in read if path is not None}
+    written = [Path(path).resolve() for path in outputs if path is not None]
+    for path in written:
+        if path in inputs:
+            raise OptionError(f"{path.name} is also an input", fix="Give it another name.")
+    if len(set(written)) < len(written):
+        raise OptionError("two outputs have the same name", fix="Give each its own name.")
+
 
 DEBUG = click.option("--debug", is_flag=True, help="Show tracebacks.")
 JOBS = click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one per core, at most 4).")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from graphgauge.cli.options import DEBUG, OUTPUT_FILE, RESULTS
+from graphgauge.cli.options import DEBUG, PRODUCT_FILE, RESULTS
 
 
 @click.command(name="report")
 @RESULTS
-@click.option("--output", "-o", type=OUTPUT_FILE, default="report.html", show_default=True, help="The page to write.")
+@click.option("--output", "-o", type=PRODUCT_FILE, default="report.html", show_default=True, help="The page to write.")
 @click.option("--title", help="The page's heading (default: the study's name).")
 @DEBUG
 def command(results: tuple[str, ...], output: str, title: str | None, debug: bool) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphgauge.cli.common import files_then_words
-from graphgauge.cli.options import DEBUG, JOBS, OUTPUT_FILE
+from graphgauge.cli.options import DEBUG, JOBS, PRODUCT_FILE
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import write_text
 from graphgauge.stats.text import several
@@ -58,23 +58,12 @@ _GB = 1 << 30
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of stdout."
 )
-@click.option("--output", "-o", type=OUTPUT_FILE, help="Also write the verdicts (JSON).")
-@click.option("--page", type=OUTPUT_FILE, help="Also write a page of the verdicts (HTML).")
+@click.option("--output", "-o", type=PRODUCT_FILE, help="Also write the verdicts (JSON).")
+@click.option("--page", type=PRODUCT_FILE, help="Also write a page of the verdicts (HTML).")
 @click.option("--quiet", is_flag=True, help="Show only results that are not equal.")
 @DEBUG
 def command(
-    results: str | None,
-    submissions: tuple[str, ...],
-    truths: tuple[str, ...],
-    trust_code: bool,
-    seconds: float,
-    memory: float,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    page: str | None,
-    quiet: bool,
-    debug: bool,
+    form: str, output: str | None, page: str | None, quiet: bool, debug: bool, truths: tuple[str, ...], **asked: Any
 ) -> None:
     """Recompute every result in RESULTS (a folder or one file) from its inputs.
 
@@ -87,7 +76,7 @@ def command(
     """
     from graphgauge.study.page import verdicts_page, verdicts_to_dict
 
-    found = _verdicts(results, submissions, truths, trust_code, seconds, memory, jobs)
+    found = _verdicts(truths=truths, **asked)
     every = [verdict for verdicts in found.values() for verdict in verdicts]
     content = verdicts_to_dict(found)
     files = []
@@ -98,7 +87,7 @@ def command(
     if form == "json":
         files_then_words(files, lambda: click.echo(_json(content), nl=False))
     else:
-        files_then_words(files, lambda: _say(found, quiet))
+        files_then_words(files, lambda: _say(found, quiet, bool(truths)))
     counts = Counter(verdict.status for verdict in every)
     summary = ", ".join(f"{count} {status}" for status, count in counts.items())
     click.echo(f"{several(len(every), 'result')}: {summary}", err=True)
@@ -134,7 +123,8 @@ def _verdicts(
     }
 
 
-def _say(found: dict[Path, list[Verdict]], quiet: bool) -> None:
+def _say(found: dict[Path, list[Verdict]], quiet: bool, submitted: bool) -> None:
+    from graphgauge.study.page import unlike
     from graphgauge.study.proof import EXPLAINED
 
     for root, verdicts in found.items():
@@ -145,6 +135,8 @@ def _say(found: dict[Path, list[Verdict]], quiet: bool) -> None:
         verdict.proof.kinds for verdicts in found.values() for verdict in verdicts
         if verdict.proof is not None and not verdict.mismatch
     )  # fmt: skip
+    for line in unlike(verdict for verdicts in found.values() for verdict in verdicts) if submitted else ():
+        click.echo(cleaned(line))
     for proof in () if quiet else proofs:
         click.echo(cleaned("\n".join(["equal means:", *proof.lines()])))
     if proofs and not quiet:

@@ -11,9 +11,26 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 __all__ = [
-    "AnyArray", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "refuse_nan",
+    "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "refuse_nan",
     "require_shape", "sorted_unique",
 ]  # fmt: skip
+
+
+class Archive:
+    """An open .npz file, whose members must be arrays: np.load returns others as bytes."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self.files: list[str] = opened.files
+
+    def __getitem__(self, name: str) -> AnyArray:
+        found = self._opened[name]
+        if not isinstance(found, np.ndarray):
+            raise ValueError(f"{name!r:.60} is not an array")
+        return found
+
+    def all(self) -> dict[str, AnyArray]:
+        return {name: self[name] for name in self.files}
 
 
 def is_tensor(value: Any) -> bool:

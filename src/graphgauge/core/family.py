@@ -42,10 +42,15 @@ RESERVED_FIELDS = ("family", "dataset", "datasets", "method", "methods", "seeds"
 
 @dataclass(frozen=True)
 class TruthInputs:
-    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present."""
+    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present.
+
+    `answers` are the inputs that come from the method. All other files, such as weights or properties that somebody
+    has computed, decide what counts: in a submission they must be the maintainer's.
+    """
 
     decisive: tuple[str, ...]
     given: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 _LOADED: list[Family] = []
@@ -60,7 +65,8 @@ class Family:
     there. If evaluations can be merged, `state` names the class ("module:Class") and `along` the arguments of
     `evaluate` with one entry per item. `example` has inputs for the study that `graphgauge init` writes. `refuse`
     raises an error for values that do not go together beyond what the forms say. `classes` groups what predictions can
-    be, from the reading `classes` to the names in `Metric.fair_to`, the narrowest first.
+    be, from the reading `classes` to the names in `Metric.fair_to`, the narrowest first. `references` names levels that
+    depend on the test alone, not on the method: if they differ, the tests do.
     """
 
     name: str
@@ -77,6 +83,7 @@ class Family:
     example: Mapping[str, str] = field(default_factory=dict, hash=False)
     refuse: Callable[[Mapping[str, Any], Shown], None] | None = None
     classes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    references: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _LOADED.append(self)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fnmatch
 import glob
 import json
+import math
 import os
 import re
 import stat
@@ -16,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +31,19 @@ DAMAGE = (
     LookupError, ArithmeticError, ValueError, TypeError, AttributeError, AssertionError, SyntaxError, OSError, EOFError,
     RuntimeError, MemoryError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+# Endings of files with several arrays, of which `FILE:NAME` is one.
+ARCHIVES = (".npz", ".pt", ".pth", ".safetensors")
 # Compressed input may unpack to this many bytes in any case, or to this many times its size.
 _UNPACKED = 1 << 29
 _UNPACKED_TEXT = 1 << 26
 _RATIO = 100
+# Names that one search for files looks at.
+_MOST_NAMES = 1_000_000
+# A number in JSON that may be beyond all floats: an exponent of three digits, or hundreds of digits.
+_LARGE_NUMBER = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{309}")
+# No path is longer, and the time to match a pattern grows with the square of its length.
+_LONGEST_PATTERN = 4096
+_DEEPEST = 100
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
@@ -185,9 +197,20 @@ def read_json_lines(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], bool]
 def parse_json(content: bytes) -> Any:
     """The value of JSON text; a ValueError says what is wrong with it."""
     try:
-        return json.loads(content.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table)
+        # Checking every number takes time, so only text that could have too large ones is checked.
+        checked = _finite if _LARGE_NUMBER.search(content) else None
+        return json.loads(
+            content.decode(), parse_float=checked, parse_constant=_refuse_constant, object_pairs_hook=_table
+        )
     except RecursionError:
         raise ValueError("brackets are nested too deep") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text[:20]} is too large for a number")
+    return value
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -205,36 +228,87 @@ def is_pattern(text: str, folder: Path | None = None) -> bool:
     return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
 
 
-def matching(pattern: str, folder: Path | None = None) -> list[str]:
+class Search:
+    """A search of folders that ends: after this many names, or before a folder that must not be entered.
+
+    A pattern such as `*/../*/../*`, or folders that link to each other, lead to more paths than any disk has files.
+    """
+
+    def __init__(self, most: int = _MOST_NAMES, enter: Callable[[Path], None] = lambda folder: None) -> None:
+        self._most, self._left, self._enter = most, most, enter
+
+    def seen(self, names: int = 1) -> None:
+        self._left -= names
+        if self._left < 0:
+            raise InputError(f"a search for files looks at more than {self._most:,} names", fix="Name fewer folders.")
+
+    def names(self, folder: Path) -> list[str]:
+        """The names in a folder, none if it cannot be listed."""
+        self._enter(folder)
+        try:
+            with os.scandir(folder) as entries:
+                found = [entry.name for entry in islice(entries, self._left + 1)]
+        except (OSError, ValueError):
+            return []
+        self.seen(len(found))
+        return found
+
+
+def matching(pattern: str, folder: Path | None = None, search: Search | None = None) -> list[str]:
     """The files that match a pattern, with numbers in names in numeric order."""
-    return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
+    if len(pattern) > _LONGEST_PATTERN:
+        return []
+    if pattern.count("/") > _DEEPEST:
+        raise InputError(f"a pattern has more than {_DEEPEST} folders", where=f"{pattern[:60]}…")
+    return sorted(_matches(pattern, folder or Path(), search or Search()), key=_natural)
+
+
+def _matches(pattern: str, root: Path, search: Search) -> Iterator[str]:
+    """As glob.iglob, but counted; paths keep the text of the pattern."""
+    head, tail = os.path.split(pattern)
+    # A root, such as "/", is its own head.
+    heads = _matches(head, root, search) if glob.has_magic(head) and head != pattern else [head]
+    for place in heads:
+        before = place if not place or place.endswith(("/", os.sep)) else f"{place}/"
+        if glob.has_magic(tail):
+            names = search.names(root / place)
+            shown = names if tail.startswith(".") else [name for name in names if not name.startswith(".")]
+            yield from (f"{before}{name}" for name in fnmatch.filter(shown, tail))
+        else:
+            search.seen()
+            if os.path.lexists(root / before / tail) if tail else _is(Path.is_dir, root / place):
+                yield f"{before}{tail}"
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", text)]
 
 
-def files_named(text: str, folder: Path) -> Iterator[str]:
+def files_named(text: str, folder: Path, search: Search | None = None) -> Iterator[str]:
     """The files that a value names: a path, a pattern, `archive.npz:member`, or all files in a folder; else none."""
+    search = search or Search()
     if is_pattern(text, folder):
-        yield from (path for path in matching(text, folder) if _is(Path.is_file, folder / path))
+        yield from (path for path in matching(text, folder, search) if _is(Path.is_file, folder / path))
         return
     for path in (text, text.rpartition(":")[0]):
         if path and _is(Path.is_file, folder / path):
             yield path
             return
     if _is(Path.is_dir, folder / text):
-        yield from (str(Path(text) / path.relative_to(folder / text)) for path in _inside(folder / text))
+        yield from (str(Path(text) / path.relative_to(folder / text)) for path in _inside(folder / text, search))
 
 
-def _inside(folder: Path, around: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """All files in a folder. Links to folders are followed, because readers follow them, but not in circles."""
-    around |= {folder.resolve()}
-    for path in folder.iterdir():
-        if _is(Path.is_dir, path) and path.resolve() not in around:
-            yield from _inside(path, around)
-        elif _is(Path.is_file, path):
-            yield path
+def _inside(folder: Path, search: Search) -> Iterator[Path]:
+    """All files in a folder. Links to folders are followed, because readers follow them, but to each folder once."""
+    folders, entered = [folder], set()
+    while folders:
+        place = folders.pop()
+        if place.resolve() in entered:
+            continue
+        entered.add(place.resolve())
+        paths = [place / name for name in sorted(search.names(place))]
+        yield from (path for path in paths if _is(Path.is_file, path))
+        folders += [path for path in reversed(paths) if _is(Path.is_dir, path)]
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
@@ -246,7 +320,7 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
 
 def split_member(text: str) -> tuple[Path, str | None]:
     """The file and the array name in `archive.npz:name`; the name is None if absent."""
-    match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
+    match = re.fullmatch(rf"(.+(?:{'|'.join(map(re.escape, ARCHIVES))})):([^/\\:]+)", text)
     return (Path(match[1]), match[2]) if match else (Path(text), None)
 
 
@@ -274,8 +348,12 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON; write null")
 
 
-def _unwritable(target: Path, error: OSError | ValueError) -> InputError:
+class UnwritableError(InputError):
+    """A file cannot be written: the disk is full, or the folder read-only."""
+
+
+def _unwritable(target: Path, error: OSError | ValueError) -> UnwritableError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
     if isinstance(error, FileExistsError):  # in place of a folder
         reason = f"{error.filename} is not a folder"
-    return InputError(f"cannot be written ({reason})", where=str(target))
+    return UnwritableError(f"cannot be written ({reason})", where=str(target))

@@ -63,11 +63,15 @@ class GateOutcome:
         from graphgauge.core.schema import number_from_json
 
         limit = None if content["limit"] is None else number_from_json(content["limit"])
-        group = None if content["group"] is None else str(content["group"])
+        passed, approximate = content["passed"], content["approximate"]
+        if not (isinstance(passed, bool) and isinstance(approximate, bool)):
+            raise TypeError("a gate has passed or approximate that is not true or false")
+        group, undecided = (
+            None if content.get(name) is None else str(content[name]) for name in ("group", "undecided")
+        )
         return cls(
-            str(content["gate"]), bool(content["passed"]), number_from_json(content["found"]), limit, group,
-            bool(content["approximate"]), None if content.get("undecided") is None else str(content["undecided"]),
-        )  # fmt: skip
+            str(content["gate"]), passed, number_from_json(content["found"]), limit, group, approximate, undecided
+        )
 
     @property
     def words(self) -> str:

@@ -367,6 +367,10 @@ class Deferred(NamedTuple):
     compute: Callable[[], Result]
 
 
+def _refuse(what: str, where: str | None, fix: str | None) -> list[Mapping[str, Any]]:
+    raise InputError(what, where=where, fix=fix)
+
+
 class Evaluation(Mapping[str, Result]):
     """The results of one evaluation, in a fixed order, with skipped metrics and findings."""
 
@@ -408,7 +412,11 @@ class Evaluation(Mapping[str, Result]):
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes: as if read from a file, with all results and findings, without the measurements."""
-        facts = {"_results": {**self}, "_findings": self.findings, "inputs": partial(list, self.inputs())}
+        try:
+            inputs: partial[list[Mapping[str, Any]]] = partial(list, self.inputs())
+        except InputError as error:  # the files have changed since; only a receipt needs them
+            inputs = partial(_refuse, error.what, error.where, error.fix)
+        facts = {"_results": {**self}, "_findings": self.findings, "inputs": inputs}
         return self.__dict__ | facts | {"materials": {}, "_figure": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

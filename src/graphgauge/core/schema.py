@@ -6,8 +6,10 @@ import hashlib
 import json
 import math
 import platform
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -18,6 +20,7 @@ from graphgauge._version import __version__
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
+from graphgauge.core.json_schema import violation
 from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
 
 # Every edition's schema begins with this.
@@ -36,6 +39,10 @@ _FIRST_ID_LENGTH = 16
 _FIELDS = frozenset(("status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
 # In files of the first edition the names of levels say which are the best possible.
 _FIRST_IDEALS = ("real ", "perfect ")
+# How archives of items and states, and arrays, begin.
+_DATA = (b"PK\x03\x04", b"\x93NUMPY")
+# Parts that are lists of entries, each with its own key.
+_KEYS = (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path"))
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -222,6 +229,21 @@ def is_result(content: Any) -> bool:
     )
 
 
+def is_data(path: Path) -> bool:
+    """Whether a file is a result, one of its side files or an archive: data, which no table or page must replace."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            head = stream.read(8)
+        if head.startswith(_DATA):
+            return True
+        content = read_json(path) if head.lstrip()[:1] == b"{" else None
+    except (OSError, ValueError):
+        return False
+    return is_result(content) or (isinstance(content, dict) and {"axis", "columns"} <= content.keys())
+
+
 def checked_content(content: Any, where: str) -> dict[str, Any]:
     """The content of an unchanged result file, in the form of the current edition."""
     require_schema(content, where)
@@ -238,10 +260,11 @@ def require_schema(content: Any, where: str) -> None:
         raise InputError(f"not a result file: schema is {found!r:.80}", where=where, fix=f"Expected {SCHEMA!r}.")
 
 
-def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+def as_current(content: Mapping[str, Any], where: str, *, whole: bool = False) -> dict[str, Any]:
     """The content of a result file in the form of the current edition, under the current keys of its metrics.
 
-    That of the first edition is marked as unchecked.
+    That of the first edition is marked as unchecked. Parts that no reader needs may be missing, unless it is to be
+    `whole`; parts that are there have the right types.
     """
     try:
         if content["schema"] == FIRST_SCHEMA:
@@ -252,9 +275,45 @@ def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
                 "results": [_current_result(entry) for entry in content.get("results", [])],
                 "notes": [*content.get("notes", ()), UNCHECKED],
             }
+        _require_valid(content, where, whole)
         return _renamed(content)
+    except InputError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _invalid(error, where) from None
+
+
+def _require_valid(content: Mapping[str, Any], where: str, whole: bool) -> None:
+    """Refuse wrong types, missing parts, and keys that occur twice, of which readers would take different ones."""
+    wrong = violation(content, _schema(whole))
+    for part, name in _KEYS if wrong is None else ():
+        times = Counter(entry.get(name) for entry in content.get(part, ()))
+        twice = next((key for key, count in times.items() if count > 1), None)
+        if twice is not None:
+            wrong = f"the {name} {twice!r:.60} occurs more than once in {part}"
+    if wrong is not None:
+        raise InputError(f"not a valid result file: {wrong}", where=where, fix="Evaluate again, or fetch it again.")
+
+
+@cache
+def _schema(whole: bool = True) -> dict[str, Any]:
+    """The schema of the current edition, or what it says about the parts that are there.
+
+    That the root matches is checked where it is read.
+    """
+    schema = read_json(SCHEMA_FILE)
+    required = [name for name in schema["required"] if name != "root"]
+    if whole:
+        return {**schema, "required": required}
+    parts = {name: _optional(part) for name, part in schema["properties"].items()}
+    return {**_without(schema, ("required",)), "properties": parts}
+
+
+def _optional(schema: Any) -> Any:
+    """A schema in which nothing is required."""
+    if isinstance(schema, dict):
+        return {name: _optional(part) for name, part in schema.items() if name != "required"}
+    return schema
 
 
 def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -464,13 +523,28 @@ def _table_to_dict(table: Table) -> dict[str, Any]:
 
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:
     axis = str(entry["axis"])
-    columns = {
-        name: np.array(values) if name in (axis, "n") or name.endswith((".n", ".approximate")) else _numbers(values)
-        for name, values in entry["columns"].items()
-    }
+    wrong = violation(entry["columns"], _schema()["$defs"]["columns"])
+    if wrong is not None:
+        raise TypeError(f"in the breakdown by {axis}, {wrong}")
+    columns = {name: _column(axis, name, values) for name, values in entry["columns"].items()}
     if {values.shape for values in columns.values()} != {(len(columns[axis]),)}:
         raise ValueError(f"columns of the breakdown by {axis} differ in length")
     return Table(axis, columns)
+
+
+def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
+    if name == axis:
+        return np.array(values)
+    if name.endswith(".approximate"):
+        if not all(value is None or isinstance(value, bool) for value in values):
+            raise TypeError(f"in the breakdown by {axis}, {name} has other values than true and false")
+        return np.array(values)
+    numbers = _numbers(values)
+    if name != "n" and not name.endswith(".n"):
+        return numbers
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise ValueError(f"in the breakdown by {axis}, {name} has values that are not counts")
+    return np.array(values)
 
 
 def _numbers(values: Any) -> np.ndarray[Any, Any]:

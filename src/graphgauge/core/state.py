@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Archive
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import families, family, family_names
 from graphgauge.core.files import DAMAGE, atomic_path, require_bounded_archive
@@ -90,7 +91,7 @@ def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, An
             if stream.seekable():
                 require_bounded_archive(stream, where)
             with np.load(stream, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+                arrays = Archive(archive).all()
         facts = dict(json.loads(arrays.pop("header").tobytes()))
         _, found, version = facts.pop("state").split("/")
     except InputError:

@@ -23,6 +23,13 @@ class Truth:
         return f"{self.paths[0]!r}{more} ({self.hashes[0][:12]}…)"
 
 
+class Reference(Truth):
+    """A level that depends on the truth alone, in place of its files."""
+
+    def __str__(self) -> str:
+        return f"{float(self.hashes[0]):.4g}"
+
+
 def may_be_truth(name: str) -> bool:
     """Whether an input of this name is part of the truth in a loaded family; `groups.relation` is one of `groups`."""
     forms = (form for declared in loaded() for form in declared.truths.values())
@@ -30,8 +37,17 @@ def may_be_truth(name: str) -> bool:
 
 
 def truths_of(name: str, receipt: Any) -> dict[str, Truth]:
-    """The truth of a result as recorded in its receipt; empty if unknown."""
+    """The truth of a result as recorded in its receipt; empty if unknown.
+
+    A file with truth and answers, such as a table, has the hash of its truth in the field `truth`.
+    """
     inputs = _inputs(receipt)
+    mixed = {
+        name: Truth(tuple(entry["path"] for entry in entries), tuple(str(entry["truth"]) for entry in entries))
+        for name, entries in inputs.items() if all(isinstance(entry.get("truth"), str) for entry in entries)
+    }  # fmt: skip
+    if mixed:
+        return mixed
     known = family(name).truths if name in family_names() else {}
     form = next((form for by, form in known.items() if by in inputs), None)
     if form is None:

@@ -38,9 +38,10 @@ class Fold:
         drawn = given.pop("negatives", None)
         if drawn is not None:
             given |= {"drawn": str(drawn), **({"mask": drawn.mask} if drawn.short else {})}
-        if given.get("keep") is not None and given.get("ids") is None:
-            raise OptionError("items that are kept in parts need ids=", fix="One per query, the same in every method.")
         along = family_named(family).along
+        split = any(name in along for name in given)
+        if split and given.get("keep") is not None and given.get("ids") is None:
+            raise OptionError("items that are kept in parts need ids=", fix="One per query, the same in every method.")
         if family == "forecasting":
             _refuse_names({name: value for name, value in given.items() if name in along})
         return cls(

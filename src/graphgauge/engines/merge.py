@@ -29,9 +29,11 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.state import load_state, state_class
 from graphgauge.io.hashing import receipt_input
+from graphgauge.io.watch import watched
 from graphgauge.ranking.ties import TIES
 
 
+@watched
 def merge_files(
     *,
     states: Annotated[PathLike | Sequence[PathLike], Files("The saved states.")],

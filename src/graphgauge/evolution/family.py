@@ -37,7 +37,7 @@ FAMILY = Family(
     question="Are the edges that a system adds to its own graph good ones?",
     headlines=("auc_birth", "delta_homophily", "nca_mean"),
     package="graphgauge.evolution",
-    truths={"labels": TruthInputs(("labels",), ("node_ids", "test_edges", "future_edges"))},
+    truths={"labels": TruthInputs(("labels",), ("node_ids", "node_types", "test_edges", "future_edges"), ("log",))},
     example={
         "log": "evolution/{method}/seed-{seed}",
         "labels": "evolution/labels.npy",

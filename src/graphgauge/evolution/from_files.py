@@ -32,10 +32,12 @@ from graphgauge.evolution.ledger import UNDECLARED
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
+from graphgauge.io.watch import watched
 
 _INPUTS = ("labels", "node_ids", "test_edges", "future_edges", "node_types")
 
 
+@watched
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],

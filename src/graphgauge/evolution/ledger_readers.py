@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -16,7 +14,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.files import require_file
+from graphgauge.core.files import parse_json, require_file
 from graphgauge.evolution.inputs import as_edges
 from graphgauge.evolution.ledger import BIRTH, DEATH, MERGE, START, Events, Ledger
 from graphgauge.io.parquet import open_parquet, read_parquet, sound
@@ -40,6 +38,8 @@ ACTIONS = {
 }
 EVERY = ("second", "minute", "hour", "day", "week", "month", "year")
 _UNITS = {"second": "s", "minute": "m", "hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
+# Cycles are whole numbers of 64 bits.
+_MOST_CYCLES = 1 << 62
 _FORM = 'One event per line: {"cycle": 0, "action": "birth", "source": "a", "target": "b"}.'
 
 
@@ -477,13 +477,13 @@ def _names(given: Iterable[str], columns: Mapping[str, str] | None, where: str) 
 
 
 def _lines(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                yield json.loads(line)
-            except (ValueError, UnicodeDecodeError) as error:
+                yield parse_json(line)
+            except ValueError as error:
                 raise InputError(f"line {number} is not JSON: {error}", where=str(path), fix=_FORM) from None
 
 
@@ -502,8 +502,8 @@ def _missing(value: Any) -> bool:
 
 
 def _whole(value: Any, where: str) -> int:
-    known = isinstance(value, Real | np.integer) and not isinstance(value, bool) and math.isfinite(value)
-    if not known or value != int(value):
+    known = isinstance(value, Real | np.integer) and not isinstance(value, bool)
+    if not known or not -_MOST_CYCLES < value < _MOST_CYCLES or value != int(value):
         raise InputError(f"{value!r:.80} is not the number of a cycle", where=where, fix="Use whole numbers, or time.")
     return int(value)
 
@@ -511,14 +511,17 @@ def _whole(value: Any, where: str) -> int:
 def as_times(values: Sequence[Any], where: str) -> AnyArray:
     """Numbers, or moments as datetime64 in microseconds (UTC)."""
     if all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
-        return np.array([float(value) for value in values])
+        try:
+            return np.array([float(value) for value in values])
+        except OverflowError:
+            raise InputError("a time is too large for a number", where=where, fix="Use seconds, or dates.") from None
     found: list[Any] = []
     for value in values:
         moment = value
         if isinstance(value, str):
             try:
-                moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
-            except ValueError:
+                moment = _utc(datetime.fromisoformat(value.replace("Z", "+00:00")))
+            except (ValueError, OverflowError):
                 raise InputError(
                     f"{value!r:.80} is not a time", where=where, fix="Use numbers, or 2024-05-01T12:00:00Z."
                 ) from None

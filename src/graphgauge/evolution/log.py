@@ -14,6 +14,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
+from graphgauge.core.files import readable
 from graphgauge.core.options import whole_number
 from graphgauge.evolution.births import checked_tgc
 from graphgauge.evolution.inputs import COORDINATES, as_edges
@@ -311,7 +312,8 @@ def _events(place: Path) -> Path | None:
 def _embeddings(place: Path) -> Callable[[int], AnyArray | None]:
     """The embeddings after each cycle of a run of events: one array for all, or one array per cycle."""
     if (place / _FIXED).exists():
-        fixed = np.load(place / _FIXED, mmap_mode="r", allow_pickle=False)
+        with readable(place / _FIXED):
+            fixed = np.load(place / _FIXED, mmap_mode="r", allow_pickle=False)
         return lambda cycle: fixed
     path = _present(place / _EMBEDDINGS)
 

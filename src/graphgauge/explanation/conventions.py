@@ -14,7 +14,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.loop import Chosen
-from graphgauge.core.metric import Metric, MetricFunction, NoChance, find
+from graphgauge.core.metric import DEFAULT, Metric, MetricFunction, NoChance, find
 from graphgauge.core.result import Direction
 from graphgauge.explanation import foreign
 from graphgauge.explanation.declared import blind, directed
@@ -68,6 +68,8 @@ class Convention:
         """The requested names, each with its level if one is given."""
         if names is None:
             return [(pattern, None) for pattern in self.aliases]
+        if DEFAULT in names:
+            return self.asked(None) + self.asked([name for name in names if name != DEFAULT])
         stems = {pattern.partition("@")[0] for pattern in self.aliases}
         asked: list[tuple[str, Level | None]] = []
         for name in names:

@@ -28,11 +28,14 @@ from graphgauge.explanation.conventions import CONVENTIONS
 from graphgauge.explanation.evaluate import GROUPS, evaluate
 from graphgauge.explanation.family import ASKING, FAMILY
 from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, SWEEP, TIES
+from graphgauge.explanation.records import grouped, truth_hash
 from graphgauge.explanation.samples import KL, SCORES
 from graphgauge.explanation.table import read_explanations, read_table
 from graphgauge.io.hashing import receipt_input
+from graphgauge.io.watch import watched
 
 
+@watched
 def evaluate_files(
     *,
     table: Annotated[PathLike | None, File("Answers of a model, as collected: .jsonl or .parquet.")] = None,
@@ -113,12 +116,14 @@ def evaluate_files(
     }
     options: dict[str, Any] = {"absolute": not given.pop("signed"), "options": single} | given
     if answers is not None:
-        evaluation = evaluate(read_table(answers), **options)
-        evaluation.inputs = lambda: [receipt_input("table", answers)]
+        answered = read_table(answers)
+        evaluation = evaluate(answered, **options)
+        shared = truth_hash(row.event for row in answered.rows)
+        evaluation.inputs = lambda: [{**receipt_input("table", answers), "truth": shared}]
         return evaluation
     asked = None if factory is None else made(factory)
-    evaluation = evaluate(
-        asked, read_explanations(events), seed=seed, path=path, progress=progress.stage, **asking, **options
-    )
-    evaluation.inputs = lambda: [receipt_input("explanations", events)]
+    listed = read_explanations(events)
+    evaluation = evaluate(asked, listed, seed=seed, path=path, progress=progress.stage, **asking, **options)
+    shared = truth_hash(grouped(listed))
+    evaluation.inputs = lambda: [{**receipt_input("explanations", events), "truth": shared}]
     return evaluation

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
@@ -78,6 +80,18 @@ class Event:
         if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
             raise InputError("expected a list of tables", where="explanations")
         return cls(context, tuple(_explanation_from_dict(context, entry) for entry in listed))
+
+
+def truth_hash(events: Iterable[Event]) -> str:
+    """SHA-256 of the questions: the events with their targets, labels and right explanations, in any order."""
+    lines = []
+    for event in events:
+        record = event.to_dict(compact=False)
+        asked: dict[str, Any] = {name: record[name] for name in ("event", "target", "label") if name in record}
+        if "truth" in record:  # numbers of candidates mean nothing without the graph
+            asked |= {name: record[name] for name in ("truth", "subgraph")}
+        lines.append(json.dumps(asked, sort_keys=True))
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def _truth(value: Any, count: int) -> Masks:

@@ -23,7 +23,7 @@ from graphgauge.forecasting.functions import (
     wape,
 )
 from graphgauge.forecasting.grids import cos_latitude
-from graphgauge.forecasting.long import evaluate_table
+from graphgauge.forecasting.long import compare_table, evaluate_table
 from graphgauge.forecasting.state import ForecastState
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "calibration_error",
     "compare",
     "compare_by_horizon",
+    "compare_table",
     "cos_latitude",
     "coverage",
     "crps",

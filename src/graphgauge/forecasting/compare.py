@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, require_shape
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.forecasting.declared import equal, nearest
 from graphgauge.forecasting.grids import node_weights
-from graphgauge.forecasting.inputs import Batch, checked_weights
+from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.joint import joint_sums
-from graphgauge.forecasting.labels import history_of, named
+from graphgauge.forecasting.labels import Names
 from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
 from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
@@ -32,6 +32,8 @@ _FORMS = {
     "nll": ("gaussian", "distribution"),
     "pinball": ("quantiles",), "energy": ("samples",),
 }  # fmt: skip
+# A test uses few cosines already; fewer only if slow changes are beyond doubt, by so many standard errors.
+_RESEMBLE = 3.0
 _GIVEN = {
     "point": "a point forecast", "gaussian": "std", "samples": "samples", "quantiles": "quantiles and levels",
     "distribution": "distribution",
@@ -95,12 +97,13 @@ def compare(
     jointly).
 
     The difference is that of the pooled means: every cell has the same weight, or that of its node (`weights`). Losses
-    may be correlated in time. Forecasts h steps ahead overlap, so cosines faster than the overlap are left out.
-    `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few steps:
-    more would make the test reject too often if errors are strongly autocorrelated.
+    may be correlated in time. Labels of the truth and of both forecasts are matched, and labels that differ are an
+    error; both must have the same cells. Forecasts h steps ahead overlap, so cosines faster than the overlap are left
+    out. `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few
+    steps: more would make the test reject too often if errors are strongly autocorrelated.
     """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
-    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
+    losses_a, losses_b, cells, _ = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
     ahead = cells.shape[1] if horizon is None else whole_number("horizon", horizon, 1)
     return _compared(losses_a.sum(axis=1), losses_b.sum(axis=1), cells.sum(axis=1), ahead, loss, confidence)
 
@@ -118,31 +121,57 @@ def compare_by_horizon(
     weights: Any = None,
     nan: str = "raise",
     confidence: float = 0.95,
-) -> dict[int, DieboldMariano]:
-    """The test of `compare` for each horizon, 1 the first. p-values are not adjusted for their number."""
+) -> dict[Any, DieboldMariano]:
+    """The test of `compare` for each horizon, by its label, or 1 for the first.
+
+    p-values are not adjusted for their number.
+    """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
-    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
+    losses_a, losses_b, cells, labels = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
+    keys = list(range(1, cells.shape[1] + 1)) if labels is None else labels
     return {
-        place + 1: _compared(losses_a[:, place], losses_b[:, place], cells[:, place], place + 1, loss, confidence)
+        keys[place]: _compared(losses_a[:, place], losses_b[:, place], cells[:, place], place + 1, loss, confidence)
         for place in range(cells.shape[1])
     }
 
 
 def _losses_of_both(
     y_true: Any, a: Any, b: Any, loss: str, common: dict[str, Any], confidence: float, weights: Any
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, list[Any] | None]:
+    """The losses of both and the number of cells, by step and horizon, and the labels of the horizons."""
     one_of("loss", loss, LOSSES)
     if loss == "energy" and weights is not None:
         raise OptionError("loss 'energy' has no node weights", fix="Leave weights= out, or choose another loss.")
     tail(confidence)  # checked here, also if there will be no interval
-    (losses_a, cells), (losses_b, other) = (
-        _step_losses(name, y_true, given, loss, common, weights) for name, given in (("a", a), ("b", b))
+    batches = _both(y_true, a, b, common)
+    (losses_a, cells, seen), (losses_b, _, other) = (
+        _step_losses(name, y_true, batch, loss, weights) for name, batch in zip("ab", batches, strict=True)
     )
-    if not np.array_equal(cells, other):
+    if not np.array_equal(seen, other):
         raise InputError(
             "the forecasts are missing different cells", where="a and b", fix="Mask the cells that either is missing."
         )
-    return losses_a, losses_b, cells
+    return losses_a, losses_b, cells, batches[0].ahead
+
+
+def _both(y_true: Any, a: Any, b: Any, common: dict[str, Any]) -> tuple[Batch, Batch]:
+    """Both forecasts, with the cells of both in the order of the labels that either has."""
+    if isinstance(a, str) or isinstance(b, str):
+        raise OptionError("a and b must be forecasts, not names", fix="For two columns of a table use compare_table.")
+    one = _batch("a", y_true, a, common, {})
+    two = _batch("b", y_true, b, common, _owned(one.labels, "a"))
+    if two.labels.keys() - one.labels.keys():
+        one = _batch("a", y_true, a, common, _owned({**two.labels, **one.labels}, "b"))
+    if one.shape != two.shape:
+        raise InputError(
+            f"the forecasts have the shapes {one.shape} and {two.shape} (time, horizon, node)", where="a and b",
+            fix="Select the issue times and lead times that both have.",
+        )  # fmt: skip
+    return one, two
+
+
+def _owned(labels: Mapping[str, Names], owner: str) -> dict[str, Names]:
+    return {axis: replace(names, owner=owner) for axis, names in labels.items()}
 
 
 def _compared(
@@ -157,8 +186,8 @@ def _compared(
         return found
     ratio = float(loss_a.sum()) / base
     influence = (ratio * loss_b - loss_a) / base
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis], slowest(len(cells), ahead))
-    margin = float(t_quantile(df, confidence)[0]) * float(error)
+    error, df = _error(influence, cells, ahead)
+    margin = float(t_quantile(df, confidence)[0]) * error
     interval = Interval(1 - ratio - margin, 1 - ratio + margin, confidence, "diebold-mariano-t", "time steps")
     return replace(found, skill=1 - ratio, skill_interval=interval)
 
@@ -180,13 +209,21 @@ def _tested(gaps: Floats, cells: Floats, largest: float, ahead: int, loss: str, 
         if is_rounding(abs(mean), largest):
             return untested(nan, "the losses never differ")
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis], slowest(steps, ahead))
+    error, df = _error(influence, cells, ahead)
     if not error > 0:
         return untested(nan, "nearly all cells are in a few time steps")
-    statistic = mean / float(error)
-    margin = float(t_quantile(df, confidence)[0]) * float(error)
+    statistic = mean / error
+    margin = float(t_quantile(df, confidence)[0]) * error
     interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
     return DieboldMariano(mean, statistic, _two_sided(statistic, int(df)), interval, steps, ahead, loss, int(df))
+
+
+def _error(influence: Floats, cells: Floats, ahead: int) -> tuple[float, float]:
+    """The standard error of a mean over steps, and its degrees of freedom."""
+    column = influence[:, np.newaxis]
+    most = slowest(len(cells), ahead)
+    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], most, slow=[column], resemble=_RESEMBLE)
+    return float(error), float(df)
 
 
 def _two_sided(statistic: float, df: int) -> float:
@@ -195,18 +232,21 @@ def _two_sided(statistic: float, df: int) -> float:
     return nan if isnan(statistic) else float(2 * stdtr(df, -abs(statistic)))
 
 
-def _step_losses(
-    name: str, y_true: Any, given: Any, loss: str, common: dict[str, Any], weights: Any
-) -> tuple[Floats, Floats]:
-    """The summed loss and the number, or weight, of the cells of each time step and horizon."""
+def _batch(name: str, y_true: Any, given: Any, common: dict[str, Any], known: Mapping[str, Names]) -> Batch:
     arguments = dict(given) if isinstance(given, Mapping) else {"y_pred": given}
     unknown = next((key for key in arguments if key not in _ARGUMENTS), None)
     if unknown is not None:
         raise OptionError(f"{name} has {unknown!r:.60}", fix=f"A forecast has {', '.join(_ARGUMENTS)}.")
     try:
-        batch = Batch.of(y_true, **arguments, **common)
+        return Batch.of(y_true, **arguments, **common, known=known)
     except InputError as error:
         raise _renamed(error, name) from None
+
+
+def _step_losses(
+    name: str, y_true: Any, batch: Batch, loss: str, weights: Any
+) -> tuple[Floats, Floats, NDArray[np.uint8]]:
+    """The summed loss and the number, or weight, of the cells of each time step and horizon, and which cells."""
     forms = _FORMS.get(loss, (batch.form,))
     if batch.form not in forms:
         needed = " or ".join(_GIVEN[form] for form in forms)
@@ -216,25 +256,18 @@ def _step_losses(
     members = 0 if batch.members is None else batch.members.shape[-1]
     counted = ("scores",) if batch.form in ("gaussian", "distribution") and loss in ("crps", "nll") else ()
     batch = batch.scored((), bool(counted))
-    scale = None
-    if weights is not None:
-        known, weights = history_of(node_weights(weights, y_true))
-        _, weights = named(batch.nodes, known, weights, "weights")
-        scale = checked_weights(weights)
-        require_shape(scale, (batch.shape[2],), "weights", "Pass one weight per node.")
+    scale = None if weights is None else weights_of(node_weights(weights, y_true), batch)
     layout = Layout(batch.form, *batch.shape[1:], (), batch.levels, members, counted=counted,
                     weights=None if scale is None else "given")  # fmt: skip
     parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
-    if not all(np.isfinite(losses).all() for losses, _ in parts):
+    if not all(np.isfinite(losses).all() for losses, *_ in parts):
         try:
             batch.refuse_bad_values()
         except InputError as error:
             raise _renamed(error, name) from None
     nothing = np.zeros((0, batch.shape[1]))
-    losses, cells = (
-        (np.concatenate([nothing, *column]) for column in zip(*parts, strict=True)) if parts else [nothing] * 2
-    )
-    return losses, cells.astype(np.float64)
+    losses, cells = (np.concatenate([nothing, *(part[place] for part in parts)]) for place in (0, 1))
+    return losses, cells.astype(np.float64), np.concatenate([part[2] for part in parts] or [np.empty((0, 0), np.uint8)])
 
 
 _ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples", "distribution")
@@ -242,13 +275,14 @@ _ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples", "distribution")
 
 def _slab_losses(
     batch: Batch, layout: Layout, rows: slice, loss: str, weights: Floats | None
-) -> tuple[Floats, NDArray[Any]]:
+) -> tuple[Floats, NDArray[Any], NDArray[np.uint8]]:
     """The same for some steps, from the sums that metrics are computed on."""
     slab = batch.slab(rows)
     steps = len(slab.y)
+    seen = np.packbits(slab.counted.reshape(steps, -1), axis=1)
     if loss == "energy":
         sums = joint_sums(slab, steps, rows.start, None, paths=False)
-        return sums.high[..., 0] + sums.low[..., 0], sums.counts[..., 0]
+        return sums.high[..., 0] + sums.low[..., 0], sums.counts[..., 0], seen
     sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64), weights)
     total = sums.high + sums.low
     cells = sums.counts[..., 0] if weights is None else total[..., layout.column(weight_of("n"))]
@@ -256,10 +290,11 @@ def _slab_losses(
         levels = np.array(layout.levels)
         factors = 2 * nearest(levels) if loss == "crps" else equal(levels)
         columns = [layout.column(f"pinball_{level:g}") for level in layout.levels]
-        return total[..., columns] @ factors, cells
+        return total[..., columns] @ factors, cells, seen
     column = {"absolute": "abs", "squared": "square"}.get(loss, loss)
-    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], cells
+    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], cells, seen
 
 
 def _renamed(error: InputError, name: str) -> InputError:
-    return type(error)(error.what, where=name, fix=error.fix) if error.where == "y_pred" else error
+    of_labels = error.where == "y_true" and "differ from those of" in error.what
+    return type(error)(error.what, where=name, fix=error.fix) if error.where == "y_pred" or of_labels else error

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
+from graphgauge.forecasting.options import exact_text
 from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.expected_series import expected_serial_coverage
@@ -229,7 +230,7 @@ def zero_quantile(function: MetricFunction, cells: Cells, params: Mapping[str, A
 
 def base_rate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The share of truths above the threshold as the probability in every cell (known only afterwards)."""
-    share = float(cells.size(f"above_{params['threshold']:g}")[0]) / float(cells.size()[0])
+    share = float(cells.size(f"above_{exact_text(params['threshold'])}")[0]) / float(cells.size()[0])
     return {"frequency of the event": Baseline(share * (1 - share))}
 
 

@@ -23,7 +23,7 @@ from graphgauge.forecasting.copies import every_so_often, first_steps
 from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.grids import node_weights
-from graphgauge.forecasting.inputs import Batch
+from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
 from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, reliability_of
@@ -146,11 +146,14 @@ def evaluate(
         null_value=null_value, null_tolerance=null_tolerance, axes=axes, nan=nan,
         nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(), ahead=ahead,
     )  # fmt: skip
+    weights = node_weights(weights, y_true)
+    if weights is not None and batch.channels is not None:
+        weights = weights_of(weights, batch)
     state = empty_state(
         axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes,
         ahead=ahead if batch.ahead is None else batch.ahead, season=season,
         naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph,
-        weights=node_weights(weights, y_true), thresholds=thresholds, metrics=metrics,
+        weights=weights, thresholds=thresholds, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
         {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution,
@@ -295,12 +298,12 @@ def _ahead(state: ForecastState, layout: Layout) -> list[Any]:
     return state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
 
 
-def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Percent]]:
+def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Any]]:
     """The values of parameters that the name of a metric leaves open."""
     return {
         "level": [Percent(round(100 * q, 8)) for q in state.coverage],
         "quantile": [Percent(round(100 * q, 8)) for q in layout.levels],
-        "threshold": [Percent(value) for value in state.thresholds],
+        "threshold": [_metrics.Threshold(value) for value in state.thresholds],
     }
 
 
@@ -449,6 +452,8 @@ def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ..
     empty = int((state.by_node.counts[..., 0].sum(axis=0) == 0).sum())
     if empty and layout.nodes > 1:
         notes.append(f"{empty} of {layout.nodes} nodes have no observed cells, and so no value")
+    if state.labelled and state.unlabelled:
+        notes.append("some batches have no node names, and were matched with the others by position")
     if state.channels is not None:
         notes.append(f"values over all cells pool {len(state.channels)} channels, whose units may differ")
     if layout.weights is not None:

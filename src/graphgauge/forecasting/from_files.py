@@ -37,14 +37,15 @@ from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
-from graphgauge.forecasting.labels import NamedColumns
-from graphgauge.forecasting.long import ROLES, table_arrays
+from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
+from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays, truth_columns
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
-from graphgauge.forecasting.rows import Once
+from graphgauge.forecasting.rows import MOST_CELLS, Once
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
-from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs
+from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
+from graphgauge.io.watch import watched
 
 _ARRAYS = {
     "true": "y_true",
@@ -55,8 +56,10 @@ _ARRAYS = {
     "mask": "mask",
 }
 _KEYS = ("id", "time", "horizon")
-# The most table cells that are checked for a second row, one bit per cell.
-_MOST_CELLS = 1 << 33
+# Rows of a table whose truth is hashed, for which it must be sorted in memory.
+_MOST_ROWS = 1 << 24
+# Names of a first column that labels the rows, as data frames write it.
+_INDEX = ("", "time", "ds", "date", "datetime", "timestamp", "index", "__index_level_0__")
 
 
 Paths = PathLike | Sequence[PathLike]
@@ -84,6 +87,7 @@ class Columns(Kind):
         return named
 
 
+@watched
 def evaluate_files(
     *,
     true: Annotated[Paths, Files("The truth: a file or quoted pattern, shards in time order. Repeatable.")] = (),
@@ -150,7 +154,7 @@ def evaluate_files(
     )
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
-    node_weights = None if given["weights"] is None else _whole(files, "weights", given["weights"])
+    node_weights = None if given["weights"] is None else _one_row(_whole(files, "weights", given["weights"]))
     common = {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
               "coverage": given["coverage"], "season": given["season"],
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
@@ -176,7 +180,9 @@ def evaluate_files(
         opened: list[Mapping[str, Any]] = [
             entry for name, parts in files.items() for entry in receipt_inputs(name, parts)
         ]
-        return opened if given["table"] is None else [*opened, receipt_input("table", given["table"])]
+        if given["table"] is None:
+            return opened
+        return [*opened, {**receipt_input("table", given["table"]), **_truth_in(given["table"], given["columns"])}]
 
     evaluation.inputs = inputs
     return evaluation
@@ -254,9 +260,20 @@ def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
 
 
 def _values(file: ArrayFile) -> Any:
-    """All rows, with column names if the file has some."""
+    """All rows, with column names if the file has some; a first column of times, or of an index, labels the rows."""
     values = file.rows(0, len(file))
-    return values if file.columns is None else NamedColumns(values, file.columns)
+    if file.columns is None:
+        return values
+    if file.columns[0].lower() in _INDEX and len(file.columns) > 1:
+        return NamedColumns(values[:, 1:], file.columns[1:], values[:, 0])
+    return NamedColumns(values, file.columns)
+
+
+def _one_row(weights: Any) -> Any:
+    """A table with one row of weights, whose columns are the nodes, as one weight per node."""
+    if isinstance(weights, NamedColumns) and weights.shape[0] == 1:
+        return LabelledRow(weights.values[0], weights.columns)
+    return weights
 
 
 # --------------------------------------------------------------------- tables
@@ -275,15 +292,16 @@ def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Pro
     if labels["horizon"].dtype.kind not in "iu":
         raise InputError(f"column 'horizon' has {labels['horizon'].dtype}, not whole numbers", where=path)
     shape = len(labels["time"]), len(labels["horizon"]), len(labels["id"])
-    if options["naive"] is not None and labels["id"].dtype.kind not in "iu":
+    if options["naive"] is not None and not has_names(options["naive"]) and labels["id"].dtype.kind not in "iu":
         progress.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
-    if labels["time"].dtype.kind == "U" and shape[0]:
-        progress.say(f"note: times are text, in alphabetical order: {labels['time'][0]} … {labels['time'][-1]}")
+    moments = in_order_of_time(labels["time"], "time", path).tolist()
+    if moments != sorted(moments):
+        raise InputError("column 'time' has numbers as text", where=path, fix="Write them as numbers.")
     shard = f"content {file_hash(path)[:32]}" if kept else None
     names = {"nodes": labels["id"].tolist(), "ahead": labels["horizon"].tolist()}
     state = _counting(given["metrics"], kept, shard=shard, **names, **options)
     values = ["y", "mean", *(["std"] if "std" in there else [])]
-    once = Once(shape) if prod(shape) <= _MOST_CELLS else None
+    once = Once(shape) if prod(shape) <= MOST_CELLS else None
     if once is None:
         progress.say(f"note: {prod(shape):,} cells are too many to check for duplicate rows")
     for batch in column_batches(path, [*keys, *values]):
@@ -296,10 +314,21 @@ def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Pro
                 f"more than one row has {cell:.120}", where=path, fix="A cell is one row: drop the others."
             )
         cells = [_numbers(batch[name], path, name) for name in values]
-        state.update_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=given["nan"])
+        state.add_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=given["nan"])
     if state.layout is None:
         raise InputError("has no rows", where=path)
     return state
+
+
+def _truth_in(path: str, columns: Mapping[str, str] | None) -> dict[str, str]:
+    """The hash of the truth in a table that also has the forecasts; none if it is too long to sort."""
+    names, parts, rows = truth_columns(column_names(path), columns), [], 0
+    for batch in column_batches(path, list(names.values())):
+        parts.append(batch)
+        rows += len(batch[names["y"]])
+        if rows > _MOST_ROWS:
+            return {}
+    return {"truth": table_hash({role: np.concatenate([part[name] for part in parts]) for role, name in names.items()})}
 
 
 def _is_plain_table(given: Mapping[str, Any]) -> bool:

@@ -17,13 +17,18 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.forecasting.options import AXES, CHANNEL
 
 _NAMES = {
-    "time": ("init_time", "issue_time", "forecast_reference_time", "reference_time", "valid_time"),
-    "horizon": ("lead_time", "lead", "step", "prediction_timedelta", "forecast_period"),
+    "time": ("init_time", "issue_time", "forecast_reference_time", "reference_time", "valid_time", "cutoff", "ds"),
+    "horizon": ("lead_time", "lead", "step", "prediction_timedelta", "forecast_period", "h"),
     "channel": ("variable", "feature"),
 }
 _LATITUDE = ("latitude", "lat", "nav_lat")
 COS_LATITUDE = "cos-latitude"
 _WIDER = ("quantiles", "samples")
+# Units of lead times that are numbers, in nanoseconds.
+_UNITS = {
+    ("days", "day", "d"): 86_400 * 10**9, ("hours", "hour", "hrs", "hr", "h"): 3_600 * 10**9,
+    ("minutes", "minute", "mins", "min"): 60 * 10**9, ("seconds", "second", "secs", "sec", "s"): 10**9,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Labelled:
     values: AnyArray
     dims: tuple[str, ...]
     coords: Mapping[str, Any]
+    # Lead times as they were given, before they became the labels of the horizons.
+    leads: AnyArray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,7 +74,7 @@ def arranged(given: Mapping[str, Any], axes: Any) -> dict[str, Any]:
 
 
 def _changed(array: Labelled, given: Any) -> bool:
-    return array.dims != dims_of(given)
+    return array.dims != dims_of(given) or (array.leads is not None and array.leads.dtype.kind == "m")
 
 
 def _renamed(array: Any) -> Labelled:
@@ -80,21 +87,42 @@ def _renamed(array: Any) -> Labelled:
             if place is not None:
                 new[place] = name
     labels = {name: _values(coords[dim]) for dim, name in zip(dims, new, strict=True) if dim in coords}
+    leads = None
     if "horizon" in labels:
-        labels["horizon"] = _hours(labels["horizon"])
-    return Labelled(np.asarray(array.values), tuple(new), labels)
+        owner = next(dim for dim, name in zip(dims, new, strict=True) if name == "horizon")
+        leads = _with_unit(labels["horizon"], coords[owner])
+        labels["horizon"] = lead_labels(leads)
+    return Labelled(np.asarray(array.values), tuple(new), labels, leads)
 
 
 def _values(coordinate: Any) -> AnyArray:
     return np.asarray(coordinate.values if hasattr(coordinate, "values") else coordinate)
 
 
-def _hours(leads: AnyArray) -> AnyArray:
-    """Lead times in hours if they are whole hours, in minutes otherwise; numbers as they are."""
+def _with_unit(leads: AnyArray, coordinate: Any) -> AnyArray:
+    """Lead times as durations, if they are, or if the coordinate has an attribute with their unit."""
+    unit = str((getattr(coordinate, "attrs", None) or {}).get("units", "")).strip().lower()
+    size = next((size for names, size in _UNITS.items() if unit in names), None)
+    if size is None or leads.dtype.kind not in "iuf":
+        return leads
+    return np.rint(leads.astype(np.float64) * size).astype(np.int64).astype("m8[ns]")
+
+
+def lead_labels(leads: AnyArray) -> AnyArray:
+    """Durations in hours if all are whole hours, otherwise as text with their unit; numbers and text as they are.
+
+    >>> lead_labels(np.array([6, 12], "m8[h]")), lead_labels(np.array([30, 60], "m8[m]")).tolist()
+    (array([ 6, 12]), ['30 min', '60 min'])
+    """
     if leads.dtype.kind != "m":
         return leads
-    minutes = leads.astype("m8[s]").astype(np.int64) // 60
-    return minutes // 60 if not (minutes % 60).any() else minutes
+    if np.isnat(leads).any():
+        raise InputError("has an empty lead time", fix="Give every lead time.")
+    exact = leads.astype("m8[ns]").astype(np.int64)
+    sizes = ((3_600 * 10**9, ""), (60 * 10**9, " min"), (10**9, " s"), (10**6, " ms"), (1, " ns"))
+    size, unit = next((size, unit) for size, unit in sizes if not (exact % size).any())
+    counts = exact // size
+    return counts if not unit else np.array([f"{count}{unit}" for count in counts.tolist()])
 
 
 def _stacked(name: str, array: Labelled, places: tuple[str, ...]) -> Labelled:
@@ -117,7 +145,7 @@ def _stacked(name: str, array: Labelled, places: tuple[str, ...]) -> Labelled:
     coords = {dim: labels for dim, labels in array.coords.items() if dim in (*first, *last)}
     if all(dim in array.coords for dim in places):
         coords["node"] = _names([array.coords[dim] for dim in places])
-    return Labelled(values, (*first, "node", *last), coords)
+    return Labelled(values, (*first, "node", *last), coords, array.leads)
 
 
 def _names(sides: list[AnyArray]) -> AnyArray:
@@ -137,7 +165,8 @@ def _by_issue_time(found: dict[str, Any]) -> dict[str, Any]:
             raise InputError("has no coordinate time", where=owner, fix="Lead times are added to issue times.")
     if "horizon" not in forecast.coords:
         raise InputError("has no coordinate with lead times", where=name)
-    index = _valid_times(truth.coords["time"], forecast.coords["time"], forecast.coords["horizon"], name)
+    assert forecast.leads is not None
+    index = _valid_times(truth.coords["time"], forecast.coords["time"], forecast.leads, name)
     there = index >= 0
     found["y_true"] = _looked_up(truth, index, forecast)
     mask = found.get("mask")
@@ -163,20 +192,40 @@ def _looked_up(array: Labelled, index: Ints, forecast: Labelled) -> Labelled:
     dims = [dim for dim in array.dims if dim != "time"]
     coords = {dim: labels for dim, labels in array.coords.items() if dim != "time"}
     coords |= {dim: forecast.coords[dim] for dim in ("time", "horizon")}
-    return Labelled(values[np.maximum(index, 0)], ("time", "horizon", *dims), coords)
+    return Labelled(values[np.maximum(index, 0)], ("time", "horizon", *dims), coords, forecast.leads)
 
 
 def _valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray, name: str) -> Ints:
     """The place of issue time + lead time among the known times, or −1."""
-    if known.dtype.kind == "M":
-        known, issued = known.astype("M8[s]").astype(np.int64), issued.astype("M8[s]").astype(np.int64)
-        leads = np.asarray(leads).astype(np.int64) * 3600
-    valid = issued[:, np.newaxis] + np.asarray(leads)[np.newaxis]
+    kinds = [("dates" if times.dtype.kind in "MO" else "numbers") for times in (known, issued)]
+    if kinds[0] != kinds[1]:
+        raise InputError(f"its issue times are {kinds[1]}, but the times of y_true are {kinds[0]}", where=name)
+    if kinds[0] == "dates" and leads.dtype.kind != "m":
+        raise InputError(
+            "its lead times are numbers without a unit", where=name,
+            fix="Make them durations, as in np.array([6, 12], 'm8[h]'), or set the attribute units of the coordinate.",
+        )  # fmt: skip
+    if kinds[0] == "numbers" and leads.dtype.kind not in "iuf":
+        raise InputError(
+            "its lead times are durations, but its issue times are numbers", where=name,
+            fix="Give lead times in the unit of the issue times.",
+        )  # fmt: skip
+    if known.dtype.kind == "O" or issued.dtype.kind == "O":
+        # Dates of other calendars.
+        known, issued, leads = known.astype(object), issued.astype(object), leads.astype("m8[us]").astype(object)
+    elif known.dtype.kind in "u" or issued.dtype.kind == "u" or leads.dtype.kind == "u":
+        known, issued, leads = (times.astype(np.int64 if times.dtype.kind == "u" else times.dtype)
+                                for times in (known, issued, leads))  # fmt: skip
+    valid = issued[:, np.newaxis] + leads[np.newaxis]
     order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known[order], valid), len(known) - 1)
-    index = np.where(known[order][place] == valid, order[place], -1)
+    times = known[order]
+    if (times[1:] == times[:-1]).any():
+        again = times[1:][times[1:] == times[:-1]][0]
+        raise InputError(f"has the time {again} twice", where="y_true", fix="Give each valid time once.")
+    place = np.minimum(np.searchsorted(times, valid), len(known) - 1)
+    index = np.where(times[place] == valid, order[place], -1) if len(known) else np.full(valid.shape, -1)
     if not (index >= 0).any():
-        raise InputError("no issue time plus lead time is a time of y_true", where=name, fix="Lead times are in hours.")
+        raise InputError("no issue time plus lead time is a time of y_true", where=name, fix="Compare their units.")
     return np.asarray(index, np.int64)
 
 
@@ -196,12 +245,17 @@ def cos_latitude(latitude: Any) -> Floats:
     return np.asarray(weights / weights.mean())
 
 
+def checked_rule(weights: str) -> str:
+    if weights != COS_LATITUDE:
+        raise OptionError(f"weights must be one number per node, or {COS_LATITUDE!r}, not {weights!r:.60}")
+    return weights
+
+
 def node_weights(weights: Any, y_true: Any) -> Any:
     """Given weights, or those that a name asks for: `cos-latitude` reads the latitude of the truth."""
     if not isinstance(weights, str):
         return weights
-    if weights != COS_LATITUDE:
-        raise OptionError(f"weights must be one number per node, or {COS_LATITUDE!r}, not {weights!r:.60}")
+    checked_rule(weights)
     dims = dims_of(y_true) or ()
     coords = getattr(y_true, "coords", {})
     name = next((name for name in _LATITUDE if name in coords), None)
@@ -219,4 +273,5 @@ def node_weights(weights: Any, y_true: Any) -> Any:
     along = places.index(name) if name in places else 0
     shape = [sizes[dim] for dim in places]
     table = np.broadcast_to(latitude.reshape([-1 if at == along else 1 for at in range(len(places))]), shape)
-    return cos_latitude(table.ravel())
+    labels = {"node": _names([_values(coords[dim]) for dim in places])} if all(dim in coords for dim in places) else {}
+    return Labelled(cos_latitude(table.ravel()), ("node",), labels)

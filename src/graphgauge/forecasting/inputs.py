@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from numbers import Real
 from typing import Any
@@ -16,7 +17,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.forecasting.distributions import Distribution, scored
 from graphgauge.forecasting.grids import arranged
-from graphgauge.forecasting.labels import axes_of, matched, refuse_several, shown
+from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_several, shown
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
@@ -80,8 +81,12 @@ class Batch:
     stored_null: float | None = None
     nodes: list[Any] | None = None
     ahead: list[Any] | None = None
-    # The labels of the channels, if the nodes are those of several channels, one channel after the other.
+    # The labels of the channels, if the nodes are those of several channels, one channel after the other, and the names
+    # of the nodes of each.
     channels: list[Any] | None = None
+    places: list[Any] | None = None
+    # The labels along the axes as they were given, before steps were sorted.
+    labels: Mapping[str, Names] = field(default_factory=dict)
     # Predicted distributions, the point that stands for them, and what a state needs of them.
     distribution: Distribution | None = None
     point_of: str = ""
@@ -105,8 +110,9 @@ class Batch:
         nan: str = "raise",
         nodes: Sequence[Any] | None = None,
         ahead: Sequence[Any] | None = None,
+        known: Mapping[str, Names | Sequence[Any]] | None = None,
     ) -> Batch:
-        """Check and align the arrays; `nodes` and `ahead` are labels that labelled arrays must match."""
+        """Check and align the arrays; `nodes`, `ahead` and `known` are labels that labelled arrays must match."""
         nan_policy(nan)
         said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples),
                                          ("distribution", distribution)) if given is not None]  # fmt: skip
@@ -130,7 +136,8 @@ class Batch:
         checked_tolerance(null_tolerance, null_value)
         given = arranged(given | {"y_pred": y_pred, "std": std}, axes)
         names = checked_axes(axes_of(given["y_true"], axes))
-        found = matched(given, names, {"node": nodes, "horizon": ahead})
+        found = matched(given, names, {"node": nodes, "horizon": ahead, **(known or {})})
+        original = y_true
         y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
         y = as_numeric(y_true, "y_true")
         if y.ndim == 1 and names == AXES:
@@ -140,36 +147,41 @@ class Batch:
                 f"expected the axes {', '.join(names)}, found {y.ndim} dimensions", where="y_true",
                 fix='Name them, for example axes=("time", "node").',
             )  # fmt: skip
-        known = () if levels is None else checked_levels(levels)
-        if levels is not None and not known:
+        probabilities = () if levels is None else checked_levels(levels)
+        if levels is not None and not probabilities:
             raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
         if distribution is not None and not _same_order(given["y_true"], y):
             raise InputError(
                 "has no labels, but those of y_true had to be put in another order", where="distribution",
                 fix="Give y_true in the order of nodes=, with the axes in the order of axes=.",
             )  # fmt: skip
-        quantiles = in_order(quantiles, found.levels, known)
-        named = dict(zip(names, map(shown, found.names), strict=False))
+        quantiles = in_order(quantiles, found.levels, probabilities)
+        labelled = dict(zip(names, map(shown, found.names), strict=False))
         batch = cls(
             names,
             y,
             _same_shape(y_pred, "y_pred", y.shape),
             _same_shape(std, "std", y.shape),
-            _same_shape(quantiles, "quantiles", (*y.shape, len(known))),
-            known,
+            _same_shape(quantiles, "quantiles", (*y.shape, len(probabilities))),
+            probabilities,
             _same_shape(samples, "samples", (*y.shape, None)),
             _mask(mask, y.shape),
             null_value,
             float(null_tolerance),
             nan,
-            stored_null(null_value, y_true),
-            named.get("node") or (None if nodes is None or CHANNEL not in names else list(nodes)),
-            _steps_ahead(named.get("horizon")),
+            stored_null(null_value, original),
+            labelled.get("node") or (None if nodes is None or CHANNEL not in names else list(nodes)),
+            labelled.get("horizon"),
+            labels={
+                axis: label
+                for axis, label in zip(names, found.unsorted, strict=False)
+                if label is not None and not label.counted
+            },
             distribution=predicted,
             point_of=point_of,
         )
         batch._require_point()
-        return batch if CHANNEL not in names else batch._without_channel(named.get(CHANNEL))
+        return batch if CHANNEL not in names else batch._without_channel(labelled.get(CHANNEL))
 
     def _without_channel(self, labels: list[Any] | None) -> Batch:
         """The same with the channels as part of the nodes."""
@@ -194,7 +206,7 @@ class Batch:
             folded, (self.y, self.mean, self.std, self.quantiles, self.members, self.mask)
         )
         return replace(self, axes=(*others, "node"), y=y, mean=mean, std=std, quantiles=quantiles, members=members,
-                       mask=mask, nodes=names, channels=channels)  # fmt: skip
+                       mask=mask, nodes=names, channels=channels, places=self.nodes)  # fmt: skip
 
     def scored(self, coverage: Sequence[float], with_scores: bool) -> Batch:
         """The same with what a state with these levels needs of the predicted distributions."""
@@ -367,6 +379,18 @@ def checked_weights(weights: Any) -> NDArray[np.float64]:
     return np.asarray(given / given.mean())
 
 
+def weights_of(weights: Any, batch: Batch) -> NDArray[np.float64]:
+    """The weights of the nodes of a batch; those of the places count for each channel."""
+    known, values = history_of(weights, "weights")
+    channels = 1 if batch.channels is None else len(batch.channels)
+    if channels > 1 and np.shape(values)[-1:] == (batch.shape[2] // channels,):
+        values = named(batch.places, known, values, "weights")[1]
+        return np.tile(checked_weights(values), channels)
+    scale = checked_weights(named(batch.nodes, known, values, "weights")[1])
+    require_shape(scale, (batch.shape[2],), "weights", "Pass one weight per node.")
+    return scale
+
+
 def null_text(null_value: float | None) -> str | None:
     """A null value as text for comparisons: 0, 0.0 and -0.0 are equal, and so are all NaNs."""
     return None if null_value is None else f"{float(null_value) + 0.0!r}"
@@ -431,29 +455,34 @@ def naive_scale(
     return np.asarray(np.where(pairs, both, 0.0).sum(axis=1) / np.maximum(pairs.sum(axis=0), 1))
 
 
-def _steps_ahead(names: list[Any] | None) -> list[Any] | None:
-    """The labels of the horizons, if they are numbers of steps ahead."""
-    if names is None or len(set(names)) < len(names):
-        return None
-    return names if all(isinstance(name, int) and name > 0 for name in names) else None
-
-
 def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...]) -> Any:
-    """Quantiles in the order of their levels, if they are labelled with levels."""
-    try:
-        own = [float(label) for label in named or ()]
-    except ValueError:
-        return quantiles
-    if not own or not all(0 < level < 1 for level in own) or len(own) != len(levels):
-        return quantiles
+    """Quantiles in the order of their levels, if they are labelled with levels: 0.9, 90, q90, "90 %"."""
+    if named is None or named == list(range(len(named))) or len(named) != len(levels):
+        return quantiles  # positions, or another shape, which is refused later
+    own = _labelled_levels(named)
     places = [next((at for at, level in enumerate(own) if abs(level - wanted) < 1e-9), None) for wanted in levels]
     if None in places:
         names, wanted_names = (", ".join(f"{level:g}" for level in some) for some in (own, levels))
         raise InputError(
-            f"labelled {names}, but levels= are {wanted_names}", where="quantiles",
-            fix="Pass the levels of the labels.",
+            f"labelled {', '.join(map(str, named)) if not own else names:.120}, but levels= are {wanted_names:.120}",
+            where="quantiles", fix="Label them with their levels, such as 0.1 or q10, and pass the same levels.",
         )  # fmt: skip
     return np.take(quantiles, [place for place in places if place is not None], axis=-1)
+
+
+_LEVEL = re.compile(r"\s*[A-Za-z_.\- ]*?(\d*\.?\d+)\s*%?\s*")
+
+
+def _labelled_levels(named: list[Any]) -> list[float]:
+    """The probabilities that labels name, as such or in percent; nothing if they name none."""
+    texts = ["0.5" if str(name).strip().lower() in ("median", "q_median") else str(name) for name in named]
+    found = [_LEVEL.fullmatch(text) for text in texts]
+    numbers = [float(match[1]) for match in found if match is not None]
+    if len(numbers) < len(named):
+        return []
+    if all(0 < number < 1 for number in numbers) and not any("%" in text for text in texts):
+        return numbers
+    return [number / 100 for number in numbers] if all(0 < number < 100 for number in numbers) else []
 
 
 def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:

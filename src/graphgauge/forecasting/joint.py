@@ -112,6 +112,11 @@ def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:
         ends = np.argwhere((array != 0) & ~np.isnan(array) if array.dtype.kind == "f" else array != 0)
     elif array.ndim == 2 and 2 in array.shape:
         edges = array if array.shape[1] == 2 else array.T
+        if array.shape == (2, 2) and not _same_pairs(array):
+            raise InputError(
+                "two edges in two rows: are the rows edges, or the columns, as in PyTorch Geometric?", where="graph",
+                fix="Repeat an edge, so that there are three rows or three columns, or pass an adjacency matrix.",
+            )  # fmt: skip
         ends = _positions(edges, nodes, names)
     else:
         raise InputError(
@@ -122,6 +127,12 @@ def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:
     if not len(pairs):
         raise InputError("has no edge between two nodes", where="graph", fix="Leave it out.")
     return pairs
+
+
+def _same_pairs(array: Any) -> bool:
+    """Whether two edges are the same as rows and as columns."""
+    rows, columns = ({tuple(sorted(edge)) for edge in side.tolist()} for side in (array, array.T))
+    return rows == columns
 
 
 def graph_text(pairs: Ints | None) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
 
@@ -13,7 +14,10 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
+from graphgauge.forecasting.compare import DieboldMariano, compare
 from graphgauge.forecasting.evaluate import evaluate
+from graphgauge.forecasting.grids import lead_labels
+from graphgauge.forecasting.labels import is_empty, time_keys
 from graphgauge.forecasting.options import probabilities
 from graphgauge.io.tables import column_batches, column_names
 
@@ -49,10 +53,42 @@ def evaluate_table(
     0.5
     """
     given = table_arrays(table, columns=columns, model=model, quantiles=quantiles, samples=samples)
-    mask = options.pop("mask", None)
-    if mask is not None:
-        raise OptionError("mask= is for arrays", fix="Leave rows out, or set y to a null value.")
+    _refuse_arrays(options, given)
     return evaluate(**given, **options)
+
+
+def compare_table(
+    table: Any, a: str, b: str, *, columns: Mapping[str, str] | None = None, **options: Any
+) -> DieboldMariano:
+    """The test of `compare` for two models of a long table, such as a cross-validation of Nixtla's.
+
+    `a` and `b` are models as in `evaluate_table`: columns, with those of their quantiles for `loss="pinball"` or
+    `"crps"`. Rows are the same for both, so they are compared on the same cells. Other options are those of `compare`.
+
+    >>> days = np.arange(20)
+    >>> table = {"unique_id": ["a"] * 20, "ds": days, "y": days % 3, "Naive": (days - 1) % 3, "Zero": days * 0}
+    >>> compare_table(table, "Naive", "Zero").difference
+    0.35
+    """
+    frame = _Frame(table)
+    forecasts = {}
+    for name, model in (("a", a), ("b", b)):
+        given = table_arrays(frame, columns=columns, model=model)
+        forecasts[name] = {key: given[key] for key in ("y_pred", "std", "quantiles", "levels") if key in given}
+    _refuse_arrays(options, given)
+    loss = options.get("loss", "absolute")
+    if loss in ("absolute", "squared"):
+        forecasts = {name: {"y_pred": forecast["y_pred"]} for name, forecast in forecasts.items()}
+    return compare(given["y_true"], forecasts["a"], forecasts["b"], mask=given["mask"], **options)
+
+
+def _refuse_arrays(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse options that describe arrays, which a table is not."""
+    if options.get("mask") is not None:
+        raise OptionError("mask= is for arrays", fix="Leave rows out, or set y to a null value.")
+    taken = next((name for name in options if name in (*given, "nodes", "ahead", "axes")), None)
+    if taken is not None:
+        raise OptionError(f"{taken}= is for arrays", fix="A table has columns for it: name them with columns=.")
 
 
 def table_arrays(
@@ -64,7 +100,7 @@ def table_arrays(
     samples: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The arguments of `evaluate`: arrays (time, horizon, node), a mask if cells have no row, and the node names."""
-    frame = _Frame(table)
+    frame = table if isinstance(table, _Frame) else _Frame(table)
     roles = _found_roles(frame, columns)
     if model is not None:
         if "mean" in (columns or {}) or quantiles is not None:
@@ -83,6 +119,8 @@ def table_arrays(
             fix="Name it: columns={'mean': …}, or model=….",
         )  # fmt: skip
     nodes, node = _places(frame, roles["id"])
+    if not len(node):
+        raise InputError("has no rows", where=frame.where)
     times, step, ahead, horizon = _when(frame, roles)
     shape = (len(times), len(ahead), len(nodes))
     cell = (step * shape[1] + horizon) * shape[2] + node
@@ -111,9 +149,17 @@ def table_arrays(
         given |= {"quantiles": np.stack([spread(by_level[level]) for level in levels], axis=-1), "levels": levels}
     if samples is not None:
         given["samples"] = np.stack([spread(name) for name in samples], axis=-1)
-    if not counts.all():
-        given["mask"] = (counts > 0).reshape(shape)
-    return given | ({"ahead": ahead.tolist()} if "horizon" in roles else {})
+    # Always, so that tables with all rows and tables without some can be merged.
+    given["mask"] = (counts > 0).reshape(shape)
+    return given | ({"ahead": ahead.tolist()} if "horizon" in roles or "issued" in roles else {})
+
+
+def truth_columns(names: Sequence[str], columns: Mapping[str, str] | None) -> dict[str, str]:
+    """The columns of the truth in a table that was read: its keys and the observed values, by role."""
+    found = {role: known for role, usual in _ROLES.items() for known in usual[::-1] if known in names} | dict(
+        columns or {}
+    )
+    return {role: found[role] for role in ("id", "time", "issued", "horizon", "y") if role in found}
 
 
 def _found_roles(frame: _Frame, columns: Mapping[str, str] | None) -> dict[str, str]:
@@ -136,13 +182,21 @@ def _of_model(frame: _Frame, model: str) -> tuple[str, dict[float, str] | None]:
     for name in frame.names:
         rest = name[len(model) :] if name.startswith(model) else ""
         bound, quantile = _BOUND.fullmatch(rest), _QUANTILE.fullmatch(rest)
+        level = None
         if bound is not None:
             tail = (1 - float(bound[2]) / 100) / 2
-            levels[round(tail if bound[1] == "lo" else 1 - tail, 10)] = name
+            level = round(tail if bound[1] == "lo" else 1 - tail, 10)
         elif quantile is not None:
-            levels[float(quantile[1])] = name
+            level = float(quantile[1])
         elif rest == "-median":
-            levels[0.5] = name
+            level = 0.5
+        if level in levels:
+            raise InputError(
+                f"columns {levels[level]!r} and {name!r} are both the quantile {level:g} of {model!r}"[:200],
+                where=frame.where, fix="Drop one of them.",
+            )  # fmt: skip
+        if level is not None:
+            levels[level] = name
     if model in frame.names:
         return model, levels or None
     if 0.5 in levels:
@@ -152,38 +206,144 @@ def _of_model(frame: _Frame, model: str) -> tuple[str, dict[float, str] | None]:
 
 
 def _places(frame: _Frame, name: str) -> tuple[AnyArray, Ints]:
-    values = frame[name]
-    if values.dtype.kind == "O":
-        values = np.array([str(value) for value in values.tolist()])
-    if values.dtype.kind in "fMm" and (np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)).any():
-        raise InputError(f"column {name!r} has empty cells", where=frame.where)
+    """The distinct values of a column, sorted, and which of them each row has."""
+    values = _complete(frame, name)
     labels, place = np.unique(values, return_inverse=True)
     return labels, place.astype(np.int64)
+
+
+def _complete(frame: _Frame, name: str) -> AnyArray:
+    """A column without empty cells, as numbers, dates or text."""
+    values = frame[name]
+    if values.dtype.kind == "O":
+        cells = values.tolist()
+        texts = [isinstance(cell, str) for cell in cells]
+        if any(map(is_empty, cells)):
+            raise InputError(f"column {name!r} has empty cells", where=frame.where)
+        if any(texts) and not all(texts):
+            raise InputError(f"column {name!r} has text in some rows and numbers in others", where=frame.where)
+        whole = not any(texts) and all(isinstance(cell, int | np.integer) for cell in cells)
+        values = np.array(cells, np.int64) if whole else np.array([str(cell) for cell in cells], np.str_)
+    empty: dict[str, Callable[[AnyArray], AnyArray]] = {
+        "f": np.isnan,
+        "M": np.isnat,
+        "m": np.isnat,
+        "U": lambda texts: np.char.strip(texts) == "",
+    }
+    check = empty.get(values.dtype.kind)
+    if check is not None and check(values).any():
+        raise InputError(f"column {name!r} has empty cells", where=frame.where)
+    return values
+
+
+def _times(frame: _Frame, name: str) -> tuple[AnyArray, Ints]:
+    """The times in order, and which of them each row has."""
+    times, step = _places(frame, name)
+    order = np.argsort(in_order_of_time(times, name, frame.where), kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return times[order], place[step]
+
+
+def in_order_of_time(times: AnyArray, name: str, where: str) -> AnyArray:
+    """What distinct times are sorted by; text that is neither date nor number is refused."""
+    keys = time_keys(times.tolist()) if times.dtype.kind == "U" else times
+    if keys is None:
+        raise InputError(
+            f"column {name!r} has times such as {str(times[0])!r:.40}, whose order is unknown", where=where,
+            fix="Write them as 2026-01-31 or 2026-01-31T12:00, or as numbers.",
+        )  # fmt: skip
+    return np.asarray(keys)
 
 
 def _when(frame: _Frame, roles: Mapping[str, str]) -> tuple[AnyArray, Ints, AnyArray, Ints]:
     """The times and the horizons, and which of them each row has.
 
-    With a column of issue times, time is that, and the horizon the number of times between, unless it is given.
+    With a column of issue times, time is that, and the horizon is counted from it, unless it is given.
     """
-    if "issued" not in roles:
-        times, step = _places(frame, roles["time"])
-        if "horizon" not in roles:
-            return times, step, np.array([1]), np.zeros(len(step), np.int64)
-        return times, step, *_places(frame, roles["horizon"])
-    times, step = _places(frame, roles["issued"])
+    times, step = _times(frame, roles["issued" if "issued" in roles else "time"])
     if "horizon" in roles:
-        return times, step, *_places(frame, roles["horizon"])
-    valid = frame[roles["time"]]
-    if valid.dtype.kind in "OU":
+        return times, step, *_given_horizons(frame, roles["horizon"])
+    if "issued" not in roles:
+        return times, step, np.array([1]), np.zeros(len(step), np.int64)
+    horizon = _counted_horizons(frame, roles)
+    labels, place = np.unique(horizon, return_inverse=True)
+    return times, step, labels, place.astype(np.int64)
+
+
+def _given_horizons(frame: _Frame, name: str) -> tuple[AnyArray, Ints]:
+    """The horizons of a column with whole numbers, also as text or floats, or with durations."""
+    values = _complete(frame, name)
+    if values.dtype.kind in "Uf":
+        with suppress(ValueError):
+            numbers = values.astype(np.float64)
+            if (numbers == np.floor(numbers)).all():
+                values = numbers.astype(np.int64)
+    labels, place = np.unique(values, return_inverse=True)
+    labels = lead_labels(labels)
+    return (labels.astype(str) if labels.dtype.kind == "f" else labels), place.astype(np.int64)
+
+
+def _counted_horizons(frame: _Frame, roles: Mapping[str, str]) -> Ints:
+    """How many steps each row is ahead of its issue time.
+
+    The step may be a number, a month, or, if steps are uneven as those of working days, the next time in the table.
+    Several ways to count may fit; the one with the fewest horizons is taken.
+    """
+    valid, issued = _complete(frame, roles["time"]), _complete(frame, roles["issued"])
+    if {valid.dtype.kind, issued.dtype.kind} & {"U"} or (valid.dtype.kind == "M") != (issued.dtype.kind == "M"):
         raise InputError(
-            f"column {roles['time']!r} is text, so the horizon cannot be counted from {roles['issued']!r}",
-            where=frame.where, fix="Convert both to dates or numbers, or add a column horizon.",
+            f"columns {roles['time']!r} and {roles['issued']!r} are not both dates, or both numbers, so the horizon "
+            "cannot be counted", where=frame.where, fix="Convert them, or add a column horizon.",
         )  # fmt: skip
-    gaps, place = np.unique(valid - frame[roles["issued"]], return_inverse=True)
-    if not (gaps > np.zeros(1, gaps.dtype)).all():
+    if valid.dtype.kind == "u" or issued.dtype.kind == "u":
+        valid, issued = valid.astype(np.int64), issued.astype(np.int64)
+    if not (valid > issued).all():
         raise InputError(f"{roles['time']!r} is not after {roles['issued']!r} in every row", where=frame.where)
-    return times, step, np.arange(1, len(gaps) + 1), place.astype(np.int64)
+    times = np.unique(np.concatenate([valid, issued]))
+    first, last = np.searchsorted(times, issued), np.searchsorted(times, valid)
+    ways = []
+    for position in (_months(times), _even_steps(times)):
+        if position is not None:
+            ways.append(position[last] - position[first])
+    ways.append(last - first)
+    ways.append(_steps_of_each(_places(frame, roles["id"])[1], first, last, len(times)))
+    return np.asarray(min(ways, key=lambda horizon: len(np.unique(horizon))), np.int64)
+
+
+def _months(times: AnyArray) -> Ints | None:
+    """The number of each time if all are at the same place in a month, or all at the end of one."""
+    if times.dtype.kind != "M" or len(times) < 2:
+        return None
+    months = times.astype("M8[M]")
+    start, to_end = times - months.astype(times.dtype), (months + 1).astype(times.dtype) - times
+    if len(np.unique(months)) < len(times) or (len(np.unique(start)) > 1 and len(np.unique(to_end)) > 1):
+        return None
+    return _even_steps(months.astype(np.int64))
+
+
+def _even_steps(times: AnyArray) -> Ints | None:
+    """The number of each time on an even grid; None if there is no such grid, or if only working days occur."""
+    if len(times) < 2:
+        return None
+    if times.dtype.kind == "M":
+        days = times.astype("M8[D]")
+        if np.is_busday(days).all() and len(np.unique(days)) > 1 and days[-1] - days[0] >= np.timedelta64(7, "D"):
+            weekly = not ((times - times[0]) % np.timedelta64(7, "D")).astype(np.int64).any()
+            if not weekly:
+                return None
+        times = times.astype(np.int64)
+    gaps = np.diff(times)
+    if times.dtype.kind == "f":
+        steps = (times - times[0]) / gaps.min()
+        return np.rint(steps).astype(np.int64) if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6) else None
+    return np.asarray((times - times[0]) // int(np.gcd.reduce(gaps)), np.int64)
+
+
+def _steps_of_each(node: Ints, first: Ints, last: Ints, size: int) -> Ints:
+    """The number of steps from `first` to `last` among the times of the same series."""
+    own = np.unique(np.concatenate([node * size + first, node * size + last]))
+    return np.asarray(np.searchsorted(own, node * size + last) - np.searchsorted(own, node * size + first), np.int64)
 
 
 class _Frame:
@@ -209,7 +369,18 @@ class _Frame:
 
     def __getitem__(self, name: str) -> AnyArray:
         if name not in self._read:
-            self._read[name] = self._column(name)
+            if self.names.count(name) > 1:
+                raise InputError(f"has the column {name!r:.60} twice", where=self.where, fix="Rename one of them.")
+            values = self._column(name)
+            for other, known in self._read.items():
+                if values.shape != known.shape:
+                    raise InputError(
+                        f"column {name!r} has the shape {values.shape}, but {other!r} has {known.shape}",
+                        where=self.where, fix="Columns must be equally long.",
+                    )  # fmt: skip
+            if values.ndim != 1:
+                raise InputError(f"column {name!r} has {values.ndim} dimensions", where=self.where)
+            self._read[name] = values
         return self._read[name]
 
     def numbers(self, name: str) -> AnyArray:
@@ -235,13 +406,22 @@ class _Frame:
 
 
 def _dates(values: AnyArray) -> AnyArray:
-    """Text that is a date in ISO format as dates."""
+    """Text that is a date in ISO format as dates, in UTC if it names a zone."""
     if not len(values) or not re.match(r"\d{4}-\d\d-\d\d", str(values[0])):
         return values
+    texts = [str(value) for value in values.tolist()]
     try:
-        return np.array([str(value) for value in values.tolist()], "M8[s]")
+        if any(_ZONE.search(text) for text in texts):
+            parsed = [datetime.fromisoformat(re.sub("Z$", "+00:00", text)) for text in texts]
+            if not all(moment.tzinfo is not None for moment in parsed):
+                return values
+            return np.array([moment.astimezone(UTC).replace(tzinfo=None) for moment in parsed], "M8[ns]")
+        return np.array(texts, "M8[ns]")
     except ValueError:
         return values
+
+
+_ZONE = re.compile(r"\d{4}-\d\d-\d\d.+(Z|[+-]\d\d:?\d\d)$")
 
 
 def _native(table: Any) -> Any:

@@ -14,6 +14,7 @@ from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.distributions import score_names
 from graphgauge.forecasting.inputs import Slab
+from graphgauge.forecasting.options import exact_text
 from graphgauge.kernels.doubled import dd_times, sum_along
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
 from graphgauge.kernels.forecast_cells import SUMS
@@ -120,7 +121,7 @@ class Layout:
             names += ("nll", "crps") * ("scores" in self.counted)
             names += self._at("over", self.coverage) * over + self._at("width", self.coverage) * wide
         if self.form in ("gaussian", "samples"):
-            names += self._at("brier", self.thresholds) + self._at("twcrps", self.thresholds)
+            names += self._above("brier") + self._above("twcrps")
         names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
         if self.scaled and "scaled_scores" in self.counted:
             names += self._at("msis", self.bounded)
@@ -129,6 +130,9 @@ class Layout:
     @staticmethod
     def _at(kind: str, levels: Iterable[float]) -> tuple[str, ...]:
         return tuple(f"{kind}_{level:g}" for level in levels)
+
+    def _above(self, kind: str) -> tuple[str, ...]:
+        return tuple(f"{kind}_{exact_text(threshold)}" for threshold in self.thresholds)
 
     def column(self, name: str) -> int:
         """The place of a sum, which must have been counted."""
@@ -150,7 +154,7 @@ class Layout:
         elif self.form == "distribution":
             names += self._at("inside", self.coverage)
         if self.form in ("gaussian", "samples"):
-            names += self._at("above", self.thresholds)
+            names += self._above("above")
         return (*names, "scaled_n") if self.scaled else names
 
     @cached_property
@@ -306,9 +310,11 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
         if layout.thresholds and layout.form in ("gaussian", "samples"):
             of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
             for place, name in enumerate(("brier", "twcrps")):
-                floats |= {f"{name}_{threshold:g}": _spread_out(scores[place], counted)
+                floats |= {f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
                            for threshold, scores in of_threshold.items()}  # fmt: skip
-            counts |= {f"above_{threshold:g}": (slab.y > threshold) & counted for threshold in layout.thresholds}
+            counts |= {
+                f"above_{exact_text(threshold)}": (slab.y > threshold) & counted for threshold in layout.thresholds
+            }
         if scale is not None:
             by_node, by_node_squared = scale if scale.ndim == 2 else (scale, scale)
             known = counted & (by_node > 0)

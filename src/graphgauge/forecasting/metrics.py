@@ -11,6 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
 from graphgauge.forecasting import declared as _declared
+from graphgauge.forecasting.options import exact_text
 from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread, Vectors
 
 
@@ -21,9 +22,16 @@ class Percent(float):
         return format(float(self), form or "g")
 
 
+class Threshold(float):
+    """A threshold as written in keys, with all its digits: 30, or 101325.25."""
+
+    def __format__(self, form: str) -> str:
+        return exact_text(self) if form in ("", "g") else format(float(self), form)
+
+
 # The default level of an interval.
 _LEVEL = Percent(95)
-_MEDIAN, _ZERO = Percent(50), Percent(0)
+_MEDIAN, _ZERO = Percent(50), Threshold(0)
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 
 _FEW_NODES = "no time step has two observed nodes"
@@ -276,7 +284,7 @@ _EVENTS = _SAID | {"needs": ("gaussian", "samples")}
         "conventions": _POOLED | {"event": "the truth is above the threshold"},
     },
 )  # fmt: skip
-def brier(cells: Cells, *, threshold: Percent = _ZERO) -> Estimate:
+def brier(cells: Cells, *, threshold: Threshold = _ZERO) -> Estimate:
     """Brier score of the event that the truth is above a threshold: mean squared error of its predicted probability."""
     return cells.mean(f"brier_{threshold:g}")
 
@@ -287,7 +295,7 @@ def brier(cells: Cells, *, threshold: Percent = _ZERO) -> Estimate:
         "conventions": _POOLED | {"weight": "1 above the threshold, 0 below"},
     },
 )  # fmt: skip
-def twcrps(cells: Cells, *, threshold: Percent = _ZERO) -> Estimate:
+def twcrps(cells: Cells, *, threshold: Threshold = _ZERO) -> Estimate:
     """Threshold-weighted CRPS: only the part of the distribution above a threshold is scored."""
     return cells.mean(f"twcrps_{threshold:g}")
 

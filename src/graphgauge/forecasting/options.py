@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.metric import asked
 from graphgauge.core.options import whole_number
@@ -43,10 +43,27 @@ def probabilities(levels: Any, name: str) -> tuple[float, ...]:
         values = np.empty((0, 0))
     if values.ndim > 1 or values.dtype.kind == "b":
         raise OptionError(f"{name} must be probabilities such as 0.1, 0.5, 0.9, not {levels!r:.60}")
-    for level in values.ravel().tolist():
+    numbers = as_written(values)
+    for level in numbers:
         if not 0 < level < 1:
             raise OptionError(f"{name} must be between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
-    return tuple(values.ravel().tolist())
+    return numbers
+
+
+def as_written(values: AnyArray) -> tuple[float, ...]:
+    """Numbers in float64; those of shorter floats as they are written, so that 0.1 in float32 is 0.1."""
+    short = values.dtype.kind == "f" and values.dtype.itemsize < 8
+    return tuple(float(str(value)) if short else float(value) for value in values.ravel())
+
+
+def exact_text(value: float) -> str:
+    """A number with as many digits as it needs, for the keys of metrics.
+
+    >>> exact_text(30.0), exact_text(101325.25)
+    ('30', '101325.25')
+    """
+    short = f"{float(value):g}"
+    return short if float(short) == float(value) else repr(float(value)).removesuffix(".0")
 
 
 def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
@@ -70,14 +87,13 @@ def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float
 
 def threshold_values(thresholds: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
     """The thresholds, and those in the names of the metrics, in increasing order."""
-    values = [] if thresholds is None else as_numeric(thresholds, "thresholds").astype(float).ravel().tolist()
+    values = [] if thresholds is None else list(as_written(as_numeric(thresholds, "thresholds")))
     for item in asked("forecasting", metrics) if metrics else ():
         if "threshold" in item.params and not item.is_open:
             values.append(float(item.params["threshold"]))
     if not all(isfinite(value) for value in values):
         raise OptionError("thresholds must be finite")
-    # Keys have six digits.
-    return tuple(sorted({float(f"{value:g}") for value in values}))
+    return tuple(sorted({value + 0.0 for value in values}))
 
 
 def checked_bins(bins: int) -> int:

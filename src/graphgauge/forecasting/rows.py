@@ -41,13 +41,20 @@ class Steps:
             else:
                 two = next(theirs, None)
 
+    def __len__(self) -> int:
+        return sum(end - first for first, end in self.ranges)
+
     def union(self, other: Steps) -> Steps:
         """The union of disjoint ranges."""
         return Steps([*self.ranges, *other.ranges])
 
 
+# The most cells that are checked for a second row, one bit per cell.
+MOST_CELLS = 1 << 33
+
+
 class Once:
-    """Which cells of an array (time, horizon, node) were seen: one bit per cell."""
+    """Which cells of an array (time, horizon, node) were seen: one bit per cell. There may be more steps later."""
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
         self.shape = shape
@@ -55,13 +62,32 @@ class Once:
 
     def again(self, step: Ints, horizon: Ints, node: Ints) -> Ints:
         """Mark the cells of some rows; return the rows whose cell was already marked."""
-        cell = (step * self.shape[1] + horizon) * self.shape[2] + node
-        bit = np.left_shift(1, cell & 7).astype(np.uint8)
-        known = self._bits[cell >> 3] & bit != 0
+        known = self.repeated(step, horizon, node)
+        self.mark(step, horizon, node)
+        return known
+
+    def repeated(self, step: Ints, horizon: Ints, node: Ints) -> Ints:
+        """The rows whose cell was marked, or is that of an earlier row."""
+        cell = self._cell(step, horizon, node)
+        known = self._bits[cell >> 3] & self._bit(cell) != 0
         order = np.argsort(cell, kind="stable")
         known[order[1:]] |= cell[order[1:]] == cell[order[:-1]]
-        np.bitwise_or.at(self._bits, cell >> 3, bit)
         return np.flatnonzero(known)
+
+    def mark(self, step: Ints, horizon: Ints, node: Ints) -> None:
+        cell = self._cell(step, horizon, node)
+        np.bitwise_or.at(self._bits, cell >> 3, self._bit(cell))
+
+    def _cell(self, step: Ints, horizon: Ints, node: Ints) -> Ints:
+        cell = (step * self.shape[1] + horizon) * self.shape[2] + node
+        size = (int(cell.max(initial=-1)) >> 3) + 1
+        if size > len(self._bits):
+            self._bits = np.concatenate([self._bits, np.zeros(max(size, len(self._bits)), np.uint8)])
+        return np.asarray(cell)
+
+    @staticmethod
+    def _bit(cell: Ints) -> AnyArray:
+        return np.asarray(np.left_shift(1, cell & 7), np.uint8)
 
 
 def checked_places(given: Any, name: str, rows: int, size: int) -> Ints:

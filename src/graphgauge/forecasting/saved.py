@@ -24,6 +24,8 @@ _OPTIONS = ("axes", "coverage", "thresholds", "nodes", "ahead", "null_value", "n
 # Changes with the columns of the sums.
 _COLUMNS = 4
 _FACTS = ("counted", "point", "channels", "ordered", "placed", "omits", "cells", "dropped")
+# Facts that files of earlier versions lack.
+_LATER = {"places": None, "labelled": False, "unlabelled": False}
 
 
 def save(state: ForecastState, place: Place) -> None:
@@ -46,7 +48,7 @@ def save(state: ForecastState, place: Place) -> None:
         for group, ranks in zip(_GROUPS, state.ranks, strict=True):
             columns, counts = ranks.cells()
             arrays[f"ranks.{group}"] = np.array([*columns, counts], np.int64)
-    facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS)}
+    facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS, *_LATER)}
     facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
     facts |= {"seen": state.seen.ranges, "rows": state.rows.ranges, "columns": _COLUMNS}
     save_state(place, state.kind, facts, arrays)
@@ -77,6 +79,8 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])
     state.cells, state.dropped = int(facts["cells"]), int(facts["dropped"])
     state.point, state.channels = str(facts["point"]), facts["channels"]
+    for name, default in _LATER.items():
+        setattr(state, name, facts.get(name, default))
     if facts["layout"] is None:
         return state
     given: dict[str, Any] = {
@@ -98,7 +102,23 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.spread = _spread(arrays, layout.horizons)
     for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):
         ranks.add(*_ranks(arrays[f"ranks.{group}"], count, layout.members))
+    _require_consistent(state, layout)
     return state
+
+
+def _require_consistent(state: ForecastState, layout: Layout) -> None:
+    """Raise an error for sums and counts that no data have."""
+    counted = int(state.by_node.counts[..., 0].sum())
+    size = layout.horizons * layout.nodes
+    if counted != state.n or state.cells < state.n + state.dropped:
+        raise ValueError("counts that differ")
+    whole = state.placed and not state.rows
+    if whole and len(state.seen) * size != state.cells:
+        raise ValueError("steps that are not those counted")
+    for sums in (state.by_horizon, state.by_node):
+        for name in ("abs", "square"):
+            if name in layout.floats and (sums.high[..., layout.column(name)] < 0).any():
+                raise ValueError("negative sums")
 
 
 def _errors(scale: AnyArray) -> AnyArray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,10 @@ FEWEST = 8
 # The fewest cosines of errors with memory, and how much of the variance those of an interval should see: more cosines
 # reach frequencies at which slow errors hardly move.
 _FEWEST_COSINES, _SEEN = 4, 0.9
+# Slow errors may be hidden in noise, so that neighbours hardly resemble each other and their means over many steps do.
+# Means of 2, 4, 8 … blocks are searched while there are so many; they must resemble each other by so many standard
+# errors, and the cosines must then be at most half as many.
+_FEWEST_MEANS, RESEMBLE, _FEWER = 16, 2.0, 0.5
 # Uneven blocks are equivalent to (Σ cells)²/Σ cells² even ones; with fewer than this the intervals are too narrow.
 _FEWEST_EVEN = 7
 
@@ -57,6 +63,8 @@ def cosine_error(
     cells: NDArray[np.floating] | None = None,
     slowest: int | None = None,
     memory: NDArray[np.floating] | None = None,
+    slow: Sequence[NDArray[np.floating]] = (),
+    resemble: float = RESEMBLE,
 ) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of an estimate, from the influence of each block (row).
 
@@ -65,7 +73,8 @@ def cosine_error(
     limit. `cells` are the numbers of cells in each block. Blocks without cells are left out, separately for each
     column, as if the blocks around them were neighbours. `slowest` is the maximum number of cosines. If the `memory` of
     each column is given, so few are used that autoregressions with it have most of their long-run variance there, and
-    the variance is divided by that share.
+    the variance is divided by that share. `slow` are series like the influences in which slower changes are searched,
+    that are significant by `resemble` standard errors.
     """
     if cells is None:
         cells = np.ones(influence.shape)
@@ -77,6 +86,9 @@ def cosine_error(
     share = np.ones(counts.shape)
     if memory is not None:
         counts, share = _fewer(counts, blocks, memory)
+    if slow:
+        known = np.zeros(counts.shape) if memory is None else memory
+        counts, share = _slower(counts, share, [series[kept] for series in slow], there, known, resemble)
     if there.all():
         most = int(counts.max(initial=1))
         wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
@@ -107,6 +119,46 @@ def _fewer(
     return chosen, share
 
 
+def _slower(
+    counts: NDArray[np.int64],
+    share: Floats,
+    slow: Sequence[NDArray[np.floating]],
+    there: NDArray[np.bool_],
+    known: NDArray[np.floating],
+    resemble: float,
+) -> tuple[NDArray[np.int64], Floats]:
+    """Fewer cosines, if means of several blocks resemble those of the next more than the `known` memory explains."""
+    order = None if there.all() else np.argsort(~there, axis=0, kind="stable")
+    if order is not None:
+        there = np.take_along_axis(there, order, axis=0)
+        slow = [np.take_along_axis(series, order, axis=0) for series in slow]
+    length = 2
+    while len(there) // length >= _FEWEST_MEANS:
+        whole: NDArray[np.bool_] = np.asarray(_in_groups(there, length).all(axis=1))
+        rows = whole.sum(axis=0)
+        memory = np.max([memory_of(_in_groups(series, length).mean(axis=1), whole) for series in slow], axis=0)
+        found = ((memory - _memory_of_means(known, length)) * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
+        length *= 2
+        if not found.any():
+            continue
+        few, seen = _fewer(np.minimum(counts, np.maximum(rows - 1, 1)), rows, np.where(found, memory, 0.0))
+        found &= few <= _FEWER * counts
+        counts, share = np.where(found, few, counts), np.where(found, seen, share)
+    return counts, share
+
+
+def _memory_of_means(memory: NDArray[np.floating], length: int) -> Floats:
+    """The autocorrelation of means of so many successive values of an autoregression."""
+    forgotten = 1 - memory**length
+    return np.asarray(memory * forgotten**2 / (length * (1 - memory**2) - 2 * memory * forgotten))
+
+
+def _in_groups(series: NDArray[Any], length: int) -> NDArray[Any]:
+    """Successive rows in groups of this length."""
+    groups = len(series) // length
+    return series[: groups * length].reshape(groups, length, *series.shape[1:])
+
+
 def interval_error(
     influence: NDArray[np.floating], cells: NDArray[np.floating], errors: NDArray[np.floating] | None = None
 ) -> tuple[Floats, Floats]:
@@ -114,10 +166,9 @@ def interval_error(
 
     A score that few errors enter shows less memory than the errors have.
     """
-    memory = memory_of(influence, cells > 0)
-    if errors is not None:
-        memory = np.maximum(memory, memory_of(errors, cells > 0))
-    return cosine_error(influence, cells, memory=memory)
+    known = [influence] if errors is None else [influence, errors]
+    memory = np.max([memory_of(series, cells > 0) for series in known], axis=0)
+    return cosine_error(influence, cells, memory=memory, slow=known)
 
 
 def _squares(influence: NDArray[np.floating], there: NDArray[np.bool_], counts: NDArray[np.int64]) -> Floats:

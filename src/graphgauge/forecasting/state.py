@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints, as_labels
+from graphgauge.core.arrays import Floats, Ints, as_labels, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import asked
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
+from graphgauge.forecasting.grids import checked_rule, node_weights
 from graphgauge.forecasting.inputs import (
     Batch,
     Slab,
@@ -30,13 +32,14 @@ from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, UNWEIGHTED, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import (
     AXES,
+    CHANNEL,
     COVERAGE,
     checked_axes,
     checked_start,
     interval_levels,
     threshold_values,
 )
-from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
+from graphgauge.forecasting.rows import MOST_CELLS, Once, Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
@@ -109,8 +112,9 @@ class ForecastState:
         self.axes = checked_axes(axes)
         self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
-        if self.ahead is not None and len(set(self.ahead)) < len(self.ahead):
-            raise InputError("a horizon is named twice", where="ahead", fix="Name each horizon once.")
+        for name, what, labels in (("ahead", "horizon", self.ahead), ("nodes", "node", self.nodes)):
+            if labels is not None and len(set(labels)) < len(labels):
+                raise InputError(f"a {what} is named twice", where=name, fix=f"Name each {what} once.")
         self.null_value = checked_null(null_value)
         self.null_tolerance = checked_tolerance(null_tolerance, null_value)
         self._history, self.scale = None, None
@@ -120,8 +124,10 @@ class ForecastState:
             self.scale = naive_scale(history, season, null_value, self.null_tolerance)
             self._history = history
         self.weights: Floats | None = None
-        if weights is not None:
-            known, given = history_of(weights)
+        # Read from the coordinates of the first batch.
+        self._weights_rule = checked_rule(weights) if isinstance(weights, str) else None
+        if weights is not None and self._weights_rule is None:
+            known, given = history_of(weights, "weights")
             self.nodes, given = named(self.nodes, known, given, "weights")
             self.weights = checked_weights(given)
         if season is not None and naive is None:
@@ -138,8 +144,12 @@ class ForecastState:
         self.ordered, self.placed, self.omits = True, True, False
         # Steps counted from arrays, and from rows, which may contain other cells of the same steps.
         self.seen, self.rows = Steps(), Steps()
+        self._once: Once | None = None
         self.point = "y_pred"
         self.channels: list[Any] | None = None
+        self.places: list[Any] | None = None
+        # Whether batches came with node names of their own, and without.
+        self.labelled = self.unlabelled = False
         self.shards = CountedShards()
         self._own_shard: str | None = None
 
@@ -163,11 +173,15 @@ class ForecastState:
         threads: int | None = None,
     ) -> ForecastState:
         """Add one batch; `start` is the index of its first time step."""
+        if self._weights_rule is not None:
+            known, found = history_of(node_weights(self._weights_rule, y_true), "weights")
+            self.nodes, found = named(self.nodes, known, found, "weights")
+            self.weights, self._weights_rule = checked_weights(found), None
         batch = Batch.of(
             y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
             distribution=distribution, mask=mask, null_value=self.null_value if null_value is None else null_value,
             null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance, axes=self.axes, nan=nan,
-            nodes=None if self.channels is not None else self.nodes, ahead=self.ahead,
+            nodes=self.nodes if self.channels is None else self.places, ahead=self.ahead, known=self._known_channels,
         )  # fmt: skip
         self.update_batch(batch, start=start, threads=threads)
         return self
@@ -176,6 +190,7 @@ class ForecastState:
         """Add a batch that was already read; nothing is counted if it is invalid."""
         first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
+        self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
         if batch.form == "distribution" and self.thresholds:
             raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
@@ -184,13 +199,15 @@ class ForecastState:
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
             null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
-            self._graph_text(nodes, batch.nodes), self._weights_text, self.thresholds, self._root_scaled,
+            self._graph_text(batch), self._weights_text, self.thresholds, self._root_scaled,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
         if self.layout is not None and self.channels != batch.channels:
             raise InputError("the channels differ from those of earlier batches", where="y_true")
-        fresh.channels = batch.channels
+        fresh.channels, fresh.places = batch.channels, batch.places
+        if steps and "node" in self.axes:
+            fresh.labelled, fresh.unlabelled = "node" in batch.labels, "node" not in batch.labels
         self._require_history(batch.null_value, batch.null_tolerance)
         fresh.placed, fresh.omits, fresh.point = start is not None, batch.nan == "omit", batch.point
         if batch.nodes is not None:
@@ -208,7 +225,36 @@ class ForecastState:
         self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
         shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
     ) -> ForecastState:  # fmt: skip
-        """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node)."""
+        """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node).
+
+        A cell counts once: a second row for it is an error, also in a later call.
+        """
+        count = len(as_numeric(y_true, "y_true"))
+        places = [
+            checked_places(given, name, count, size)
+            for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
+        ]
+        if self._once is None and prod(shape) <= MOST_CELLS:
+            if self.rows and shape[0]:  # counted before the state was saved, so the cells are no longer known
+                self.rows.refuse_shared(Steps([(0, shape[0])]), _TWICE)
+            self._once = Once(shape)
+        if self._once is not None and len(again := self._once.repeated(*places)):
+            cell = ", ".join(str(int(place[again[0]])) for place in places)
+            raise InputError(
+                f"row {again[0]} is a second row for the step, horizon and node {cell}", where="step",
+                fix="A cell is one row: drop the others.",
+            )  # fmt: skip
+        at, ahead, of = places
+        self.add_rows(at, ahead, of, y_true, y_pred, std, shape=shape, null_value=null_value, nan=nan)
+        if self._once is not None:
+            self._once.mark(*places)
+        return self
+
+    def add_rows(
+        self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
+        shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
+    ) -> None:  # fmt: skip
+        """`update_rows` for rows whose cells are known to be new."""
         null_value = self.null_value if null_value is None else null_value
         row = Batch.of(
             y_true, y_pred, std=std, axes=("time",), null_value=null_value, null_tolerance=self.null_tolerance, nan=nan
@@ -238,7 +284,6 @@ class ForecastState:
         self._absorb(fresh)
         # Rows of one step may come in several calls.
         self.rows = max(self.rows, rows, key=lambda known: known.ranges)
-        return self
 
     def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
         assert self.layout is not None
@@ -283,7 +328,7 @@ class ForecastState:
             "thresholds",
         ):
             setattr(other, name, getattr(self, name))
-        other._history = None
+        other._history = other._weights_rule = None
         other._first_shard = None
         other.reset()
         other.lay_out(layout)
@@ -338,6 +383,21 @@ class ForecastState:
         for table in tables:
             self.node_pit += table
 
+    @property
+    def _known_channels(self) -> dict[str, Sequence[Any]]:
+        """The channels of earlier batches, if they have labels."""
+        if self.channels is None or self.channels == list(range(len(self.channels))):
+            return {}
+        return {CHANNEL: self.channels}
+
+    def _require_labels(self, batch: Batch) -> None:
+        """Reject labels that are not those of earlier batches, in their order."""
+        if self.layout is None:
+            return
+        for name, mine, theirs in (("node", self.nodes, batch.nodes), ("horizon", self.ahead, batch.ahead)):
+            if mine is not None and theirs is not None and mine != theirs:
+                raise InputError(f"its labels along {name} differ from those of earlier batches", where="y_true")
+
     def _repeat_by_channel(self, channels: list[Any] | None, nodes: int) -> None:
         """Weights and names are those of the places, which each channel has."""
         if channels is None:
@@ -370,10 +430,18 @@ class ForecastState:
         layout = self.layout
         return layout is not None and layout.form == "samples" and not {"joint", "paths"}.isdisjoint(layout.counted)
 
-    def _graph_text(self, nodes: int, names: list[Any] | None) -> str | None:
-        """The pairs of the graph, found when the number of nodes is known, as text."""
+    def _graph_text(self, batch: Batch) -> str | None:
+        """The pairs of the graph, found when the number of nodes is known, as text; each channel has the same graph."""
         if self.graph is not None and not isinstance(self.graph, Pairs):
-            self.graph = Pairs(graph_pairs(self.graph, nodes, names if self.nodes is None else self.nodes))
+            nodes, channels = batch.shape[2], len(batch.channels or [None])
+            names = batch.nodes if self.nodes is None else self.nodes
+            if channels > 1 and np.shape(self.graph) != (nodes, nodes):
+                size = nodes // channels
+                pairs = graph_pairs(self.graph, size, batch.places)
+                pairs = np.concatenate([pairs + size * channel for channel in range(channels)])
+            else:
+                pairs = graph_pairs(self.graph, nodes, names)
+            self.graph = Pairs(pairs)
         return None if self.graph is None else graph_text(self.graph.pairs)
 
     def _measured(
@@ -475,7 +543,9 @@ class ForecastState:
         alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
         if not alike or not np.array_equal(scales[0], scales[1]):
-            raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both the same way.")
+            raise InputError(
+                "the states differ in axes, coverage, nodes, horizons or naive", fix="Build both the same way."
+            )
         self._require_layout(other)
         shards = CountedShards([*self.shards.names])
         shards.absorb(other.shards)
@@ -541,6 +611,8 @@ class ForecastState:
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
         self.channels = self.channels if self.channels is not None else other.channels
+        self.places = self.places if self.places is not None else other.places
+        self.labelled, self.unlabelled = self.labelled or other.labelled, self.unlabelled or other.unlabelled
         self.nodes = self.nodes if self.nodes is not None else other.nodes
         self.ahead = self.ahead if self.ahead is not None else other.ahead
         self.graph = self.graph if self.graph is not None else other.graph

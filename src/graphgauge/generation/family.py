@@ -40,8 +40,13 @@ FAMILY = Family(
     package="graphgauge.generation",
     forms=(CHECKPOINT, SUBJECT, SAMPLES, TABLE),
     truths={
-        "real": TruthInputs(("real",), ("real_conditions", "train")),
-        "data": TruthInputs(("data",), ("train", "classifier_checkpoint")),
+        # What was computed from generated samples, such as their validity, is no answer: only its author has it.
+        "real": TruthInputs(
+            ("real",),
+            ("real_conditions", "real_valid", "statistics", "train", "train_conditions", "train_statistics"),
+            ("generated",),
+        ),
+        "data": TruthInputs(("data",), ("train", "classifier_checkpoint"), ("checkpoint",)),
     },
     example={
         "real": "generation/data/real.npy",

@@ -33,6 +33,7 @@ from graphgauge.core.files import read_json
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
+from graphgauge.core.state import load_state
 from graphgauge.generation.collect import Collection
 from graphgauge.generation.compare_samples import compare_samples
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
@@ -47,8 +48,9 @@ from graphgauge.generation.table import SampleTable
 from graphgauge.io import delimited, parquet
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.code import sources
-from graphgauge.io.hashing import receipt_input
+from graphgauge.io.hashing import arrays_hash, receipt_input
 from graphgauge.io.npz import read_npz
+from graphgauge.io.watch import watched
 
 _LATER = "not evaluated yet"
 Inputs = Callable[[], list[Mapping[str, Any]]]
@@ -61,6 +63,7 @@ class Store(Protocol):
     def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path: ...
 
 
+@watched
 def evaluate_files(
     *,
     checkpoint: Annotated[PathLike | None, File("A trained generator; the file names its subject.")] = None,
@@ -229,7 +232,13 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Any) -> 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
     table = SampleTable.load(given["table"])
-    return Source(lambda name: table, table.options, lambda: [receipt_input("table", given["table"])])
+
+    def inputs() -> list[Mapping[str, Any]]:
+        _, _, arrays = load_state(given["table"])
+        real = {name: array for name, array in arrays.items() if name.startswith(("real", "train"))}
+        return [{**receipt_input("table", given["table"]), **({"truth": arrays_hash(real)} if real else {})}]
+
+    return Source(lambda name: table, table.options, inputs)
 
 
 _SOURCES: dict[Any, Callable[[Mapping[str, Any], Progress], Source]] = {

@@ -45,7 +45,7 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
         """Whether a loss of more than `margin` against a baseline is excluded; see `graphgauge.stats.gate`.
 
         `against` is a result file, a folder of results or an evaluation. With `keep="items"` on both sides the models
-        are paired item by item.
+        are paired item by item: by the `ids` given to `update`, or by their number if one process counted them all.
         """
         from graphgauge.stats.regression import gate
 

@@ -14,7 +14,7 @@ from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.files import DAMAGE, first_line, is_pattern, matching, require_file, split_member
-from graphgauge.io.delimited import read_numbers
+from graphgauge.io.delimited import read_named_numbers
 from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import open_parquet, sound
 
@@ -223,8 +223,10 @@ def _open_parquet(path: Path, name: str | None) -> ArrayFile:
 
 
 def _open_csv(path: Path, name: str | None) -> ArrayFile:
-    array = read_numbers(path)
-    return LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
+    names, array = read_named_numbers(path)
+    found = LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
+    found.columns = names if array.shape[1] > 1 else None
+    return found
 
 
 OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {

@@ -60,6 +60,11 @@ def read_records(path: Path) -> list[dict[str, str]]:
 
 def read_numbers(path: Path) -> Floats:
     """The numbers in a file as (rows, columns); a first row with text is the header."""
+    return read_named_numbers(path)[1]
+
+
+def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
+    """The names in the header, if there is one, and the numbers as (rows, columns)."""
     rows = read_rows(path)
     line, cells = next(rows, (0, []))
     # An empty cell is a missing number, not a column name.
@@ -69,11 +74,16 @@ def read_numbers(path: Path) -> Floats:
         raise InputError("contains no numbers", where=str(path))
     skipped = line if header else 0
     try:
-        return np.loadtxt(path, delimiter=",", quotechar='"', skiprows=skipped, ndmin=2, encoding="utf-8-sig")
+        numbers = np.loadtxt(path, delimiter=",", quotechar='"', skiprows=skipped, ndmin=2, encoding="utf-8-sig")
     except ValueError as error:
         # NumPy counts rows of numbers; people look for lines.
         as_floats([row for row in read_rows(path) if row[0] > skipped], path)
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path)) from None
+    names = [cell.strip() for cell in cells] if header else None
+    if names is not None and len(names) != numbers.shape[1]:
+        what = f"the header has {len(names)} names for {numbers.shape[1]} columns"
+        raise InputError(what, where=str(path), fix="Name every column, or none.")
+    return names, numbers
 
 
 def as_floats(rows: Sequence[Row], path: Path) -> Floats:

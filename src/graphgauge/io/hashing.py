@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +27,8 @@ _CHUNK = 1 << 22
 # File times have a limited resolution: a file that changed this shortly before it was hashed may have changed again
 # without a new time.
 _TICK_NS = 2_000_000_000
+# Numbers of tables by their kind, so that a width that a library chose does not matter.
+_WIDEST = {"b": "?", "i": "<f8", "u": "<f8", "f": "<f8", "m": "<m8[ns]", "M": "<M8[ns]"}
 
 Signature = tuple[int, int, int, int]
 
@@ -112,10 +115,38 @@ def content_hash(files: Iterable[ArrayFile]) -> str:
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.dtype.str} {file.shape[1:]} ".encode())
-        step = max(1, _CHUNK // max(1, file.dtype.itemsize * math.prod(file.shape[1:])))
-        for start in range(0, len(file), step):
-            digest.update(np.ascontiguousarray(file.rows(start, min(start + step, len(file)))).tobytes())
+        for rows in _chunks(file):
+            digest.update(rows)
     return digest.hexdigest()
+
+
+def arrays_hash(arrays: Mapping[str, Any]) -> str:
+    """SHA-256 of named arrays."""
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def table_hash(columns: Mapping[str, Any]) -> str:
+    """SHA-256 of the rows of a table, in any order: columns of keys and numbers, by name."""
+    digest = hashlib.sha256()
+    order = np.lexsort([np.unique(column, return_inverse=True)[1] for _, column in sorted(columns.items())])
+    for name, column in sorted(columns.items()):
+        values = np.asarray(column)[order]
+        text = values.dtype.kind not in "biufmM"
+        digest.update(f"{name} {len(values)} ".encode())
+        digest.update(
+            "\0".join(map(str, values)).encode() if text else values.astype(_WIDEST[values.dtype.kind]).tobytes()
+        )
+    return digest.hexdigest()
+
+
+def _chunks(file: ArrayFile) -> Iterator[bytes]:
+    step = max(1, _CHUNK // max(1, file.dtype.itemsize * math.prod(file.shape[1:])))
+    for start in range(0, len(file), step):
+        yield np.ascontiguousarray(file.rows(start, min(start + step, len(file)))).tobytes()
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
@@ -126,16 +157,33 @@ def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
 def receipt_inputs(name: str, files: Iterable[ArrayFile]) -> list[dict[str, Any]]:
     """Receipt entries of the files that one input was read from."""
     return [
-        {**_described(name, path, member or file.member), "shape": list(file.shape), "dtype": str(file.dtype)}
+        {**_described(name, path, member or file.member, file), "shape": list(file.shape), "dtype": str(file.dtype)}
         for file in files
         for path, member in [split_member(str(file.path))]
     ]
 
 
-def _described(name: str, file: Path, member: str | None) -> dict[str, Any]:
-    entry = {"name": name, "path": str(file), "bytes": file.stat().st_size, "hash": file_hash(file)}
-    content = _member_hash(file, member) if may_be_truth(name) else None
+def _described(name: str, path: Path, member: str | None, file: ArrayFile | None = None) -> dict[str, Any]:
+    entry = {"name": name, "path": str(path), "bytes": path.stat().st_size, "hash": file_hash(path)}
+    content = None
+    if may_be_truth(name):
+        content = _member_hash(path, member)
+        if content is None and file is not None and path.suffix.lower() != ".npy":
+            content = _array_hash(file)
     return entry if content is None else {**entry, "content": content}
+
+
+def _array_hash(file: ArrayFile) -> str | None:
+    """The hash that the array of another format would have as .npy; None for text, whose .npy depends on its widths."""
+    if file.dtype.kind not in "biuf":
+        return None
+    head = BytesIO()
+    facts = {"descr": np.lib.format.dtype_to_descr(file.dtype), "fortran_order": False, "shape": tuple(file.shape)}
+    np.lib.format.write_array_header_1_0(head, facts)
+    digest = hashlib.sha256(head.getvalue())
+    for rows in _chunks(file):
+        digest.update(rows)
+    return digest.hexdigest()
 
 
 def _member_hash(file: Path, member: str | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Archive
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import atomic_path, readable, require_bounded_archive
 
@@ -17,19 +17,19 @@ _SAVEZ = "Write it with np.savez; arrays of Python objects are not supported, be
 
 
 @contextmanager
-def open_npz(path: Path) -> Iterator[Any]:
+def open_npz(path: Path) -> Iterator[Archive]:
     """An open archive whose arrays are loaded on access."""
     # Opened here, because np.load does not close a file that it cannot read.
     with readable(path, _SAVEZ), path.open("rb") as stream:
         require_bounded_archive(stream, str(path))
         with _several(np.load(stream, allow_pickle=False)) as archive:
-            yield archive
+            yield Archive(archive)
 
 
 def read_npz(path: Path, wanted: Sequence[str] = ()) -> dict[str, AnyArray]:
     """All arrays of an archive, which must include the wanted ones."""
     with open_npz(path) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+        arrays = archive.all()
     for name in wanted:
         if name not in arrays:
             raise InputError(

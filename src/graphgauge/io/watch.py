@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.fields import fields_of, named_paths, read_all
 from graphgauge.core.files import files_named
+from graphgauge.core.result import Evaluation
 from graphgauge.io.hashing import signature_of
+
+P = ParamSpec("P")
 
 
 class Watch:
     """The named files before an evaluation begins, so that a receipt names the files that were read."""
 
     def __init__(self, named: Iterable[str], folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._since = folder, time.time_ns()
         names = (name for text in named for name in files_named(text, folder))
         self._begun = {path: signature_of(path) for path in map(self._path, names)}
 
@@ -25,9 +32,37 @@ class Watch:
         entries = list(inputs)
         for entry in entries:
             path = self._path(entry["path"])
-            if path in self._begun and signature_of(path) != self._begun[path]:
+            now = signature_of(path)
+            # A file that no argument names, or that a pattern matched only later.
+            changed = now != self._begun[path] if path in self._begun else max(now[1], now[2]) > self._since
+            if changed:
                 raise InputError(f"changed while being evaluated: {entry['path']}", fix="Evaluate again.")
         return entries
 
     def _path(self, name: str) -> Path:
         return Path(os.path.abspath(self._folder / name))  # noqa: PTH100, links need not be followed
+
+
+def watched(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
+    """Decorate a function that evaluates files: a receipt of its result is refused if they have changed since.
+
+    Receipts are made when a result is written, which may be long after the files were read.
+    """
+    inner = function.func if isinstance(function, partial) else function
+    if getattr(inner, "is_watched", False):
+        return function
+
+    @wraps(function)
+    def evaluate(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
+        named: list[str] = []
+        with suppress(OptionError):  # which the function itself reports
+            fields = fields_of(function)
+            named = list(named_paths(fields, read_all(fields, kwargs)))
+        watch = Watch(named, Path.cwd())
+        evaluation = function(*args, **kwargs)
+        inputs = evaluation.inputs
+        evaluation.inputs = lambda: watch.unchanged(inputs())
+        return evaluation
+
+    evaluate.is_watched = True  # type: ignore[attr-defined]
+    return evaluate

@@ -218,6 +218,9 @@ _ALONG = (
     *("groups", "cluster", "weights"),
 )
 
+# What weighs, groups or describes queries and items in every form.
+_COUNTED = ("groups", "cluster", "weights", "item_popularity", "item_categories", "item_embeddings")
+
 FAMILY = Family(
     "ranking",
     line=BUILT_IN["ranking"],
@@ -226,14 +229,15 @@ FAMILY = Family(
     package="graphgauge.ranking",
     forms=(MATRIX, POOL, FLAT, ALL_ENTITIES, TOPK, RECOMMENDER, TRIPLES),
     truths={
-        "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
-        "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
+        "pos_scores": TruthInputs(("mask",), ("offsets", "negatives", *_COUNTED), ("pos_scores", "neg_scores")),
+        "labels": TruthInputs(("labels", "queries"), ("items", *_COUNTED), ("scores",)),
         "targets": TruthInputs(
             ("targets", "known_values", "known_offsets"),
-            ("target_offsets", "exclude_values", "exclude_offsets", "groups", "cluster"),
+            ("target_offsets", "exclude_values", "exclude_offsets", *_COUNTED),
+            ("queries_emb", "entities", "relations", "topk"),
         ),
-        "test_items": TruthInputs(("test_items", "train_items"), ("groups", "cluster")),
-        "triples": TruthInputs(("triples", "known_triples"), ("groups", "cluster")),
+        "test_items": TruthInputs(("test_items", "train_items"), _COUNTED, ("user_scores", "item_vectors")),
+        "triples": TruthInputs(("triples", "known_triples"), _COUNTED, ("entities", "relation_vectors")),
     },
     state="graphgauge.ranking.state:RankingState",
     along=_ALONG,
@@ -242,4 +246,5 @@ FAMILY = Family(
         "neg_scores": "ranking/{method}/{seed}/neg.npy",
     },
     refuse=_refuse,
+    references=("random scorer", "constant scorer"),
 )

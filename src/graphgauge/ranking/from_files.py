@@ -39,6 +39,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
+from graphgauge.io.watch import watched
 from graphgauge.kernels.jit import expect
 from graphgauge.kernels.score_cells import Blocks
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
@@ -68,6 +69,7 @@ Paths = PathLike | Sequence[PathLike]
 Opened = dict[str, list[ArrayFile]]
 
 
+@watched
 def evaluate_files(
     *,
     pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),

@@ -29,6 +29,7 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.io.graphs import has_columns, read_graph
 from graphgauge.io.hashing import receipt_input
+from graphgauge.io.watch import watched
 from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.evaluate import evaluate
@@ -98,6 +99,7 @@ class Columns(Kind):
         return {role: named[role] for role in _COLUMNS if role in named}
 
 
+@watched
 def evaluate_files(
     *,
     true: Annotated[PathLike, File("The true graph: nonzero entries are edges.")],

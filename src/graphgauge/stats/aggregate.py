@@ -17,7 +17,7 @@ from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.fair import legend
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
-from graphgauge.stats.many import holm
+from graphgauge.stats.many import MOST_PAIRS, holm
 from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
@@ -97,7 +97,8 @@ class Aggregate(Presented):
         """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
         Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing
-        is marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
+        is marked if the direction is unknown, a method's mean is NaN, seeds do not pair, truths differ, or
+        there are more than 100 methods.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
@@ -111,6 +112,8 @@ class Aggregate(Presented):
         if view.better is None or not closed or len(scores) < 2 or len({frozenset(s) for s in scores.values()}) > 1:
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
+        if math.comb(len(scores), 2) > MOST_PAIRS:
+            return {}
         pairs = list(combinations(scores, 2))
         rejected: set[tuple[str, str]] = set()
         if attainable_p(len(scores[best])) * len(pairs) <= self.alpha:  # otherwise no pair can be rejected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -29,7 +28,7 @@ from graphgauge.stats.design import (
 )
 from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interval, sample_std, t_interval
 from graphgauge.stats.load import load
-from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
+from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks, method_pairs
 from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.names import by_name, sounds_like_share, usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
@@ -570,10 +569,8 @@ def _too_few_seeds(seeds: list[int], unit: str = "seed") -> str | None:
 
 
 def _pairs(methods: list[str], baseline: str | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return list(combinations(range(len(methods)), 2))
-    reference = methods.index(baseline)
-    return [(index, reference) for index in range(len(methods)) if index != reference]
+    place = {method: index for index, method in enumerate(methods)}
+    return [(place[one], place[other]) for one, other in method_pairs(methods, baseline)]
 
 
 def tested_scores(own: list[list[Floats]], drawn: bool) -> list[list[Floats]]:

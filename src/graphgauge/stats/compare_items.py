@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,22 @@ from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.core.scrub import harmless
 from graphgauge.stats.comparison import jsonable
-from graphgauge.stats.many import holm
+from graphgauge.stats.many import holm, method_pairs
 from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, fewest_units
 from graphgauge.stats.present import Presented, Style
-from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, SideFile, seed_order, unchecked_runs
+from graphgauge.stats.runs import (
+    Better,
+    Missing,
+    Panel,
+    Run,
+    Runs,
+    SideFile,
+    seed_order,
+    unchecked_runs,
+    with_references,
+)
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
 
@@ -202,7 +211,7 @@ def compare_items(
             f"adaptive runs that have not read everything: {listing(partial)}; their items were not drawn with equal "
             "chances", fix="Compare the models adaptively with --against (against=), or read everything.",
         )  # fmt: skip
-    conflicts = different_truths(chosen, items=True)
+    conflicts = different_truths(with_references((run, run.scores[view.metric]) for run in chosen), items=True)
     if truths == "same":
         refuse_different(conflicts)
     methods = sorted(view.methods)
@@ -283,7 +292,7 @@ def compared_items(
     known = ~np.isnan(list(values.values())).any(axis=0)
     values = {method: scores[known] for method, scores in values.items()}
     cluster = None if cluster is None else cluster[known]
-    names = list(combinations(values, 2)) if baseline is None else [(m, baseline) for m in values if m != baseline]
+    names = method_pairs(list(values), baseline)
     generator = generator_of(seed)
     tests = [
         paired_items(values[a] - values[b], cluster=cluster, seed=generator, confidence=1 - alpha) for a, b in names

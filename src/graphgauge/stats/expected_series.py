@@ -13,6 +13,10 @@ from graphgauge.stats.intervals import FARTHER
 
 # The longest memory that is simulated.
 _LONGEST = 0.98
+# Means of several values are compared while there are so many, if they resemble each other by so many standard errors.
+_FEWEST_MEANS, _RESEMBLE = 16, 2.0
+# A slower memory counts if the long-run variance is so many times as large.
+_MARKED = 3.0
 
 
 def expected_serial_coverage(
@@ -30,7 +34,8 @@ def expected_serial_coverage(
     deviations, and series from each: normal autoregressions of order one, whose values are replaced by the population's
     quantiles. So a series has no values that the population lacks, and rare values occur together. `interval` takes
     values and the influences of their blocks (series, block). The memory of the autoregression is that of `influence`,
-    or that of `errors` if it is longer: a score that few errors enter shows less memory than they have.
+    or that of `errors` if it is longer: a score that few errors enter shows less memory than they have. If means of
+    several blocks resemble each other more than that memory says, a slower autoregression with noise is drawn.
     `bounds` are the least and the greatest value of a block. With a `rule`, the name of what `interval` computes from
     its arguments and the confidence alone, the expectation is remembered.
     """
@@ -44,6 +49,11 @@ def expected_serial_coverage(
     memory = float(memory_of(centred))
     if errors is not None:
         memory = max(memory, float(memory_of(errors)))
+    slow = max(
+        map(slow_memory, [centred] if errors is None else [centred, np.asarray(errors, np.float64)]), key=_inflation
+    )
+    if _inflation(slow) <= _MARKED * _inflation((memory, 1.0)):
+        slow = (memory, 1.0)
     reach = Reach(
         *(
             _within(float(end), within, value)
@@ -60,9 +70,13 @@ def expected_serial_coverage(
         for place in range(POPULATIONS):
             share = rng.standard_gamma(weights)
             share /= share.sum()
-            error = (1 - memory**2) ** 0.5 / size**0.5
-            own = float(np.clip(memory + error * rng.standard_normal(), 0.0, _LONGEST)) if memory else 0.0
-            drawn = np.searchsorted(np.cumsum(share)[:-1], ndtr(_autoregression(rng, own, size)))
+            phi, part = slow
+            error = (1 - phi**2) ** 0.5 / size**0.5
+            own = float(np.clip(phi + error * rng.standard_normal(), 0.0, max(_LONGEST, phi))) if phi else 0.0
+            normal = _autoregression(rng, own, size)
+            if part < 1:
+                normal = part**0.5 * normal + (1 - part) ** 0.5 * rng.standard_normal(normal.shape)
+            drawn = np.searchsorted(np.cumsum(share)[:-1], ndtr(normal))
             series[place], truth[place] = values[drawn], value + float(share @ values)
         flat = series.reshape(-1, size)
         mean = flat.mean(axis=1)
@@ -72,7 +86,7 @@ def expected_serial_coverage(
 
     if not rule:
         return reported(hold, confidence)
-    facts = np.array([value, memory, confidence, *bounds])
+    facts = np.array([value, *slow, confidence, *bounds])
     return remembered(digest(f"series {rule}", facts, deviations), lambda: reported(hold, confidence))
 
 
@@ -100,6 +114,53 @@ def memory_of(series: Numbers, there: NDArray[np.bool_] | None = None) -> Floats
         raw = (centred[1:] * centred[:-1]).sum(axis=0) / np.square(centred).sum(axis=0)
         found = np.minimum(raw + (1 + 3 * raw) / rows, _LONGEST)
     return np.where(found * np.sqrt(rows) >= 1, found, 0.0)
+
+
+def slow_memory(series: Floats) -> tuple[float, float]:
+    """The memory of an autoregression with noise, and its part of the variance, that fit the means of several values.
+
+    The correlations of neighbouring means of 1, 2, 4 … values are compared with those of autoregressions plus noise,
+    weighted by the numbers of means. (0, 1) if means of more than one value do not resemble each other significantly.
+    """
+    size = len(series)
+    lengths = [2**power for power in range(20) if size >> power >= _FEWEST_MEANS]
+    if len(lengths) < 2 or not np.ptp(series) > 0:
+        return 0.0, 1.0
+    rows = np.array([size // length for length in lengths])
+    found = np.array(
+        [
+            _next_to(series[: n * length].reshape(n, length).mean(axis=1))
+            for n, length in zip(rows, lengths, strict=True)
+        ]
+    )
+    if not (found * np.sqrt(rows))[1:].max() >= _RESEMBLE:
+        return 0.0, 1.0
+    best, least = (0.0, 1.0), float(rows @ np.square(found))
+    scales = np.geomspace(1.0, max(size / 8, 2.0), 16)
+    for phi in np.exp(-1 / scales).tolist():
+        long = np.array(lengths, float)
+        inner = phi * (1 - phi**long) / (1 - phi)
+        variance = (long + 2 * (phi * (long - 1) - phi**2 * (1 - phi ** (long - 1)) / (1 - phi)) / (1 - phi)) / long**2
+        for part in np.linspace(0.05, 1.0, 20).tolist():
+            expected = part * inner**2 / phi / long**2 / (part * variance + (1 - part) / long)
+            misfit = float(rows @ np.square(found - expected))
+            if misfit < least:
+                best, least = (float(phi), float(part)), misfit
+    return best
+
+
+def _next_to(means: Floats) -> float:
+    """The autocorrelation of neighbours, corrected for its bias."""
+    centred = means - means.mean()
+    square = float(np.square(centred).sum())
+    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
+    return min(raw + (1 + 3 * raw) / len(means), 1.0)
+
+
+def _inflation(slow: tuple[float, float]) -> float:
+    """The long-run variance of an autoregression with noise over its variance."""
+    phi, part = slow
+    return part * (1 + phi) / (1 - phi) + 1 - part
 
 
 def _autoregression(rng: np.random.Generator, memory: float, size: int) -> Floats:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.family import family_names
+from graphgauge.core.family import family, family_names
 from graphgauge.core.files import read_json
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import (
@@ -519,7 +519,7 @@ def from_evaluation(
     """An evaluation as a run, under other labels if they are given."""
     return Run(
         *_labels(evaluation.run if labels is None else labels, source),
-        {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},
+        {key: _score(result, evaluation) for key, result in evaluation.items()},
         evaluation.family,
         source,
         items=evaluation.per_item if items is None else items,
@@ -543,6 +543,18 @@ def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
     return str(run["method"]), str(run["dataset"]), seed_of(0 if run.get("seed") is None else run["seed"])
 
 
-def _score(result: Result, conventions: Mapping[str, str]) -> Score:
-    stated = {**conventions, **result.conventions, **{name: str(value) for name, value in result.params.items()}}
-    return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason)
+def _score(result: Result, evaluation: Evaluation) -> Score:
+    stated = {**evaluation.conventions, **result.conventions}
+    stated |= {name: str(value) for name, value in result.params.items()}
+    return Score(
+        result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason,
+        _references(result, evaluation, stated.get("nan")),
+    )  # fmt: skip
+
+
+def _references(result: Result, evaluation: Evaluation, nan: str | None) -> dict[str, float]:
+    """The levels that depend on the test alone, unless the method decides how much of it is read."""
+    if evaluation.family not in family_names() or "until" in evaluation.options or nan == "omit":
+        return {}
+    names = family(evaluation.family).references
+    return {level.name: level.value for level in result.levels if level.name in names and math.isfinite(level.value)}

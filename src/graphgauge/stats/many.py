@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +18,23 @@ from graphgauge.stats.wilcoxon import require_alpha
 
 # Up to this many rank-sum states are enumerated; larger designs use the chi-squared approximation.
 _MAX_STATES = 1 << 20
+
+
+# Tests in one comparison: those of 100 methods take 8 s and 0.3 GB.
+MOST_PAIRS = 5_000
+
+
+def method_pairs(methods: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    """All pairs of methods, or each with the baseline."""
+    if baseline is not None:
+        return [(method, baseline) for method in methods if method != baseline]
+    count = math.comb(len(methods), 2)
+    if count > MOST_PAIRS:
+        raise InputError(
+            f"{len(methods):,} methods have {count:,} pairs, more than {MOST_PAIRS:,}",
+            fix="Give a baseline, or fewer methods.",
+        )
+    return list(itertools.combinations(methods, 2))
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -17,7 +17,7 @@ from graphgauge.core.schema import dumps
 from graphgauge.io.sheets import read_sheet, records_sheet
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.intervals import t_quantile
-from graphgauge.stats.many import holm
+from graphgauge.stats.many import holm, method_pairs
 from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import require_margin
@@ -416,6 +416,7 @@ def _tests(
             (mean for mean in means if mean.dataset == dataset),
             key=lambda mean: -mean.mean if better == "higher" else mean.mean,
         )
+        method_pairs([mean.method for mean in own], baseline)  # refused if there are too many
         for first, second in combinations(own, 2):
             if baseline in (None, second.method):
                 yield _welch(first, second, alpha, margin)

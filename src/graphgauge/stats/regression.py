@@ -23,9 +23,9 @@ from graphgauge.stats.method_test import PAIRED
 from graphgauge.stats.names import usual_direction
 from graphgauge.stats.paired import require_margin
 from graphgauge.stats.power import fewest_units
-from graphgauge.stats.runs import Better, Run, Runs, SideFile, panel
+from graphgauge.stats.runs import Better, Run, Runs, SideFile, panel, with_references
 from graphgauge.stats.text import decimals, fixed, listing, several
-from graphgauge.stats.truths import Truths
+from graphgauge.stats.truths import Truths, different_truths, refuse_different
 from graphgauge.stats.wilcoxon import require_alpha
 
 Worse = Literal["excluded", "shown", "undecided"]
@@ -185,10 +185,8 @@ def gate(
         raise OptionError(f"alpha is {alpha:g}", fix="One-sided tests need an alpha below 0.5.")
     asked = _Asked(metric, margin, alpha, direction, truths, seed)
     with _loaded(new, NEW) as first, _loaded(against, BASELINE) as second:
-        if _GROUP.fullmatch(metric):
-            if over not in ("auto", "intervals"):
-                raise OptionError(f"the group {metric} is compared from intervals", fix="Leave over out.")
-            return _from_intervals(first, second, asked)
+        if _GROUP.fullmatch(metric) and over not in ("auto", "intervals"):
+            raise OptionError(f"the group {metric} is compared from intervals", fix="Leave over out.")
         return _compared(first, second, asked, over)
 
 
@@ -218,9 +216,18 @@ class _Side:
 def _compared(new: _Side, old: _Side, asked: _Asked, over: str) -> Regression:
     runs = Runs(_on_one_dataset(new, old), (*new.notes, *old.notes))
     # Refuses different truths, mixed conventions and unknown metrics, whatever is compared.
-    view = panel(runs, asked.metric, direction=asked.direction, truths=asked.truths)
+    group = _GROUP.fullmatch(asked.metric)
+    view = panel(runs, asked.metric if group is None else group["key"], direction=asked.direction, truths=asked.truths)
     single = len(new.runs) == len(old.runs) == 1
-    if over == "intervals" or (over == "auto" and single and not (new.has_items and old.has_items)):
+    if single and asked.truths == "same":
+        # Seeds of single runs may differ, but not what they were measured on.
+        scored = [(replace(run, truths={}), run.scores[view.metric]) for run in runs if view.metric in run.scores]
+        refuse_different(different_truths(with_references(scored), items=True))
+    if (
+        group is not None
+        or over == "intervals"
+        or (over == "auto" and single and not (new.has_items and old.has_items))
+    ):
         return _from_intervals(new, old, asked)
     if over == "items" or (over == "auto" and single):
         try:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import READINGS, Direction
-from graphgauge.core.truths import Truth
+from graphgauge.core.truths import Reference, Truth
 from graphgauge.stats.fair import READING, Fairness, fairness_of
 from graphgauge.stats.text import listing, several, several_do
 from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
@@ -27,6 +27,8 @@ MISSING = ("raise", "omit", "worst")
 # The metric of a table that does not name it; it takes the name that it is asked for by.
 UNNAMED_METRIC = "value"
 _SIZES_LISTED = 4
+# This many different values in common are hardly a coincidence.
+_TELLING = 3
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Score:
     conventions: Mapping[str, str] = field(default_factory=dict)
     n: int | None = None
     reason: str | None = None
+    # Levels that depend on the test alone, by name.
+    references: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -338,7 +342,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
         elif len({value for _, value in stated}) > 1:
             shared.pop(name, None)
             read.append(f"outputs were read differently: {name} is {_by_value(stated)}")
-    conflicts = different_truths(run for run, _ in scored)
+    conflicts = different_truths(with_references(scored))
     if truths == "same":
         refuse_different(conflicts)
     first = scored[0][1]
@@ -347,9 +351,9 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     fair = [] if fairness is None else [key for key in runs.metrics if _is_fair(chosen, key)]
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
-        (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen), *partial_runs(chosen),
-         *runs.notes), conflicts,
-        fairness, tuple(fair),
+        (*_notes(scored, metric), *read, *same_runs(chosen), *warnings_of(conflicts), *unchecked_runs(chosen),
+         *partial_runs(chosen), *runs.notes),
+        conflicts, fairness, tuple(fair),
     )  # fmt: skip
 
 
@@ -366,6 +370,36 @@ def _is_fair(runs: Sequence[Run], metric: str) -> bool:
         return False
     found = _fairness(scored, metric)
     return found is not None and not found.unfair_to
+
+
+def with_references(scored: Iterable[tuple[Run, Score]]) -> Iterator[Run]:
+    """The runs, with the references of a metric as part of their truths: other candidates, masks or weights show there.
+
+    Differences of rounding do not count.
+    """
+    known: dict[str, list[float]] = defaultdict(list)
+    for run, score in scored:
+        levels = {}
+        for name, value in score.references.items():
+            same = next((one for one in known[name] if math.isclose(one, value, rel_tol=1e-9, abs_tol=1e-12)), None)
+            if same is None:
+                known[name].append(same := value)
+            levels[f"the level of the {name}"] = Reference((repr(same),), (repr(same),))
+        yield replace(run, truths={**run.truths, **levels})
+
+
+def same_runs(runs: Iterable[Run]) -> Iterator[str]:
+    """Which seeds of a method have the same values in all metrics, as copies of one run have."""
+    alike: dict[tuple[Any, ...], list[Run]] = defaultdict(list)
+    for run in runs:
+        values = tuple((key, score.value) for key, score in run.scores.items() if math.isfinite(score.value))
+        # A few values can be the same by chance, and bounds such as 0 and 1 in many runs.
+        if len({value for _, value in values if not value.is_integer()}) >= _TELLING:
+            alike[run.method, run.dataset, values].append(run)
+    for (method, dataset, _), own in alike.items():
+        if len(own) > 1:
+            seeds = listing([str(run.seed) for run in own], 3)
+            yield f"{on_dataset(method, dataset)} has the same values in every metric for seeds {seeds}: one run?"
 
 
 def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:

@@ -39,8 +39,9 @@ def refuse_different(conflicts: dict[str, str]) -> None:
         where = "; ".join(f"on {dataset}: {said}" if dataset else said for dataset, said in conflicts.items())
         raise InputError(
             f"methods were measured against different truths, {where}",
-            fix="Measure all against the same files; equal content in other files is recognised only in .npy and "
-            '.npz. truths="any" (--truths any) compares them with a warning.',
+            fix="Measure all against the same files, with the same candidates, masks and weights; equal content in "
+            "other files is recognised in arrays of numbers. "
+            'truths="any" (--truths any) compares them with a warning.',
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain, read_all
-from graphgauge.core.files import files_named, read_json
+from graphgauge.core.files import Search, files_named, read_json
 from graphgauge.core.schema import (
     FIRST_SCHEMA,
     UNCHECKED,
@@ -31,14 +31,20 @@ from graphgauge.study.options import from_arguments, options_of
 from graphgauge.study.parse import read_study
 from graphgauge.study.proof import Proof, proof
 from graphgauge.study.recipe import MERGE, factories_of, fields_by_command
-from graphgauge.study.submission import Contradiction, Submission, Untested
-from graphgauge.study.text import shown
+from graphgauge.study.submission import Contradiction, GivenTruth, Submission, Untested
+from graphgauge.study.text import sentence, shown
 
 Status = Literal["equal", "drifted", "unchecked", "damaged", "failed"]
+# Options that change no value.
+_INDIFFERENT = ("threads",)
 # Used if receipts do not name the study file.
 _USUAL_STUDY = "study.toml"
 # Options may name this many files beyond those in the receipt.
 _MOST_FILES = 10_000
+# Names that the search for them looks at.
+_MOST_NAMES = 100_000
+# Bytes of a result file in a submission; it is read in the process that is not confined.
+_LONGEST_RESULT = 1 << 26
 _DECLARED = "method, dataset and seed are as declared; no study file names them"
 
 
@@ -49,7 +55,8 @@ class Verdict:
     `equal`: recomputed, with the same outcome. `drifted`: the same inputs now give other values. `unchecked`: it could
     not be recomputed here. `damaged`: the file or one of its side files was changed after it was written. `failed`: the
     inputs or the study contradict it, or it cannot be computed from them. `detail` gives sizes and reasons. `version`
-    is the library version that made it, `proof` which fields are proved; `values` are the recomputed ones.
+    is the library version that made it, `proof` which fields are proved; `values` are the recomputed ones, with these
+    `options`: those that are not files, as far as they differ from the defaults.
     """
 
     path: Path
@@ -59,6 +66,7 @@ class Verdict:
     run: Mapping[str, Any] = field(default_factory=dict, hash=False)
     proof: Proof | None = None
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def mismatch(self) -> bool:
@@ -94,6 +102,7 @@ class Verdict:
             "versions": {"then": self.version, "now": __version__},
             "fields": None if self.proof is None else self.proof.to_dict(),
             "values": dict(self.values),
+            "options": dict(self.options),
         }
 
     def __str__(self) -> str:
@@ -107,7 +116,8 @@ class Claim:
 
     `command` is the command that computes it: the family's, or `merge`. `inputs` are the pinned entries of its receipt,
     `code` the factories to import. `replaced` names the inputs for which a truth was given. `faults` list changes in
-    the file and its side files; `remark` lists what could not be checked.
+    the file and its side files; `remark` lists what could not be checked. `given` are the truths for its dataset,
+    `options` the choices that are not files.
     """
 
     path: Path
@@ -121,10 +131,12 @@ class Claim:
     remark: str = ""
     faults: tuple[str, ...] = ()
     first_edition: bool = False
+    given: tuple[GivenTruth, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def verdict(self, status: Status, detail: str = "", values: Mapping[str, Any] | None = None) -> Verdict:
         found = _verdict(self.path, self.content, status, detail, self.inputs, self.replaced)
-        found = replace(found, values=values or {})
+        found = replace(found, values=values or {}, options=self.options)
         return (found.unchecked() if self.first_edition else found).beside(self.faults)
 
     def beside(self, faults: tuple[str, ...]) -> Claim:
@@ -155,22 +167,24 @@ class Examiner:
         try:
             if self._submission is not None:
                 self._submission.require_inside(path, "the file")
+                if path.stat().st_size > _LONGEST_RESULT:
+                    return Verdict(path, "damaged", f"larger than {_LONGEST_RESULT:,} bytes")
             written = read_json(path)
+            self._require_sides_inside(path, written)
         except InputError as error:
-            outside = self._submission is not None and not self._submission.contains(path)
-            return Verdict(path, "damaged", shown(error.what) if outside else "not a JSON file")
+            return Verdict(path, "damaged", shown(error.what))
         if not is_result(written):
             return None
         try:
             require_schema(written, str(path))
-            content = as_current(written, str(path))
+            content = as_current(written, str(path), whole=True)
             evaluation_from_dict(content, where=str(path))
             found = self._claim(path, content)
             found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
-            return found.beside(tuple(_faults(path, written)))
+            return found.beside(tuple(self._faults(path, written)))
         except GraphgaugeError as error:
-            return Verdict(path, "damaged", shown(error))
-        except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
+            return Verdict(path, "damaged", sentence(error.what if isinstance(error, InputError) else error))
+        except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
             return Verdict(path, "damaged", f"its receipt cannot be read ({shown(f'{type(error).__name__} {error}')})")
 
     def _claim(self, path: Path, content: dict[str, Any]) -> Claim | Verdict:
@@ -222,7 +236,8 @@ class Examiner:
             options, {str(check): str(why) for check, why in recipe.get("ignore", {}).items()},
         )  # fmt: skip
         self._bound_files(command, item, folder, receipt, names)
-        remark = _DECLARED if self._submission is None else ""
+        chosen = _chosen(command, options)
+        remark = _DECLARED if self._submission is None else _with(chosen)
         if study is not None and self._submission is None:
             differs, remark = self._against_study(path, item, folder, study.get("file"))
             if differs:
@@ -230,7 +245,25 @@ class Examiner:
         code = tuple(factories_of(command, item.options))
         if code:
             self._require_code(code, folder, receipt)
-        return Claim(path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark)
+        return Claim(path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark,
+                     given=given, options=chosen)  # fmt: skip
+
+    def _require_sides_inside(self, path: Path, content: Any) -> None:
+        """Refuse side files that are links out of the submission, before any is read."""
+        if self._submission is not None and is_result(content):
+            for side in side_files(content, str(path)):
+                place = side_path(path.parent, side)
+                self._submission.require_inside(place, "a side file")
+
+    def _faults(self, path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+        if not is_unchanged(content):
+            yield "the file was changed after it was written, its root does not match"
+        for side in side_files(content, str(path)):
+            place = side_path(path.parent, side)
+            try:
+                require_unchanged(place, side.get("hash"))
+            except InputError as error:
+                yield f"side_files differ, {shown(place.name)} {error.what}"
 
     def _require_inside(self, path: Path, what: str) -> None:
         if self._submission is not None and not self._submission.contains(path):
@@ -258,9 +291,10 @@ class Examiner:
         most, number = _MOST_FILES + len(receipt["inputs"]), 0
         truths = frozenset() if self._submission is None else self._submission.files
         with_truth = {name.partition(".")[0] for name in replaced}
+        search = Search(_MOST_NAMES, lambda place: self._require_inside(place, shown(str(place))))
         for name, declared in fields.items():
             texts = declared.kind.paths(values[name]) if declared.is_given(values[name]) else ()
-            for file in (file for text in texts for file in files_named(text, folder)):
+            for file in (file for text in texts for file in files_named(text, folder, search)):
                 number += 1
                 if number > most:
                     raise _Refused("failed", f"its options name more than {most:,} files")
@@ -318,18 +352,23 @@ def _options(command: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value) for name, value in read.items()}
 
 
+def _chosen(command: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not files, as far as they differ from the defaults: they can decide a value, too."""
+    fields = fields_by_command(command)
+    values = read_all(fields, options)
+    return {name: plain(values[name]) for name, one in fields.items() if one.is_given(values[name])
+            and name not in _INDIFFERENT and next(iter(one.kind.paths(values[name])), None) is None}  # fmt: skip
+
+
+def _with(options: Mapping[str, Any]) -> str:
+    """Options in words; a long one is cut, but none is left out."""
+    texts = (f"{name} {shown(','.join(map(str, value)) if isinstance(value, list) else value)}"
+             for name, value in options.items())  # fmt: skip
+    return f"with {', '.join(texts)}" if options else ""
+
+
 def _name(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    if not is_unchanged(content):
-        yield "the file was changed after it was written, its root does not match"
-    for side in side_files(content, str(path)):
-        try:
-            require_unchanged(side_path(path.parent, side), side.get("hash"))
-        except InputError as error:
-            yield f"side_files differ, {shown(side_path(path.parent, side).name)} {error.what}"
 
 
 def _verdict(
@@ -340,6 +379,6 @@ def _verdict(
     inputs: Iterable[Mapping[str, Any]] = (),
     given: Iterable[str] = (),
 ) -> Verdict:
-    version = content["receipt"].get("versions", {}).get("graphgauge")
+    version = content["receipt"]["versions"].get("graphgauge")
     proved = proof(content, equal=status == "equal", inputs=inputs, given=given)
     return Verdict(path, status, detail, None if version is None else str(version), dict(content["run"]), proved)

@@ -41,8 +41,13 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
     both = [key for key in old if key in new]
     found += [f"the interval of {shown(key)} is by {way[1]}, no longer by {way[0]}"
               for key in both if (way := _methods(old[key], new[key])) is not None]  # fmt: skip
-    if not found and old != new:
-        fields = dict.fromkeys(name for key in both for name in new[key] if old[key].get(name) != new[key][name])
+    if not found and _text(old) != _text(new):
+        fields = dict.fromkeys(
+            shown(name)
+            for key in both
+            for name in old[key] | new[key]
+            if _text([old[key].get(name)]) != _text([new[key].get(name)]) or (name in old[key]) != (name in new[key])
+        )
         found.append(f"the metadata of the values differs ({', '.join(fields)})")
     return found + [f"{part} differ" for part in _PARTS if _text(then.get(part)) != _text(now.get(part))]
 

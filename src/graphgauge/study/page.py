@@ -61,11 +61,28 @@ def verdicts_page(found: Mapping[Path, Sequence[Verdict]], truths: Iterable[str]
         f"<p>{_text(head)}. Recomputed by graphgauge {_text(__version__)}.</p>",
         *(["<p>Truth:</p><ul>", *given, "</ul>"] if given else []),
         *_table("Recomputed and equal", [row for row in every if not row[1].mismatch], len(found) > 1),
+        *(f"<p>{_text(line)}</p>" for line in unlike(verdict for _, verdict in every)),
         *_table("Not accepted", [row for row in every if row[1].mismatch], len(found) > 1),
         *(line for proof in proofs for line in ["<p>Equal means:</p><ul>", *_listed(proof.lines()), "</ul>"]),
         f"<p>{_text(EXPLAINED)}</p>", "</body></html>",
     ]  # fmt: skip
     return "\n".join(parts) + "\n"
+
+
+def unlike(verdicts: Iterable[Verdict]) -> list[str]:
+    """Datasets on which equal results were computed with different options: their values may not be comparable."""
+    by_dataset: dict[tuple[str, str], dict[str, list[Verdict]]] = {}
+    for verdict in verdicts:
+        if not verdict.mismatch:
+            place = str(verdict.run.get("family")), str(verdict.run.get("dataset"))
+            options = ", ".join(f"{name} {value}" for name, value in verdict.options.items()) or "none"
+            by_dataset.setdefault(place, {}).setdefault(options, []).append(verdict)
+    return [
+        f"On {dataset} ({name}), the options differ, so values may not be comparable: "
+        + "; ".join(f"{options} in {several(len(own), 'result')}" for options, own in groups.items())
+        for (name, dataset), groups in by_dataset.items()
+        if len(groups) > 1
+    ]
 
 
 def _table(title: str, rows: Sequence[tuple[Path, Verdict]], several_folders: bool) -> list[str]:

@@ -48,6 +48,10 @@ GATE_FILTERS = ("family", "method", "dataset")
 _LONGEST_NAME = 1000
 # A few short lists can multiply to more than fits into memory.
 _MOST_EVALUATIONS = 100_000
+# Characters of a study file, and parts of a dotted key in it.
+_LONGEST_STUDY = 1 << 20
+_DEEPEST = 30
+_AFTER_KEYS = re.compile(r"[{,]")
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 
 T = TypeVar("T")
@@ -59,6 +63,7 @@ def read_study(path: str | Path) -> Study:
     target = Path(path)
     try:
         text = target.read_bytes().decode()
+        _require_readable(text, str(path))
         content = tomllib.loads(text)
     except FileNotFoundError:
         raise StudyError("no such file", where=str(path), fix="`graphgauge init` writes one to start from.") from None
@@ -71,11 +76,26 @@ def read_study(path: str | Path) -> Study:
     return _Reader(target, content, Lines(text)).study()
 
 
+def _require_readable(text: str, where: str) -> None:
+    """Refuse what takes the parser hours: its time is quadratic in the parts of a dotted key."""
+    if len(text) > _LONGEST_STUDY:
+        raise StudyError(f"has {len(text):,} characters", where=where, fix=f"At most {_LONGEST_STUDY:,}.")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            continue
+        # Keys are before an equals sign, after the beginning of a line or of an inline table; headers have brackets.
+        *keys, last = line.split("=")
+        keys += [last] if last.lstrip().startswith("[") else []
+        if any(_AFTER_KEYS.split(key)[-1].count(".") > _DEEPEST for key in keys):
+            raise StudyError(f"a key has more than {_DEEPEST} parts", where=f"{where}, line {number}")
+
+
 class _Reader:
     """One study file being read; every method returns the parsed part or raises an error with its line."""
 
     def __init__(self, path: Path, content: dict[str, Any], lines: Lines) -> None:
         self._path, self._content, self._lines = path, content, lines
+        self._evaluations = 0
 
     def study(self) -> Study:
         self._known_keys(self._content, TOP)
@@ -145,10 +165,10 @@ class _Reader:
             declared = family(name)
         axes = {axis: self._axis(table, axis, index) for axis in AXES}
         several = [key for _, key, _ in AXES.values()]
-        count = math.prod(map(len, axes.values()))
-        if count > _MOST_EVALUATIONS:
-            self._fail(f"asks for {count:,} evaluations", "evaluate", index,
-                       fix=f"At most {_MOST_EVALUATIONS:,} in one table.")  # fmt: skip
+        self._evaluations += math.prod(map(len, axes.values()))
+        if self._evaluations > _MOST_EVALUATIONS:
+            self._fail(f"asks for {self._evaluations:,} evaluations", "evaluate", index,
+                       fix=f"At most {_MOST_EVALUATIONS:,} in one study.")  # fmt: skip
         own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
         self._option_keys(declared.fields, name, own, "evaluate", index, also=("family", *several))
         given = {**defaults.get(name, {}), **own}

@@ -20,7 +20,9 @@ _RECOMPUTED = (
 # Fields that no computation can confirm.
 _DECLARED = ("run.method", "run.dataset", "run.seed", "receipt.versions", "receipt.started", "receipt.seconds")
 # How the values are computed from the inputs: the new computation follows it.
-_FOLLOWED = ("receipt.command", "receipt.study")
+_FOLLOWED = ("receipt.study", "receipt.command")
+# Fields that are checked as a whole, or field by field above.
+_KNOWN = ("schema", "root", "run", "receipt", "receipt.inputs", "receipt.code")
 EXPLAINED = (
     "The values follow from these inputs. Where the inputs come from, and everything that is declared, is the author's "
     "word."
@@ -61,8 +63,12 @@ def proof(
     truths = [f"{shown(name)} (the given truth)" for name in given]
     pinned = *truths, *(f"{shown(entry['name'])} (sha256:{str(entry['hash'])[:12]})" for entry in inputs)
     there = [name for name in _RECOMPUTED if name.partition(".")[0] in content]
-    followed = [name for name in _FOLLOWED if name.partition(".")[2] in content["receipt"]]
+    # A result of a study is computed as the study says, whatever else its receipt contains.
+    followed = [name for name in _FOLLOWED if name.partition(".")[2] in content["receipt"]][:1]
     declared = [name for name in _DECLARED if _has(content, name)]
+    known = {*_KNOWN, *there, *followed, *declared}
+    fields = [*content, *(f"receipt.{name}" for name in content["receipt"])]
+    declared += [shown(name) for name in fields if name not in known]
     if equal:
         return Proof((*there, *followed), pinned, tuple(declared))
     return Proof((), pinned, (*there, *followed, *declared))

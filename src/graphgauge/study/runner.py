@@ -111,6 +111,9 @@ def run(
                 on_done(entry)
         finally:
             index.save(kept)
+        for entry in done:
+            if entry.status == "failed" and not entry.path.exists():  # not even the failure could be written
+                raise InputError(f"{entry.item}: {entry.error}".removesuffix("."), fix="Run the study again.")
         judgement = None if planned.left_out else judge(study)
     return Outcome(study, planned, share, tuple(done), judgement)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.family import family
-from graphgauge.core.files import require_file, split_member
+from graphgauge.core.fields import read_all
+from graphgauge.core.files import ARCHIVES, require_file, split_member
+from graphgauge.stats.text import several
 from graphgauge.study.text import shown
 
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")
@@ -63,7 +65,8 @@ class Submission:
 
     @property
     def files(self) -> frozenset[str]:
-        return frozenset(truth.path for truth in self.truths if truth.path is not None)
+        """The files of the given truths; of `archive.npz:name`, the archive."""
+        return frozenset(str(split_member(truth.path)[0]) for truth in self.truths if truth.path is not None)
 
     def contains(self, path: Path) -> bool:
         """Whether a path is in the folder, with all links followed."""
@@ -87,26 +90,25 @@ class Submission:
     ) -> dict[str, Any]:
         """The options with the maintainer's truth; a result that is not about this truth is refused."""
         replaced = dict(options)
-        stated = {str(entry["name"]): entry for entry in inputs}
         for truth in given:
             if truth.path is not None:
                 replaced = _replaced(replaced, truth)
-            else:
-                entry = stated.get(truth.name, {})
-                if truth.digest not in (entry.get("hash"), entry.get("content")):
-                    found = str(entry.get("hash", "none"))[:12]
-                    raise Contradiction(f"truth differs: {shown(truth.name)} is {found}, not {truth.digest}")
+        for difference in hash_differences(given, inputs):
+            raise Contradiction(difference)
         self._require_all(name, options, given)
         return replaced
 
     def _require_all(self, name: str, options: Mapping[str, Any], given: Sequence[GivenTruth]) -> None:
-        """Every input that is part of the truth must be the maintainer's."""
-        forms = family(name).truths
-        form = next((form for by, form in forms.items() if options.get(by)), None)
+        """Every file but the predictions must be the maintainer's: it decides what counts."""
+        declared = family(name)
+        form = next((form for by, form in declared.truths.items() if options.get(by)), None)
         if form is None:
             raise Untested(f"not recomputed: results of {shown(name)} in this form have no truth that could be given")
         names = {truth.name for truth in given}
-        used = [part for field in (*form.decisive, *form.given) for part in _parts(field, options.get(field))]
+        values = read_all(declared.fields, options)
+        files = [field for field, one in declared.fields.items() if one.is_given(values[field])
+                 and any(True for _ in one.kind.paths(values[field]))]  # fmt: skip
+        used = [part for field in files if field not in form.answers for part in _parts(field, values[field])]
         lacking = [part for part in used if part not in names]
         if lacking:
             raise Untested(
@@ -114,6 +116,30 @@ class Submission:
             )
         if not names & set(used):
             raise Untested("not recomputed: none of its inputs is a truth that was given")
+
+
+def hash_differences(given: Iterable[GivenTruth], inputs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Truths given by their hash that a receipt does not have. The receipt of a new computation cannot be forged.
+
+    An input of several files has several hashes, and no single one says in which order they are read. The hash of an
+    archive does not say which of its arrays is read, so only that of the array counts.
+    """
+    entries = list(inputs)
+    for truth in given:
+        if truth.digest is None:
+            continue
+        own = [entry for entry in entries if entry["name"] == truth.name]
+        if len(own) != 1:
+            yield f"truth differs: {shown(truth.name)} has {several(len(own), 'file')}, and the given hash is of one"
+            continue
+        (entry,) = own
+        is_archive = Path(entry["path"]).suffix.lower() in ARCHIVES
+        hashes = [entry.get("content")] if is_archive else [entry.get("content"), entry["hash"]]
+        if truth.digest not in hashes:
+            what = "the array" if is_archive else "it"
+            found = next((one for one in hashes if one is not None), None)
+            said = "has no hash of the array" if found is None else f"is {shown(found[:12])}"
+            yield f"truth differs: {shown(truth.name)} {said}, and the given hash of {what} is {truth.digest[:12]}"
 
 
 class Contradiction(Exception):

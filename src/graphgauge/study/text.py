@@ -6,6 +6,7 @@ import hashlib
 
 _LONGEST_NAME = 60
 _LONGEST_LINE = 500
+_LONGEST_MESSAGE = 300
 
 
 def shown(name: object) -> str:
@@ -15,6 +16,11 @@ def shown(name: object) -> str:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         text = f"{text[: _LONGEST_NAME - 20]}…~{digest}"
     return _harmless(text)
+
+
+def sentence(text: object) -> str:
+    """A message on one line, cut if it is long: text of somebody else must not look like a line of ours."""
+    return cleaned(" ".join(str(text).splitlines())[:_LONGEST_MESSAGE])
 
 
 def cleaned(text: str) -> str:

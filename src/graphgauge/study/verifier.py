@@ -24,13 +24,13 @@ from graphgauge.study.confine import Confinement, Limits, require_network_refuse
 from graphgauge.study.drift import differences
 from graphgauge.study.pool import answered, task
 from graphgauge.study.runner import Share
-from graphgauge.study.submission import GivenTruth, Submission
-from graphgauge.study.text import cleaned, shown
+from graphgauge.study.submission import GivenTruth, Submission, hash_differences
+from graphgauge.study.text import sentence, shown
 
 # Fields of a receipt's input other than its path.
 _INPUT_FACTS = ("name", "bytes", "hash", "shape", "dtype")
-# Characters of an error in a verdict.
-_LONGEST = 300
+# Hashes of an array or of the truth in a file, by which comparisons recognise the same truth; older files lack some.
+_CONTENT_FACTS = ("content", "truth")
 _DAY = 86_400.0
 _LACKING = "Install it with: "
 # Bytes of an archive in addition to its arrays.
@@ -148,9 +148,7 @@ def _recomputed(
             elif answer["status"] == "lost" or answer["lacking"]:
                 yield claim.verdict("unchecked", f"not recomputed: {answer['error']}")
             else:
-                yield claim.verdict(
-                    "failed", f"it can no longer be computed: {cleaned(str(answer['error'])[:_LONGEST])}"
-                )
+                yield claim.verdict("failed", f"it can no longer be computed: {sentence(answer['error'])}")
 
 
 def _compared(claim: Claim, output: Path) -> Verdict:
@@ -159,6 +157,8 @@ def _compared(claim: Claim, output: Path) -> Verdict:
         now = {**now, "gates": _gates(then["gates"], now, str(output))}
     moved = differences(then, now, first_edition=claim.first_edition)
     found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
+    # Only the new computation says what was read.
+    others = list(hash_differences(claim.given, now["receipt"]["inputs"]))
     values = {
         entry["key"]: {name: entry[name] for name in ("value", "interval", "direction")} for entry in now["results"]
     }
@@ -169,6 +169,8 @@ def _compared(claim: Claim, output: Path) -> Verdict:
     ]
     if lacking:
         return claim.verdict("unchecked", f"not recomputed: {'; '.join(lacking)}", values)
+    if others:
+        return claim.verdict("failed", "; ".join(others), values)
     if found:
         found += [f"its own {shown(name)} is not the given truth" for name in _other_truths(claim, now)]
         return claim.verdict("drifted", "; ".join([*found, *_other_versions(then, now)]), values)
@@ -189,11 +191,12 @@ def _gates(stated: Iterable[Mapping[str, Any]], now: Mapping[str, Any], where: s
 
 def _other_truths(claim: Claim, now: Mapping[str, Any]) -> list[str]:
     """The replaced inputs whose content differs from the given truth."""
-    old, new = (
-        {entry["name"]: entry.get("content") or entry["hash"] for entry in content["receipt"]["inputs"]}
-        for content in (claim.content, now)
-    )
-    return [name for name in claim.replaced if old.get(name) != new.get(name)]
+    return [name for name in claim.replaced if _hashes(claim.content, name) != _hashes(now, name)]
+
+
+def _hashes(content: Mapping[str, Any], name: str) -> list[str]:
+    inputs = content["receipt"]["inputs"]
+    return [entry.get("content") or entry["hash"] for entry in inputs if entry["name"] == name]
 
 
 def _other_versions(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -209,8 +212,22 @@ def _receipt(claim: Claim, now: Mapping[str, Any]) -> Iterator[str]:
     then = claim.content["receipt"]
     if _inputs(then, claim) != _inputs(now["receipt"], claim):
         yield "its receipt names other inputs than were read"
+    for name, old, new in _shared(then, now["receipt"], claim):
+        if any(old.get(fact) not in (None, new.get(fact)) for fact in _CONTENT_FACTS):
+            yield f"its receipt has another content of {shown(name)}"
     if then.get("code", []) != now["receipt"]["code"]:
         yield "its receipt names code that it does not use"
+
+
+def _shared(
+    then: Mapping[str, Any], now: Mapping[str, Any], claim: Claim
+) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """The entries of both receipts for the same input."""
+    entries = {(entry["name"], os.path.normpath(claim.folder / entry["path"])): entry for entry in now["inputs"]}
+    for entry in then["inputs"]:
+        found = entries.get((entry["name"], os.path.normpath(claim.folder / entry["path"])))
+        if found is not None and entry["name"] not in claim.replaced:
+            yield entry["name"], entry, found
 
 
 def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:

@@ -23,6 +23,7 @@ from typing import Any
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
 from graphgauge.core.family import family
 from graphgauge.core.fields import Fields, located
+from graphgauge.core.files import UnwritableError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_to_dict, write_result
 from graphgauge.engines.merge import merge_files
@@ -90,9 +91,13 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         if task["debug"]:
             sys.excepthook(*sys.exc_info())
         status, error, hashing = "failed", _told(failure), index.seconds - hashed
-        lacking = isinstance(failure, MissingExtraError)
+        lacking = isinstance(failure, MissingExtraError | UnwritableError)
         receipt["seconds"] = _rounded(time.perf_counter() - begin - hashing)
-        write_failure(item, output, error, receipt)
+        try:
+            write_failure(item, output, error, receipt)
+        except UnwritableError as unwritten:
+            if not isinstance(failure, UnwritableError):
+                error = f"{error}; {_told(unwritten)}"
     return {
         "status": status,
         "error": error,
