@@ -25,6 +25,8 @@ from graphgauge.io.hashing import HashIndex
 from graphgauge.ranking.drawn import EntityQueries, TripleSides
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.race import Race
+from graphgauge.ranking.triples import SIDES
+from graphgauge.stats import compare
 from graphgauge.study import run as run_study
 from graphgauge.study import verify
 from graphgauge.study.parse import read_study
@@ -505,8 +507,8 @@ def test_a_run_goes_on_to_a_narrower_width_without_reading_again(tmp_path: Path)
     first = len(read)
     narrow = ranking.rank_until(score_query=counting, n_queries=N, within={"mrr": 0.08}, resume=place,
                                 gates=["mrr >= 0.05"])  # fmt: skip
-    # Eight are compared with the saved ones.
-    assert len(read) - first == narrow.options["until"]["read"] - wide.options["until"]["read"] + 8
+    # As many are compared with the saved ones.
+    assert len(read) - first == narrow.options["until"]["read"] - wide.options["until"]["read"] + 64
     assert len({*read}) == narrow.options["until"]["read"]
     assert narrow["mrr"].interval.high - narrow["mrr"].interval.low <= 0.16
     assert narrow.gate("mrr >= 0.05").passed
@@ -526,17 +528,17 @@ def test_a_run_that_is_interrupted_is_saved_and_goes_on(error: type[BaseExceptio
 
     def failing(row: int) -> tuple[Any, Any]:
         asked_for.append(row)
-        if len(asked_for) == 90:
+        if len(asked_for) == 290:
             raise error("stop")
         return asked(row)
 
     with pytest.raises((error, InputError)):
-        ranking.rank_until(score_query=failing, n_queries=N, within={"mrr": 0.1}, save=place)
-    whole = ranking.rank_until(score_query=asked, n_queries=N, within={"mrr": 0.1})
+        ranking.rank_until(score_query=failing, n_queries=N, within={"mrr": 0.04}, save=place)
+    whole = ranking.rank_until(score_query=asked, n_queries=N, within={"mrr": 0.04})
     before = len(asked_for)
-    went_on = ranking.rank_until(score_query=failing, n_queries=N, within={"mrr": 0.1}, resume=place)
+    went_on = ranking.rank_until(score_query=failing, n_queries=N, within={"mrr": 0.04}, resume=place)
     assert facts(went_on) == facts(whole)
-    assert len(asked_for) - before < whole.options["until"]["read"] - 60
+    assert len(asked_for) - before < whole.options["until"]["read"] - 150
 
 
 def test_a_long_run_is_saved_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -648,6 +650,242 @@ def test_only_drawn_rows_of_a_file_are_read(tmp_path: Path) -> None:
     stored = ranking.evaluate_files(pos_scores=str(tmp_path / "pos.npy"), neg_scores=str(tmp_path / "neg-*.npy"),
                                     until="mrr ± 0.1")  # fmt: skip
     assert stored["mrr"].value == found["mrr"].value
+
+
+# ------------------------------------------------------------------ what an incomplete run does not say
+
+SIZE = np.r_[np.ones(150, int), np.full(6, 40)]
+UNEVEN = np.repeat(np.arange(len(SIZE)), SIZE)
+
+
+def test_items_of_runs_that_are_incomplete_are_not_compared(tmp_path: Path) -> None:
+    """Clusters are drawn in proportion to their size, so the mean of the items read is that of nothing."""
+    rng = np.random.default_rng(2)
+    large = SIZE[UNEVEN] > 1
+    first, second = (
+        np.where(rng.random(len(UNEVEN)) < np.where(large, *chance), 1, 4) for chance in ((0.3, 0.8), (0.5, 0.4))
+    )
+
+    def runs(most: int | None) -> list[Evaluation]:
+        found = []
+        for name, ranks in (("a", first), ("b", second)):
+            each = ranking.rank_until(pos_scores=np.zeros(len(ranks)), neg_scores=of_ranks(ranks, 9), cluster=UNEVEN,
+                                      within={"mrr": 1e-9}, max_queries=most, keep="items")  # fmt: skip
+            each.run = {"method": name, "dataset": "d", "seed": 0}
+            found.append(each)
+        return found
+
+    whole = compare(runs(None), metric="mrr", over="items")
+    assert whole.means["a"] == pytest.approx(np.mean(1 / first))
+    some = runs(200)
+    for place, each in zip(("a.json", "b.json"), some, strict=True):
+        write_result(each, tmp_path / place)
+    for given in (some, [tmp_path / "a.json", tmp_path / "b.json"]):
+        with pytest.raises(InputError, match=r"have not read everything.*equal chances"):
+            compare(given, metric="mrr", over="items")
+    with pytest.raises(InputError, match="have not read everything"):
+        compare([runs(None)[0], some[1]], metric="mrr", over="items")
+    over_seeds = compare(some, metric="mrr")
+    assert any("adaptive and incomplete" in note for note in over_seeds.notes)
+    assert not any("--over items" in note for note in over_seeds.notes)
+
+
+@pytest.mark.parametrize("labels", [{"cluster": UNEVEN}, {"weights": 1.0 + 19 * (SIZE[UNEVEN] > 1)}, {}])
+def test_the_chance_level_is_that_of_all_queries(labels: dict[str, Any]) -> None:
+    rng = np.random.default_rng(5)
+    n = len(UNEVEN)
+    mask = np.ones((n, 20), bool)
+    mask[SIZE[UNEVEN] > 1, 1:] = False
+    given = {"pos_scores": rng.normal(size=n), "neg_scores": rng.normal(size=(n, 20)), "mask": mask}
+    whole = ranking.evaluate(*(given[name] for name in ("pos_scores", "neg_scores")), mask=mask, **labels)
+    for most in (60, 200, None):
+        found = ranking.rank_until(**given, **labels, within={"mrr": 1e-9}, max_queries=most)
+        assert found["mrr"].chance == whole["mrr"].chance
+
+
+def test_the_chance_level_of_filtered_entities_and_triples() -> None:
+    found = until(known=KNOWN, within={"mrr": 1e-9}, max_queries=90)
+    assert found["mrr"].chance == ranking.rank_all(QUERIES, ENTITIES, TARGETS, known=KNOWN).evaluate()["mrr"].chance
+    given: dict[str, Any] = {"known": [TRIPLES[150:]], "score": "distmult"}
+    some = ranking.rank_until(model=VECTORS, triples=TRIPLES[:150], **given, within={"mrr": 1e-9}, max_queries=90)
+    whole = ranking.rank_triples(VECTORS, TRIPLES[:150], **given).evaluate()
+    assert [each.value for each in some["mrr"].chance] == [each.value for each in whole["mrr"].chance]
+
+
+def test_no_chance_level_where_the_candidates_are_not_known() -> None:
+    found = ranking.rank_until(score_query=asked, n_queries=N, within={"mrr": 0.1})
+    assert not found["mrr"].chance
+    assert any("no chance level" in note for note in found.notes)
+    with pytest.raises(InputError, match="no level of chance"):
+        found.gate("mrr > chance")
+
+
+def test_a_width_decides_nothing() -> None:
+    other = {"queries": RNG.normal(size=QUERIES.shape)}
+    pair = until(against=other, within={"mrr_difference": 0.08}, guarantee="width")
+    assert not pair.options["until"]["complete"]
+    assert pair["mrr_difference"].interpretation == "not decided which is better"
+    assert pair.options["until"]["decided"] == {}
+    single = until(within={"mrr": 0.07}, guarantee="width")
+    for gate in ("mrr_difference > 0", "mrr_difference.low > 0", "mrr_difference.high < 1"):
+        assert "decides no gates" in (pair.gate(gate).undecided or ""), gate
+    for gate in ("mrr >= 0.01", "mrr.low >= 0.01", "mrr.high <= 0.9999", "mrr > chance"):
+        assert "decides no gates" in (single.gate(gate).undecided or ""), gate
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic", "expected"])
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_races_of_functions_see_equal_entities(layout: str, ties: str) -> None:
+    """The last columns of a product with one row are summed in another order."""
+    rng = np.random.default_rng(5)
+    width = 96
+    entities = rng.normal(size=(3, width)).astype(np.float32)[np.arange(150) % 3]
+    targets = rng.integers(0, 150, 60)
+    queries = (entities[targets] + 0.1 * rng.normal(size=(60, width))).astype(np.float32)
+    rows: Callable[[Any, Any], Any] = lambda q, e: q @ e.T  # noqa: E731
+    score = rows if layout == "rows" else lambda q, e: (np.asfortranarray(e) @ q.T).T
+    values = [Race(EntityQueries(queries, entities, targets, score=each), ties).run(np.arange(60), [7])
+              for each in (score, "dot")]  # fmt: skip
+    assert np.array_equal(*values)
+    if ties == "optimistic":
+        assert (values[0] == 1).all()
+
+
+@pytest.mark.parametrize("form", ["matrix", "map", "flat"])
+def test_stored_scores_that_differ_in_one_query_read_are_noticed(form: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    pos, neg = rng.normal(size=N), rng.normal(size=(N, 8))
+    stored = BytesIO()
+
+    def given(neg: Any) -> dict[str, Any]:
+        if form == "flat":
+            return {"scores": np.c_[pos, neg].reshape(-1), "labels": np.tile(np.arange(9) == 0, N).astype(int),
+                    "queries": np.repeat(np.arange(N), 9), "within": {"recall@3": 0.1}}  # fmt: skip
+        if form == "map":
+            np.save(tmp_path / "neg.npy", neg)
+            neg = np.load(tmp_path / "neg.npy", mmap_mode="r")
+        return {"pos_scores": pos, "neg_scores": neg, "within": {"mrr": 0.1}}
+
+    first = ranking.rank_until(**given(neg), keep="items", save=stored)
+    read = np.sort(first.per_item.ids)
+    for row in read[:: max(len(read) // 7, 1)]:
+        other = neg.copy()
+        other[row] = pos[row] + np.where(neg[row] > pos[row], -1.0, 1.0)
+        stored.seek(0)
+        with pytest.raises(InputError, match="has read other scores"):
+            ranking.rank_until(**given(other), resume=stored)
+    unread = np.setdiff1d(np.arange(N), read)
+    other = neg.copy()
+    other[unread] = 9.0
+    stored.seek(0)
+    assert facts(ranking.rank_until(**given(other), resume=stored)) == facts(ranking.rank_until(**given(other)))
+
+
+def missed(weights: np.ndarray, read: float | None, runs: int) -> int:
+    count = 0
+    for seed in range(runs):
+        hit = np.random.default_rng(seed + 5).random(len(weights)) < 0.5
+        found = ranking.rank_until(pos_scores=np.zeros(len(hit)), neg_scores=of_ranks(np.where(hit, 1, 3), 2),
+                                   weights=weights, within={"hits@1": 1e-9}, seed=seed,
+                                   max_queries=None if read is None else int(read * len(hit)))  # fmt: skip
+        new = found["hits@1"].new_queries
+        count += new is not None and 0.5 not in new
+    return count
+
+
+@pytest.mark.parametrize("heavy", [2, 3])
+def test_a_few_heavy_queries_stand_for_few(heavy: int) -> None:
+    weights = np.ones(200)
+    weights[:heavy] = 100
+    assert missed(weights, 0.99, 30) <= 3
+
+
+def test_a_few_heavy_clusters_of_pairs_stand_for_few() -> None:
+    size = np.r_[np.ones(100, int), np.full(3, 60)]
+    cluster = np.repeat(np.arange(len(size)), size)
+    outside = 0
+    for seed in range(20):
+        better = (np.random.default_rng(seed).random(len(size)) < 0.5)[cluster]
+        found = ranking.rank_until(
+            pos_scores=np.zeros(len(cluster)), neg_scores=of_ranks(np.where(better, 1, 2), 2), cluster=cluster,
+            against={"neg_scores": of_ranks(np.where(better, 2, 1), 2)}, within={"hits@1_difference": 1e-9}, seed=seed,
+        )["hits@1_difference"].new_queries  # fmt: skip
+        outside += found is not None and 0 not in found
+    assert outside <= 3
+
+
+def test_a_run_has_the_same_looks_wherever_it_was_stopped() -> None:
+    rng = np.random.default_rng(5)
+    ranks = [np.minimum(np.exp(rng.exponential(scale, 2000)).astype(int), 21) for scale in (1.4, 1.6)]
+    given: dict[str, Any] = {"pos_scores": np.zeros(2000), "neg_scores": of_ranks(ranks[0], 20),
+                             "against": {"neg_scores": of_ranks(ranks[1], 20)}}  # fmt: skip
+    whole = ranking.rank_until(**given)
+    read = whole.options["until"]["read"]
+    assert read > 150
+    for most in range(8, read, read // 6):
+        stored = BytesIO()
+        ranking.rank_until(**given, max_queries=most, save=stored)
+        stored.seek(0)
+        assert ranking.rank_until(**given, resume=stored).to_dict() == whole.to_dict()
+
+
+def test_a_run_that_was_interrupted_between_looks_reads_on_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphgauge.ranking.reading._PART_SECONDS", 0.0)
+    given: dict[str, Any] = {"n_queries": N, "gates": ["mrr >= 0.2"]}
+    whole = ranking.rank_until(score_query=asked, **given)
+    for last in range(10, whole.options["until"]["read"], 8):
+        stored, calls = BytesIO(), 0
+
+        def failing(row: int, last: int = last) -> tuple[Any, Any]:
+            nonlocal calls
+            calls += 1
+            if calls > last:
+                raise KeyboardInterrupt
+            return asked(row)
+
+        with pytest.raises(KeyboardInterrupt):
+            ranking.rank_until(score_query=failing, **given, save=stored)
+        stored.seek(0)
+        assert ranking.rank_until(score_query=asked, **given, resume=stored).to_dict() == whole.to_dict()
+
+
+def test_a_run_says_what_it_had_asked_for_before() -> None:
+    stored = BytesIO()
+    first = until(within={"mrr": 0.15}, save=stored)
+    assert "resumed" not in first.options["until"]
+    same = {"within": {"mrr": 0.15}}
+    for given in ({"within": {"mrr": 0.1}}, {**same, "gates": ["mrr >= 0.4"]}, {**same, "max_queries": 1}):
+        stored.seek(0)
+        assert until(**given, resume=stored).options["until"]["resumed"] == ["mrr ± 0.15 at 0.95"]
+    stored.seek(0)
+    assert "resumed" not in until(within={"mrr": 0.15}, resume=stored).options["until"]
+
+
+def test_queries_without_a_right_answer_are_left_out_as_in_rank_all() -> None:
+    sets = [[] if row % 5 == 0 else each for row, each in enumerate(SETS)]
+    labels: dict[str, Any] = {"groups": {"relation": RELATION}, "cluster": np.arange(N) // 3}
+    whole = ranking.rank_all(QUERIES, ENTITIES, sets, **labels).evaluate(metrics=["recall@5"])["recall@5"]
+    proxy = np.linspace(0, 1, N)
+    for assist in ((), "relation", proxy):
+        found = ranking.rank_until(QUERIES, ENTITIES, sets, within={"recall@5": 1e-9}, assist=assist, **labels)
+        assert (found["recall@5"].value, found["recall@5"].n) == (whole.value, whole.n)
+        assert found.options["until"]["of"] == N - N // 5
+        assert any("140 queries left out" in note for note in found.notes)
+    some = ranking.rank_until(QUERIES, ENTITIES, sets, within={"recall@5": 0.1}, keep="items", **labels)
+    assert not any(row % 5 == 0 for row in some.per_item.ids)
+    assert whole.value in some["recall@5"].interval
+
+
+def test_a_monitor_whose_queries_ran_out_does_not_stop() -> None:
+    rng = np.random.default_rng(1)
+    monitor = RankMonitor(within=0.01, patience=2, max_queries=100)
+    for epoch in range(6):
+        ranks = np.minimum(np.ceil(np.exp(rng.uniform(0, 3, 800) / (1 + 0.15 * epoch))).astype(int), 21)
+        monitor.look(pos_scores=np.zeros(800), neg_scores=of_ranks(ranks, 20))
+    assert "not better" not in monitor.verdicts
+    assert not monitor.stop
+    with pytest.raises(InputError, match="400 queries in epoch 7, 800 before"):
+        monitor.look(pos_scores=np.zeros(400), neg_scores=np.ones((400, 3)))
 
 
 # ------------------------------------------------------------------ doors
@@ -795,6 +1033,49 @@ def test_a_run_of_the_command_goes_on(folder: Path) -> None:
     first = ranking.evaluate_files(**values, max_queries=50)
     assert first.options["until"]["read"] == 50
     assert facts(ranking.evaluate_files(**values)) == facts(until(within={"mrr": 0.1}, **LABELLED))
+
+
+def test_a_result_that_went_on_with_another_aim_is_not_called_drifted(folder: Path) -> None:
+    for width in ("0.15", "0.08"):
+        words = [
+            *flags(EMBEDDED),
+            "--until",
+            f"mrr ± {width}",
+            "--until-state",
+            "s.npz",
+            "--quiet",
+            "-o",
+            "results/a.json",
+        ]
+        done = CliRunner().invoke(family_command("ranking"), words)
+        assert done.exit_code == 0, done.output
+    (verdict,) = verify(folder / "results", jobs=1)
+    assert verdict.status == "unchecked"
+    assert "went on from a saved run that asked for something else (mrr ± 0.15 at 0.95)" in verdict.detail
+
+
+def test_weights_of_any_scale() -> None:
+    weights = 1.0 + RELATION
+    found = [until(within={"mrr": 0.1}, weights=weights * scale)["mrr"].interval for scale in (1.0, 2.0**-990, 2.0**40)]
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_gate_that_the_interval_decides_is_decided_everywhere() -> None:
+    stored = BytesIO()
+    until(within={"mrr": 0.1}, save=stored)
+    stored.seek(0)
+    found = until(within={"mrr": 0.1}, gates=["mrr >= 0.05"], max_queries=1, resume=stored)
+    assert found.gate("mrr >= 0.05").passed
+    assert found.options["until"]["gates"]["mrr >= 0.05"] == {"outcome": "passed"}
+    assert "gate mrr >= 0.05: passed" in found.notes
+
+
+def test_defaults_by_value() -> None:
+    found = ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"mrr": 0.1}, minus_inf="".join(["ra", "nk"]),
+                               sides=["".join(each) for each in SIDES])  # fmt: skip
+    assert found["mrr"].defined
+    with pytest.raises(OptionError, match="joint is 'no'"):
+        until(within={"mrr": 0.1}, joint="no")
 
 
 def test_results_in_files(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from inspect import signature
 from io import BytesIO
@@ -9,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.gates import Gate, GateOutcome
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.result import Evaluation
@@ -43,8 +44,9 @@ class RankMonitor:
 
     Each epoch is compared with the interval of the best one so far. It is `better` if it is shown to be above that
     interval, `not better` if it is shown to be below its upper end, and `open` if neither is shown when it is known to
-    ± `within`; then the one with the higher value is the best so far. Improvements much smaller than `within` are not
-    seen, so choose it below what is worth another epoch.
+    ± `within`, or if `max_queries` ended the reading of the best one before it was; then the one with the higher value
+    is the best so far. Improvements much smaller than `within` are not seen, so choose it below what is worth another
+    epoch.
 
     Parameters
     ----------
@@ -105,11 +107,18 @@ class RankMonitor:
         self.decided: GateOutcome | None = None
         self.verdicts: list[Verdict] = []
         self._known: Items | ListItems | None = None
+        self._queries: int | None = None
 
     @property
     def stop(self) -> bool:
         """Whether each of the last epochs was shown not to be above the best before them."""
         return self.verdicts[-self.patience :] == ["not better"] * self.patience
+
+    @property
+    def _known_within(self) -> bool:
+        """Whether the best one so far is known to ± `within`, which `max_queries` may have prevented."""
+        low, high = (None if self.best is None else self.best[self.metric].interval) or (0.0, math.inf)
+        return (high - low) / 2 <= self.within * (1 + _ROUNDING)
 
     def look(self, *inputs: Any, **named: Any) -> Evaluation:
         """Rank queries of this epoch's model: its inputs, as in `rank_until`."""
@@ -130,15 +139,22 @@ class RankMonitor:
             "assist": [*self._assist, *([] if self._known is None else [self._known])],
         }  # fmt: skip
         evaluation = rank_until(*inputs, **asked, stop="any", save=stored)
+        queries = int(evaluation.options["until"]["of"])
+        if self._queries is not None and queries != self._queries:
+            raise InputError(f"{queries:,} queries in epoch {epoch}, {self._queries:,} before", where="monitor",
+                             fix="Look at the same validation set in every epoch.")  # fmt: skip
         verdict: Verdict = "better"
         if bar is not None:
             outcome = evaluation.gate(bar)
-            verdict = "better" if outcome.passed else "not better" if outcome.undecided is None else "open"
+            verdict = "better" if outcome.passed else "open"
+            # Below the upper end of an interval that is wider than asked for, an epoch may still be better.
+            if not outcome.passed and outcome.undecided is None and self._known_within:
+                verdict = "not better"
         if verdict == "better":
             # Later epochs are compared with this one, so its interval has to be narrow.
             stored.seek(0)
             evaluation = rank_until(*inputs, **asked, stop="widths", resume=stored)
-        self.epoch = epoch
+        self.epoch, self._queries = epoch, queries
         self.read += int(evaluation.options["until"]["read"])
         self._known = _latest(evaluation.per_item, self._known)
         if gates and evaluation.gate(gates[0]).passed:

@@ -74,6 +74,9 @@ class EntityQueries:
         self.queries, self.entities = self.scorer.queries, self.scorer.entities
         self.one_each = one_target_each(targets)
         self._answers = answers_of(targets, self.scorer, self.one_each)
+        # Queries without a right answer have no value, and are not drawn.
+        self.chosen = np.flatnonzero(self._answers.sizes)
+        self._minus_inf = minus_inf
         self._known, self._exclude = (None if given is None else SomeSets(given, self.queries, name)
                                       for name, given in (("known", known), ("exclude", exclude)))  # fmt: skip
         self._kinds = None if kinds is None else as_integers(kinds, "kinds")
@@ -88,6 +91,7 @@ class EntityQueries:
             # Looks are further and further apart; blocks of one size use the same memory.
             batch = min(self.scorer.rows_within(None), _BLOCK)
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
+        self.given, self.queries = self.queries, len(self.chosen)
         # A function that scores all entities at once cannot be asked for some of them.
         self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
         self._score = score
@@ -123,8 +127,17 @@ class EntityQueries:
             candidates = candidates.take(rows)
         return scorer, Field.of(self._answers.take(rows), known, exclude, candidates, kinds, scorer, rows)
 
+    def candidates(self) -> Ints | None:
+        """How many candidates each query has, where that is known without scores."""
+        if not self.one_each or self._minus_inf == "exclude":
+            return None
+        parts = [self.asking(np.arange(start, min(start + _BLOCK, self.queries)))[1].negatives() + 1
+                 for start in range(0, self.queries, _BLOCK)]  # fmt: skip
+        return np.concatenate(parts)
+
     def count(self, rows: Ints) -> Counted:
-        scorer, field = self.asking(rows)
+        chosen = self.chosen[rows]
+        scorer, field = self.asking(chosen)
         found = counted_block(scorer, field, self.one_each, **self._limits)
         if self.one_each:
             return Items(rows, found.counts.greater, found.counts.equal, found.counts.negatives + 1)
@@ -172,6 +185,11 @@ class TripleSides:
         """The queries of each side: query `len(sides) · i + side` is query i of a side."""
         return self._sides
 
+    def candidates(self) -> Ints | None:
+        found = [side.candidates() for side in self._sides]
+        known = [each for each in found if each is not None]
+        return np.stack(known, axis=1).reshape(-1) if len(known) == len(found) else None
+
     def count(self, rows: Ints) -> Counted:
         triple, side = np.divmod(rows, len(self._sides))
         parts = []
@@ -187,6 +205,7 @@ class ScoredQueries:
     read, from arrays, memory maps or files."""
 
     step = 64
+    stored = True
 
     def __init__(
         self, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None, threads: int | None = None
@@ -208,6 +227,16 @@ class ScoredQueries:
         if mask is not None:
             _require_rows(self._mask, self.queries, "mask")
 
+    def candidates(self) -> Ints | None:
+        """How many candidates each query has; None if a file would have to be read for it."""
+        if self._offsets is not None:
+            return np.diff(self._offsets) + 1
+        if self._mask is None:
+            return np.full(self.queries, self._neg.shape[1] + 1)
+        if isinstance(self._mask, np.ndarray) and not isinstance(self._mask, np.memmap):
+            return np.asarray(np.count_nonzero(self._mask, axis=1) + 1, np.int64)
+        return None
+
     def count(self, rows: Ints) -> Counted:
         state = RankingState(keep="items")
         given: dict[str, Any] = {"ids": rows, "threads": self._threads}
@@ -227,6 +256,7 @@ class FlatQueries:
     """Scores with labels and query ids, several positives per query allowed; only drawn candidates' scores are read."""
 
     step = 64
+    stored = True
 
     def __init__(self, scores: Any, labels: Any, queries: Any, *, threads: int | None = None) -> None:
         names = as_labels(queries, "queries")
@@ -241,7 +271,7 @@ class FlatQueries:
         positive[self.of.of_row[np.flatnonzero(self._labels)]] = True
         # Queries without a positive have no value, and are not drawn.
         self.chosen = np.flatnonzero(positive)
-        self.queries, self._threads = len(self.chosen), threads
+        self.given, self.queries, self._threads = len(self.of), len(self.chosen), threads
 
     def count(self, rows: Ints) -> Counted:
         query = self.chosen[rows]

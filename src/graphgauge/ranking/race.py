@@ -7,14 +7,15 @@ U = 1 − V^(1 / (G + 1)), V uniform; 1 / (G + 1) if none of it beats the right 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.ranking.all_entities import Compared
 from graphgauge.ranking.drawn import EntityQueries, Source
 from graphgauge.ranking.entity_sets import EntitySets, SomeSets
 
@@ -37,7 +38,7 @@ class Race:
         self._sides, self._ties = sides, one_of("tie rule of a race", ties, RACE_TIES)
         self._source, self.entities = sides[0], sides[0].entities
         self._rng = np.random.default_rng(0)
-        self._compared: Callable[[Ints], tuple[AnyArray, AnyArray]]
+        self._compared: Compared
         self._scorer: Any = None
         self._given = None if hard is None else SomeSets(hard, source.queries, "hard")
         self._hard: EntitySets | None = None
@@ -121,8 +122,8 @@ class Race:
         return field.allowed.within(slice(int(field.kind[row]), int(field.kind[row]) + 1))
 
     def _beats(self, entities: Ints, lost_coins: float) -> NDArray[np.bool_]:
-        greater, tied = self._compared(entities)
-        self.scores += len(entities)
+        greater, tied, again = self._compared(entities)
+        self.scores += len(entities) + again
         if tied.any():
             tied &= self._rng.random(len(tied)) < lost_coins
         beats: NDArray[np.bool_] = greater | tied

@@ -41,6 +41,8 @@ _LEAST_OF_EACH = 15.0
 _SAVE_SECONDS = 60.0
 # Independent draws are made in blocks of this length, each from a seed of its own.
 _DRAWS = 4096
+# Of a saved run whose scores are computed, at least and at most so many units are compared when it goes on.
+_LEAST_AGAIN, _MOST_AGAIN = 64, 256
 
 
 class Units:
@@ -157,6 +159,7 @@ class Reading:
         self.trail: list[tuple[int, float, float]] = []
         self._fits: dict[str, _Fit] = {}
         self._fitted = 0
+        self.earlier: list[str] = []  # what the runs before this one asked for, if it was something else
         self._sound = True  # not in the middle of adding up what was read
 
     # ------------------------------------------------------------------ order
@@ -180,7 +183,7 @@ class Reading:
 
     def _next_look(self) -> int:
         """How many units are read before the next look; it depends on what was read, not on where a run was stopped."""
-        expected = self.expected() / max(self.read, 1) * self.done
+        expected = self._needed() / max(self.read, 1) * self.done
         step = min(max(expected - self.done, _SHORTEST * self.done), _LONGEST * self.done)
         return min(self.done + max(self.source.step, math.ceil(step)), self._most)
 
@@ -210,6 +213,20 @@ class Reading:
             return found[0]
         return any(found) if self._stop == "any" else all(found)
 
+    @property
+    def _point(self) -> tuple[int, float, float]:
+        return self.read, *self.statements[0].sequence.interval
+
+    @property
+    def shown_trail(self) -> list[tuple[int, float, float]]:
+        """The interval at each look, and at the end, if the run ended between two looks."""
+        return self.trail if self.looks or not self.done else [*self.trail, self._point]
+
+    @property
+    def looks(self) -> bool:
+        """Whether as much was read as for a look."""
+        return 0 < self.done == self.look
+
     def run(self) -> str:
         """Read until everything is settled or may not go on; returns why it stopped."""
         try:
@@ -219,6 +236,13 @@ class Reading:
                 self._save()
             raise
 
+    @property
+    def asked(self) -> str:
+        """What is asked for, in words."""
+        parts = [each.name if each.width is None else f"{each.name} ± {each.width:g}" for each in self.statements]
+        rule = "" if self._stop == "all" else f", {self._stop}"
+        return f"{', '.join(parts)}{rule} at {self.statements[0].sequence.confidence:g}"
+
     def _save(self) -> None:
         if self._place is not None:
             self.save(self._place)
@@ -226,7 +250,8 @@ class Reading:
     def _run(self) -> str:
         most, part = self._allowed(), self.source.step
         saved = time.monotonic()
-        while not (self.complete or self.done >= most or (self.settled and self.done) or self._costs_more):
+        # A run that was stopped between two looks reads on to the next one, as if it had not been.
+        while not (self.complete or self.done >= most or (self.looks and (self.settled or self._costs_more))):
             if self.look <= self.done:
                 self.look = self._next_look()
             stop = min(self.look, most)
@@ -240,7 +265,8 @@ class Reading:
                 if isinstance(self._place, str | Path) and time.monotonic() - saved > _SAVE_SECONDS:
                     self._save()
                     saved = time.monotonic()
-            self.trail.append((self.read, *self.statements[0].sequence.interval))
+            if self.looks:
+                self.trail.append(self._point)
         self._save()
         if self.complete:
             return "everything was read"
@@ -249,6 +275,8 @@ class Reading:
         return self._limit() if self.done >= most else "a race would now read more scores than a full ranking"
 
     def _limit(self) -> str:
+        if self.max_queries is not None and self.read > self.max_queries:
+            return f"{self.read:,} queries were read before, and no more than {self.max_queries:,} may be"
         return f"no more than {self.max_queries:,} queries may be read"
 
     @property
@@ -339,6 +367,11 @@ class Reading:
 
     def expected(self) -> int:
         """How many queries will have been read at the end, as far as widths tell."""
+        most = self._needed()
+        return most if self.max_queries is None else min(most, self.max_queries)
+
+    def _needed(self) -> int:
+        """The same, if as many may be read as it takes."""
         total, read = int(self.units.sizes.sum()), max(self.read, 1)
         needed = [read]
         for each in self.statements:
@@ -351,9 +384,7 @@ class Reading:
                 rest = 0.0 if self.race is not None else 1 / total
                 needed.append(math.ceil(1 / (rest + (1 / read - rest) * ratio)))
         most = max(needed)
-        if self.race is None:
-            most = min(most, total)
-        return most if self.max_queries is None else min(most, self.max_queries)
+        return most if self.race is not None else min(most, total)
 
     # ------------------------------------------------------------------ file
 
@@ -364,7 +395,8 @@ class Reading:
         for side, parts in zip("ab", self.parts, strict=True):
             if parts:
                 arrays |= {f"{side}:{name}": values for name, values in joined(parts).columns().items()}
-        facts = {"run": self._facts(), "done": self.done, "look": self.look, "scores": self.scores,
+        facts = {"run": self._facts(), "asked": [*self.earlier, self.asked], "done": self.done, "look": self.look,
+                 "scores": self.scores,
                  "sequences": {each.name: each.sequence.state() for each in self.statements}}  # fmt: skip
         save_state(place, _KIND, {**facts, "digest": _digest(facts, arrays)}, arrays)
 
@@ -391,6 +423,7 @@ class Reading:
             self.done, self.look, self.scores = (int(facts[name]) for name in ("done", "look", "scores"))
             self.read = int(self.units.sizes[self._next(0, self.done)].sum())
             self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
+            self.earlier = [str(each) for each in facts["asked"]]
             self.values = {metric: [arrays[f"values:{metric}"]] for metric in self.metrics}
             for side, parts in zip("ab", self.parts, strict=True):
                 columns = {name[2:]: values for name, values in arrays.items() if name.startswith(f"{side}:")}
@@ -398,6 +431,8 @@ class Reading:
                     kind = ListItems if "relevant" in columns else Items
                     parts[:] = [kind.from_columns(columns)]
             self._go_on(facts["sequences"], where)
+            if self.earlier[-1] == self.asked and self.done <= self._allowed():
+                self.earlier.pop()
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -417,12 +452,19 @@ class Reading:
             each.sequence.begin_after(alike[0].sequence.resume(saved[alike[0].name]))
 
     def _require_same_scores(self, where: str) -> None:
-        """Read some units again, from the first to the last: other counts belong to another run."""
+        """Read units again: other counts belong to another run.
+
+        Stored scores are all read again. Where scores are computed, a tenth of the units are, but not more than
+        `_MOST_AGAIN`.
+        """
         if not self.done:
             return
-        again = np.unique(np.linspace(0, self.done - 1, self.source.step).astype(np.int64))
+        count = min(max(self.done // 10, _LEAST_AGAIN), _MOST_AGAIN)
+        if getattr(self.source, "stored", False):
+            count = self.done
+        again = np.unique(np.linspace(0, self.done - 1, count).astype(np.int64))
         if self.race is not None:
-            again = np.arange(min(self.done, self.source.step))
+            again = np.arange(min(self.done, count))
         queries, _ = self.units.members(self._next(0, self.done)[again])
         if self.race is not None:
             now = self.race.run(queries, [self.seed, 2], 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from numbers import Real
 from pathlib import Path
 from statistics import NormalDist
@@ -32,7 +32,7 @@ from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES
 from graphgauge.ranking.triples import SIDES
 from graphgauge.stats.assist import Assist
-from graphgauge.stats.intervals import t_quantile
+from graphgauge.stats.intervals import FEWEST_DF, t_quantile
 from graphgauge.stats.sequence import MeanSequence, PairedSequence
 
 INNER = ("exact", "race")
@@ -164,6 +164,10 @@ def rank_until(
     one_of("inner", inner, INNER)
     one_of("guarantee", guarantee, GUARANTEES)
     one_of("stop", stop, STOPS)
+    if not isinstance(joint, bool | np.bool_):
+        raise OptionError(f"joint is {joint!r:.60}", fix="Give True or False.")
+    if isinstance(average, str) and average.endswith(DIFFERENCE):
+        raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
     seed = whole_number("seed", seed)
     ties = ties or (RACE_TIES[0] if inner == "race" else TIES[0])
     one_of("tie rule", ties, TIES)
@@ -233,12 +237,18 @@ def _require_same_queries(source: Source, other: Source) -> None:
 
 
 def _refuse_other_forms(given: Mapping[str, Any]) -> None:
-    foreign = [name for name, value in given.items() if value is not None and value is not _DEFAULTS.get(name)]
+    foreign = [name for name, value in given.items() if _is_given(name, value)]
     if foreign:
         raise OptionError(f"source does not go with {foreign[0]}", fix="Give one of them.")
 
 
-_DEFAULTS = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+_DEFAULTS: dict[str, Any] = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+
+
+def _is_given(name: str, value: Any) -> bool:
+    if isinstance(value, str | list | tuple) and name in _DEFAULTS:
+        return bool((value if isinstance(value, str) else tuple(value)) != _DEFAULTS[name])
+    return value is not None
 
 
 def _form(given: Mapping[str, Any]) -> str:
@@ -273,8 +283,7 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
         "entities": ("queries", "entities", "targets", "score", "known", "exclude", "candidates", "kinds", "minus_inf",
                      "precision"),
     }[form]  # fmt: skip
-    foreign = [name for name in given if name not in takes
-               and given[name] is not None and given[name] is not _DEFAULTS.get(name)]  # fmt: skip
+    foreign = [name for name in given if name not in takes and _is_given(name, given[name])]
     if form not in ("entities", "triples"):
         foreign += [name for name in ("batch", "max_memory") if limits[name] is not None]
     if foreign:
@@ -434,6 +443,8 @@ class _Labels:
     weights: Floats | None
     ids: AnyArray | None
     queries: int
+    of_given: AnyArray | None = None  # which of the given queries these are, if some were left out
+    given: int = 0
 
     @classmethod
     def of(cls, source: Source, groups: Any, cluster: Any, weights: Any, ids: Any) -> _Labels:
@@ -448,6 +459,9 @@ class _Labels:
             return cls(named, None if cluster is None else flat.one_each(cluster, "cluster", as_clusters),
                        None if weights is None else flat.one_each(weights, "weights", as_weights),
                        flat.of.names[flat.chosen], source.queries)  # fmt: skip
+        if isinstance(source, EntityQueries) and source.queries < source.given:
+            every = cls._checked({}, groups, cluster, weights, ids, source.given)
+            return every.chosen(source.chosen)
         own: Mapping[str, Any] = {}
         if isinstance(source, TripleSides):
             own = source.labels["groups"]
@@ -457,9 +471,15 @@ class _Labels:
             groups = {axis: source.repeated(values) for axis, values in named_groups(groups).items()}
             cluster = source.labels["cluster"] if cluster is None else source.repeated(cluster)
             weights = source.repeated(weights)
+        return cls._checked(own, groups, cluster, weights, ids, source.queries)
+
+    @classmethod
+    def _checked(
+        cls, own: Mapping[str, Any], groups: Any, cluster: Any, weights: Any, ids: Any, queries: int
+    ) -> _Labels:
         found = cls(as_groups({**own, **(groups or {})}), None if cluster is None else as_clusters(cluster),
                     None if weights is None else as_weights(weights), None if ids is None else as_labels(ids, "ids"),
-                    source.queries)  # fmt: skip
+                    queries)  # fmt: skip
         for name, values in [
             *found.groups.items(),
             ("cluster", found.cluster),
@@ -467,12 +487,20 @@ class _Labels:
             ("ids", found.ids),
         ]:
             if values is not None:
-                require_shape(values, (source.queries,), name, "One per query.")
+                require_shape(values, (queries,), name, "One per query.")
         return found
+
+    def chosen(self, rows: AnyArray) -> _Labels:
+        """Those of the queries that have a right answer."""
+        cluster, weights = (None if each is None else each[rows] for each in (self.cluster, self.weights))
+        return _Labels({axis: values[rows] for axis, values in self.groups.items()}, cluster, weights,
+                       rows if self.ids is None else self.ids[rows], len(rows), rows, self.queries)  # fmt: skip
 
     def drawn_weights(self, average: str) -> Floats:
         """How much each query counts in the mean that is asked for."""
         own = np.ones(self.queries) if self.weights is None else self.weights
+        # By a power of two, so that nothing is rounded.
+        own = np.ldexp(own, -int(np.frexp(own.max(initial=1e-300))[1]) + 1)
         if average == "micro":
             return own
         code = self.codes(average, "average")
@@ -532,6 +560,9 @@ def _proxy(given: Any, labelled: _Labels, metric: str, ties: str) -> Floats:
         found[order[place[there]]] = given.values(metric, ties=ties)[there]
         return found
     proxy = as_numeric(given, "assist").astype(float)
+    if labelled.of_given is not None:
+        require_shape(proxy, (labelled.given,), "assist", "One number per query.")
+        proxy = proxy[labelled.of_given]
     require_shape(proxy, (labelled.queries,), "assist", "One number per query.")
     known = proxy[np.isfinite(proxy)]
     if known.size and known.min() >= 1 and known.max() > 1:
@@ -575,7 +606,7 @@ class _Report:
             breakdowns=base.breakdowns if base is not None and reading.complete else None,
             materials=None if base is None else {k: v for k, v in base.materials.items() if k != "results"},
             notes=(self._note(), *self._gate_notes(outcomes, results), *(() if base is None else base.notes),
-                   *self._left_out()),
+                   *self._left_out(), *self._no_chance(base)),
             per_item=None if base is None or self.keep is None else base.per_item,
             figure=self._draw,
         )  # fmt: skip
@@ -622,8 +653,25 @@ class _Report:
             exact = Interval(value, value, sequence.confidence, "everything was read", "this test set")
             return replace(counted, interval=exact, no_interval=None, new_queries=counted.interval)
         interval = self._interval(statement)
+        if base is not None:
+            counted = replace(counted, chance=self._levels.get(key, ()))
         return replace(counted, value=self._value(statement, interval), interval=interval, no_interval=None,
                        reason=None, new_queries=self._new_queries(statement))  # fmt: skip
+
+    @cached_property
+    def _levels(self) -> dict[str, Any]:
+        """The chance levels of all queries, not of those that were drawn; none if candidates are not known."""
+        try:
+            candidates = getattr(self.reading.source, "candidates", lambda: None)()
+        except InputError:  # about a query that was not read
+            candidates = None
+        if candidates is None:
+            return {}
+        labels = self.labels.rows(np.arange(self.labels.queries), True)
+        nothing = np.zeros(len(candidates), np.int64)
+        state = RankingState().update_counts(nothing, nothing, candidates, **{**labels, "ids": None})
+        every = evaluate_state(state, metrics=list(self.asked.metrics), ties=self.reading.ties)
+        return {key: result.chance for key, result in every.items()}
 
     def _value(self, statement: Statement, interval: Interval) -> float:
         """The middle of an interval that is as narrow as was asked for, so that the value is known up to its width."""
@@ -658,7 +706,7 @@ class _Report:
         else:
             low, high = sequence.at(level)
         error, freedom = self._sampling_error(statement)
-        if not math.isfinite(error):
+        if not math.isfinite(error) or freedom < FEWEST_DF:
             return None
         reach = t_quantile(freedom, level).item() * error
         over = "new queries" if units.single else "new clusters of queries"
@@ -695,13 +743,16 @@ class _Report:
             terms = weight**2 * squares
             stands_for = np.concatenate([[0.0], np.cumsum(terms)[:-1]]) + weight * squares * left
             spread = float(np.average(stands_for, weights=(left.min() / left) ** 2))
-        effective = min(total**2 / float(np.sum(units.weights**2)), float(reading.done))
-        return math.sqrt(spread) / total, max(effective - 1, 1.0)
+        # Satterthwaite: a variance that a few heavy units dominate has hardly more degrees of freedom than they are.
+        share = units.weights / units.weights.max()
+        freedom = float(np.sum(share**2)) ** 2 / float(np.sum(share**4))
+        return math.sqrt(spread) / total, min(freedom, float(reading.done)) - 1
 
     def _difference(self, statement: Statement, base: Evaluation | None) -> Result:
         sequence, metric = statement.sequence, find(statement.metric, "ranking")[0]
         params = {**find(statement.metric, "ranking")[1], "difference": "first − second"}
-        side: str | None = sequence.decided
+        # A width says nothing of which is better.
+        side: str | None = None if statement.asymptotic else sequence.decided
         if self.reading.complete:
             assert base is not None
             name = statement.key.removesuffix(DIFFERENCE)
@@ -742,6 +793,8 @@ class _Report:
             outcome = each.outcome
             if self.reading.complete:
                 outcome = "passed" if each.gate.holds(results[each.key].value) else "failed"
+            elif outcome == "undecided":
+                outcome = _by_interval(each.gate, results[each.key].interval)
             found[each.gate.text] = {"outcome": outcome}
             if outcome == "undecided":
                 low, high = each.sequence.interval
@@ -762,9 +815,19 @@ class _Report:
                 notes.append(f"gate {each.gate.text}: {outcome}{sharper}")
         return notes
 
+    def _no_chance(self, base: Evaluation | None) -> list[str]:
+        if (
+            base is None
+            or self.reading.complete
+            or self._levels
+            or all(each.paired for each in self.reading.statements)
+        ):
+            return []
+        return ["no chance level: it takes the candidates of the queries that were not read, too"]
+
     def _left_out(self) -> list[str]:
         source = self.reading.source
-        missing = len(source.of) - source.queries if isinstance(source, FlatQueries) else 0
+        missing = source.given - source.queries if isinstance(source, FlatQueries | EntityQueries) else 0
         return [f"{missing:,} queries left out: they have no positive"] if missing else []
 
     def _facts(self, outcomes: Mapping[str, Mapping[str, str]], results: Sequence[Result]) -> dict[str, Any]:
@@ -775,14 +838,25 @@ class _Report:
             "seed": reading.seed, "average": self.average, "guarantee": self.guarantee,
             "inner": "exact" if reading.race is None else "race", "within": dict(self.asked.within),
         }  # fmt: skip
+        if reading.earlier:
+            facts["resumed"] = list(reading.earlier)
         facts["gates"] = outcomes
         sides = {each.key: each.sequence.decided for each in reading.statements if each.paired and each.gate is None}
         if reading.complete:
             values = {each.key: each.value for each in results}
             sides = {key: None if values[key] == 0 else "above" if values[key] > 0 else "below" for key in sides}
+        elif self.guarantee == "width":
+            sides = {}
         facts["decided"] = {key: side for key, side in sides.items() if side is not None}
-        facts["trail"] = [[read, low, high] for read, low, high in reading.trail]
+        facts["trail"] = [[read, low, high] for read, low, high in reading.shown_trail]
         return facts
+
+
+def _by_interval(gate: Gate, interval: Interval | None) -> str:
+    """What the interval of a run says of a gate that was added to it."""
+    if interval is None or gate.holds(interval.low) != gate.holds(interval.high):
+        return "undecided"
+    return "passed" if gate.holds(interval.low) else "failed"
 
 
 def _one_of_each_key(statements: Sequence[Statement]) -> list[Statement]:

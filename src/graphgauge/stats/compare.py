@@ -527,6 +527,11 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if len(cells.datasets) > 1 or max(cells.sizes[0]) > 1:
         return []
     kept = all(run.items is not None for run in runs)
+    if any(run.partial for run in runs):
+        return [
+            "One run of each method on one dataset cannot be tested over seeds. Compare adaptive runs with --against "
+            "(against=)."
+        ]
     how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
     text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):

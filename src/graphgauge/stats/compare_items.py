@@ -205,6 +205,12 @@ def compare_items(
     lacking = [str(run) for run in chosen if run.items is None]
     if lacking:
         raise InputError(f"no per-item values are kept for {listing(lacking)}", fix='Evaluate again with keep="items".')
+    partial = [f"{run} ({run.partial})" for run in chosen if run.partial]
+    if partial:
+        raise InputError(
+            f"adaptive runs that have not read everything: {listing(partial)}; their items were not drawn with equal "
+            "chances", fix="Compare the models adaptively with --against (against=), or read everything.",
+        )  # fmt: skip
     conflicts = different_truths(with_references((run, run.scores[view.metric]) for run in chosen), items=True)
     if truths == "same":
         refuse_different(conflicts)

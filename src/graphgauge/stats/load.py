@@ -524,7 +524,15 @@ def from_evaluation(
         source,
         items=evaluation.per_item if items is None else items,
         unchecked=unchecked(evaluation.notes),
+        partial=_partial(evaluation.options.get("until")),
     )
+
+
+def _partial(until: Any) -> str | None:
+    """How much an adaptive run has read, unless it was everything."""
+    if not isinstance(until, Mapping) or until.get("complete") is True:
+        return None
+    return f"{until.get('read')} of {until.get('of')} queries read"
 
 
 def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:

@@ -63,7 +63,8 @@ class Run:
     """One trained and evaluated model. `failed` says why there are no scores; `items` are its items or their file.
 
     `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
-    a result file that has no root.
+    a result file that has no root. `partial` says how much an adaptive run has read that did not read everything: its
+    values are known up to their intervals, and its items are no sample with equal chances.
     """
 
     method: str
@@ -76,6 +77,7 @@ class Run:
     items: Any = None
     truths: Mapping[str, Truth] = field(default_factory=dict)
     unchecked: str | None = None
+    partial: str | None = None
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
@@ -350,7 +352,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
         (*_notes(scored, metric), *read, *same_runs(chosen), *warnings_of(conflicts), *unchecked_runs(chosen),
-         *runs.notes),
+         *partial_runs(chosen), *runs.notes),
         conflicts, fairness, tuple(fair),
     )  # fmt: skip
 
@@ -406,6 +408,15 @@ def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
     if marked:
         which = listing([str(run) for run in marked], 3)
         yield f"{several_do(len(marked), 'run', 'is', 'are')} {marked[0].unchecked} ({which})"
+
+
+def partial_runs(runs: Iterable[Run]) -> Iterator[str]:
+    """Which runs are adaptive and have not read everything."""
+    marked = [run for run in runs if run.partial]
+    if marked:
+        which = listing([f"{run}: {run.partial}" for run in marked], 3)
+        yield (f"{several_do(len(marked), 'run', 'is', 'are')} adaptive and incomplete ({which}): values are known up "
+               "to their intervals, which a comparison over seeds does not see")  # fmt: skip
 
 
 def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:

@@ -218,6 +218,12 @@ class Examiner:
         if recipe is None:
             inputs = "its inputs are unchanged" if receipt["inputs"] else "it names no inputs"
             raise _Refused("unchecked", f"not recomputed: {inputs}, but it does not say how it was made")
+        until = content["options"].get("until")
+        if isinstance(until, Mapping) and until.get("resumed"):
+            asked = "; ".join(shown(each) for each in until["resumed"])
+            raise _Refused(
+                "unchecked", f"not recomputed: it went on from a saved run that asked for something else ({asked})"
+            )
         command = str(run["family"]) if study is not None else str(recipe["name"])
         if command not in (run["family"], MERGE):
             raise _Refused("failed", f"a result of {shown(run['family'])} is not made by {shown(command)}")
