@@ -257,3 +257,16 @@ def test_scores_that_floats_cannot_tell_apart_are_refused_before_they_are_counte
     with pytest.raises(InputError, match=r"2\*\*53"):
         state.update(np.array([2**60]), np.arange(5))
     assert state.n == 0
+
+
+def test_a_gate_between_the_bounds_is_undecided():
+    pos, neg = scores()
+    found = evaluate(pos, neg, metrics=POOLED, max_memory=LITTLE)
+    low, high = found["roc_auc"].guaranteed
+    for gate in (f"roc_auc >= {(low + high) / 2!r}", f"roc_auc < {(low + high) / 2!r}", f"roc_auc == {low!r}"):
+        outcome = found.gate(gate)
+        assert not outcome.passed
+        assert "only known to be between" in (outcome.undecided or "")
+    assert found.gate(f"roc_auc >= {low!r}").passed
+    assert found.gate(f"roc_auc > {high!r}").undecided is None
+    assert not found.gate(f"roc_auc > {high!r}").passed

@@ -212,15 +212,26 @@ class Gate:
             return self._check_partial(result, limit, asked)
         if isinstance(asked, Mapping) and asked.get("guarantee") == "width" and asked.get("complete") is not True:
             return self._by_width(result, limit)
-        approximate = False
+        approximate, undecided = False, None
         if self.bound is None:
             found = result.value
+            if result.guaranteed is not None and self.agreed(*result.guaranteed, limit) is None:
+                low, high = result.guaranteed
+                undecided = f"{self.key} is only known to be between {low:.6g} and {high:.6g}; read the scores again"
         elif result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
             found, approximate = getattr(result.interval, self.bound), result.interval.caveat is not None
         named = limit if isinstance(self.limit, str) else None
-        return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
+        passed = undecided is None and self.holds(found, limit)
+        return GateOutcome(self.text, passed, found, named, approximate=approximate, undecided=undecided)
+
+    def agreed(self, low: float, high: float, limit: float | None = None) -> bool | None:
+        """Whether the gate holds for all values between the two, or for none of them; None if for some."""
+        limit = float(self.limit) if limit is None else limit
+        if self.sign in ("==", "!="):
+            return None if low <= limit <= high else self.sign == "!="
+        return self.holds(low, limit) if self.holds(low, limit) == self.holds(high, limit) else None
 
     def _check_partial(self, result: Result, limit: float, asked: Mapping[str, Any]) -> GateOutcome:
         """Of a mean of which not all was read: what the run decided, or what its interval leaves open."""
@@ -233,10 +244,9 @@ class Gate:
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         low, high = result.interval
-        if self.sign in (">", ">=", "<", "<=") and self.holds(low, limit) == self.holds(high, limit):
-            return GateOutcome(self.text, self.holds(low, limit), result.value, named)
-        if self.sign in ("==", "!=") and limit not in result.interval:
-            return GateOutcome(self.text, self.sign == "!=", result.value, named)
+        agreed = self.agreed(low, high, limit)
+        if agreed is not None:
+            return GateOutcome(self.text, agreed, result.value, named)
         reason = f"{self.key} is between {low:.4g} and {high:.4g} after {asked['read']:,} of {asked['of']:,} queries"
         own = asked.get("gates", {}).get(self.text, {})
         return GateOutcome(self.text, False, result.value, named, undecided=own.get("reason", reason))
