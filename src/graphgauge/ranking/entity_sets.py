@@ -67,8 +67,7 @@ class EntitySets:
         span = max(entities, 1)
         pair = row * span + entity
         if (pair[1:] <= pair[:-1]).any():
-            pair = sorted_unique(pair)
-        row, entity = np.divmod(pair, span)
+            row, entity = np.divmod(sorted_unique(pair), span)
         return cls(entity, np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]), entities)
 
     @classmethod
@@ -128,12 +127,15 @@ class EntitySets:
 
     def joined(self, *others: EntitySets) -> EntitySets:
         """The union with the same set of the others."""
-        sets = [each for each in (self, *others) if len(each.values)]
-        if len(sets) < 2:
-            return sets[0] if sets else self
-        rows, values = (np.concatenate(column) for column in zip(*((each.rows(), each.values) for each in sets),
-                                                                 strict=True))  # fmt: skip
-        return EntitySets.from_rows(rows, values, len(self), self.entities)
+        largest, *smaller = sorted((self, *others), key=lambda each: -len(each.values))
+        for each in smaller:
+            rows, values = each.rows(), each.values
+            # Right answers are usually among the known ones, so that nothing has to be added and sorted.
+            new = ~largest.contain(rows, values)
+            if new.any():
+                rows, values = np.append(largest.rows(), rows[new]), np.append(largest.values, values[new])
+                largest = EntitySets.from_rows(rows, values, len(self), self.entities)
+        return largest
 
     def contain(self, row: Ints, entity: Ints) -> AnyArray:
         """Whether set `row[i]` contains `entity[i]`."""
