@@ -19,8 +19,8 @@ from graphgauge.ranking.race import RACE_TIES, Race
 from graphgauge.ranking.reading import Reading, Units
 from graphgauge.ranking.ties import TIES
 from graphgauge.ranking.triples import SIDES
-from graphgauge.ranking.until_asked import DIFFERENCE, Asked, Labels, assists
-from graphgauge.ranking.until_told import Finished
+from graphgauge.ranking.until_request import DIFFERENCE, Asked, Labels, assists
+from graphgauge.ranking.until_result import Finished
 
 INNER = ("exact", "race")
 GUARANTEES = ("anytime", "width")

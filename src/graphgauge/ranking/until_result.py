@@ -21,7 +21,7 @@ from graphgauge.ranking.evaluate import evaluate_state
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.reading import Reading, Statement, joined, placed
 from graphgauge.ranking.state import RankingState
-from graphgauge.ranking.until_asked import DIFFERENCE, Asked, Labels
+from graphgauge.ranking.until_request import DIFFERENCE, Asked, Labels
 from graphgauge.stats.intervals import FEWEST_DF, t_quantile
 
 SEQUENCE, THIS_SET = "confidence sequence", "this test set, at every look"
