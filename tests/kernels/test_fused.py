@@ -118,3 +118,30 @@ def test_near_ties_are_decided_as_on_the_host(score: str, dtype: torch.dtype) ->
     assert greater.tolist() == torch.bincount(band[again > own[band]], minlength=9).tolist()
     assert equal.tolist() == torch.bincount(band[again == own[band]], minlength=9).tolist()
     assert equal.sum() > 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    ("sizes", "shares"), [([1], 1.0), ([3, 0, 70, 200, 1], 0.3), ([500, 90], 0.9), ([40] * 60, 0.1)]
+)
+def test_places_are_those_without_triton(
+    dtype: torch.dtype, sizes: list[int], shares: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphgauge.kernels import fused
+    from graphgauge.kernels.device_lists import list_places, marked
+
+    generator = torch.Generator().manual_seed(len(sizes))
+    size = torch.tensor(sizes)
+    begin, rows = size.cumsum(0) - size, int(size.sum())
+    scores = torch.randint(-9, 10, (2 * rows,), generator=generator).to(dtype)[::2]  # not contiguous
+    if dtype.is_floating_point:
+        scores[: min(rows, 3)] = torch.tensor([torch.inf, -torch.inf, -0.0], dtype=dtype)[:rows]
+    positive = marked(torch.rand(rows, generator=generator) <= shares)
+    first = torch.searchsorted(positive, torch.cat([begin, torch.tensor([rows])]))
+    expected = [each.tolist() for each in list_places(scores, positive, begin, size, first)]
+    moved = [each.to(DEVICE) for each in (scores, positive, begin, size, first)]
+    for programs in (1, 2048):  # one for each query, or several
+        monkeypatch.setattr(fused, "_PROGRAMS", programs)
+        found = [torch.zeros(len(positive), dtype=torch.int64, device=DEVICE) for _ in range(2)]
+        fused.count_places(*moved, *found, relevant=int(first.diff().max()), longest=max(sizes))
+        assert [each.tolist() for each in found] == expected
