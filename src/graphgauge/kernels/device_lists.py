@@ -1,4 +1,4 @@
-"""Where the positives of candidate lists stand, for tensors on a CUDA device: as `kernels.lists`, and nothing is copied.
+"""Where the positives of candidate lists stand, for tensors on a CUDA device, which stay there; see `kernels.lists`.
 
 A query's candidates are adjacent, and its positives few: each candidate is compared with all of them. Queries with many
 positives are sorted, as are all queries without Triton.
@@ -7,6 +7,7 @@ positives are sorted, as are all queries without Triton.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from graphgauge.kernels.device import fused
@@ -51,8 +52,8 @@ def changes(ids: Any) -> Any:
 def list_places(scores: Any, positive: Any, begin: Any, size: Any, first: Any) -> tuple[Any, Any]:
     """For each positive the candidates of its query with a higher score, and with the same, itself among them.
 
-    Query q has the candidates `scores[begin[q]:begin[q] + size[q]]`, of which those at `positive[first[q]:first[q + 1]]`
-    are positives. There must be no NaN.
+    Query q has the candidates `scores[begin[q]:begin[q] + size[q]]`; its positives are at
+    `positive[first[q]:first[q + 1]]`, ascending. There must be no NaN.
     """
     import torch
 
@@ -102,7 +103,7 @@ def _groups(size: Any) -> Iterator[slice]:
     ends = size.cumsum(0)
     goals = torch.arange(_SORTED, int(ends[-1]) + _SORTED, _SORTED, device=size.device)
     edges = sorted({0, len(size), *torch.searchsorted(ends, goals, right=True).clamp(max=len(size)).tolist()})
-    yield from (slice(start, stop) for start, stop in zip(edges, edges[1:], strict=False))
+    yield from (slice(start, stop) for start, stop in pairwise(edges))
 
 
 def _parts(length: int, size: int) -> Iterator[slice]:

@@ -1,4 +1,4 @@
-"""The flat form of tensors on a CUDA device: scores, labels and ids stay there, and so do counts until they are read."""
+"""The flat form of tensors on a CUDA device: they stay there, and so do counts until they are read."""
 
 from __future__ import annotations
 
