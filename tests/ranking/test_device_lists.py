@@ -129,12 +129,12 @@ def test_the_host_looks_at_what_is_unusual(fault: str) -> None:
     elif fault == "second axis":
         flat["scores"] = flat["scores"][:, None]
     said = []
-    for given in (flat, there(flat)):
+    for arrays in (flat, there(flat)):
         state = RankingState()
         try:
-            state.update(**given)
+            state.update(**arrays)
             if fault == "twice":
-                state.update(**given)
+                state.update(**arrays)
             said.append(repr(read(state.evaluate())))
         except GraphgaugeError as error:
             said.append(str(error))
