@@ -282,10 +282,12 @@ class Batch:
         if not self.on_device:
             return self
         part = tuple(rows if name == "time" else slice(None) for name in self.axes)
-        given = {"y": self.y, "mean": self.mean, "std": self.std, "mask": self.mask}
-        return replace(
-            self, **{name: None if array is None else as_numeric(array[part], name) for name, array in given.items()}
-        )
+
+        def copied(array: Any, name: str) -> Any:
+            return None if array is None else as_numeric(array[part], name)
+
+        return replace(self, y=copied(self.y, "y_true"), mean=copied(self.mean, "y_pred"),
+                       std=copied(self.std, "std"), mask=copied(self.mask, "mask"))  # fmt: skip
 
     def slab(self, rows: slice) -> Slab:
         """Some time steps, converted and masked."""

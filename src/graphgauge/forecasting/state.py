@@ -418,6 +418,7 @@ class ForecastState:
         if batch.std is not None and "bins" in self.layout.counted:
             for rows, blocks in slabs:
                 slab = batch.slab(rows)
+                assert slab.std is not None
                 spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
                 excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
                 self.excess.add_blocks((start + rows.start) >> shift, _only_sums(excess))

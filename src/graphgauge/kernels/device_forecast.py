@@ -40,7 +40,10 @@ class Pieces(NamedTuple):
     @classmethod
     def of(cls, edges: Ints, place: Ints, programs: int, most: int) -> Pieces:
         """Time blocks between these edges, for about so many jobs for each place, and at most so many steps a piece."""
-        bounds, block, jobs, owner = [np.zeros(0, np.int64)], [], [0], []
+        bounds: list[Ints] = []
+        block: list[int] = []
+        jobs: list[int] = []
+        owner: list[int] = []
         for number in range(int(place[-1]) + 1 if len(place) else 0):
             own = np.flatnonzero(place == number)
             parts = -(-programs // max(1, len(own)))  # of each block
@@ -56,7 +59,7 @@ class Pieces(NamedTuple):
                     block.append(index)
                 bounds.append(cuts)
         joined = np.concatenate([*bounds, edges[-1:]]).astype(np.int64)
-        return cls(joined, np.array(block, np.int64), np.array([*jobs[1:], len(block)], np.int64),
+        return cls(joined, np.array(block, np.int64), np.array([*jobs, len(block)], np.int64),
                    np.array(owner, np.int64))  # fmt: skip
 
 
@@ -122,7 +125,8 @@ def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints,
         for start in range(int(edges[block]), int(edges[block + 1]), step):
             part = slice(start, min(start + step, int(edges[block + 1])))
             cells = [None if each is None else each[part] for each in (y, mean, std, mask)]
-            floats, whole, z = _contributions(*cells, asked)
+            truth, forecast, spread, seen = cells
+            floats, whole, z = _contributions(truth, forecast, spread, seen, asked)
             for table, node_table, columns in ((by_horizon, by_node, floats), (horizon_counts, node_counts, whole)):
                 for column, values in enumerate(columns):
                     lanes = values.sum(0)
@@ -130,7 +134,7 @@ def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints,
                     node_table[int(place[block]), :, column] += lanes.sum(0)
             if limits is not None:
                 bins = torch.where(z == z, torch.searchsorted(limits, z), size - 1)
-                seen = cells[3] if cells[3] is not None else torch.ones_like(bins, dtype=torch.bool)
+                seen = torch.ones_like(bins, dtype=torch.bool) if seen is None else seen
                 ahead = torch.arange(horizons, device=y.device)[:, None] * size + bins
                 pit[block] += torch.bincount(ahead[seen], minlength=horizons * size)
                 of_node = torch.arange(nodes, device=y.device) * size + bins

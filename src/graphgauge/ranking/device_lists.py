@@ -20,30 +20,36 @@ _IDS = ("int16", "int32", "int64")
 class DeviceLists(QueryLists):
     """As `QueryLists`, with the counts of runs on a device: metrics of the first places read only those."""
 
+    _query: Any
+    _start: Any
+    _length: Any
+    _positives: Any
+
     def __init__(self, relevant: Ints, candidates: Ints, runs: Ints, query: Any, start: Any, length: Any,
                  positives: Any) -> None:  # fmt: skip
         self.__dict__.update(relevant=relevant, candidates=candidates, runs=runs, grades=None)
         self.__dict__.update(_query=query, _start=start, _length=length, _positives=positives)
 
     @cached_property
-    def start(self) -> Ints:  # type: ignore[override]
+    def start(self) -> Ints:
         return _host(self._start)
 
     @cached_property
-    def length(self) -> Ints:  # type: ignore[override]
+    def length(self) -> Ints:
         return _host(self._length)
 
     @cached_property
-    def positives(self) -> Ints:  # type: ignore[override]
+    def positives(self) -> Ints:
         return _host(self._positives)
 
     @cached_property
-    def tied(self) -> bool:  # type: ignore[override]
+    def tied(self) -> bool:
         return bool((self._length > self._positives).any())
 
     def best(self) -> tuple[Ints, Ints, Ints]:
         first = self._there(np.cumsum(self.runs) - self.runs)
-        return _together(self._start[first], self._length[first], self._positives[first])  # type: ignore[return-value]
+        start, length, positives = _together(self._start[first], self._length[first], self._positives[first])
+        return start, length, positives
 
     def near(self, k: int, *, last: bool) -> NearRuns:
         first = self._start + self._length - self._positives if last else self._start
@@ -127,7 +133,7 @@ def _lists(scores: Any, positive: Any, begin: Any, queries: Queries) -> QueryLis
     query, start, length = key[runs] >> 32, key[runs] & 0xFFFFFFFF, tied[order[runs]]
     relevant = torch.zeros(len(number), dtype=torch.int64, device=key.device).scatter_(0, number, first.diff())
     per_query = torch.searchsorted(query, torch.arange(len(number) + 1, device=key.device)).diff()
-    return DeviceLists(*_together(relevant), queries.size, *_together(per_query), query, start, length, positives)
+    return DeviceLists(_host(relevant), queries.size, _host(per_query), query, start, length, positives)
 
 
 def _host(numbers: Any) -> Ints:
