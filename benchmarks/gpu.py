@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from graphgauge import forecasting, ranking
+from graphgauge import forecasting, generation, ranking
 from graphgauge.engines.distributed import merged
 from graphgauge.kernels.device import counted as device_counted
-from graphgauge.kernels.device_distances import energy_distance, silhouettes
+from graphgauge.kernels.device_distances import silhouettes
 from graphgauge.kernels.device_tails import pool_sums
 from graphgauge.kernels.silhouette import silhouettes as host_silhouettes
 from graphgauge.ranking import RankingState, rank_all, roc_auc
@@ -331,12 +331,19 @@ def distances(device: Device) -> Iterator[Row]:
     np.testing.assert_allclose(
         silhouettes(points[few], labels[few]), host_silhouettes(points[few].cpu().numpy(), labels[few]), rtol=1e-8
     )
+    for function in (generation.energy_distance, generation.mmd, generation.prdc):
+        near = [function(points[few].to(where), others[few].to(where)) for where in ("cuda", "cpu")]
+        np.testing.assert_allclose(near[0], near[1], rtol=1e-7)
     square = torch.randn(4096, 4096, device="cuda", dtype=torch.float64)
     rate = 2 * 4096**3 / device.events(lambda: square @ square)
     works: dict[str, tuple[Callable[[], Any], int]] = {
         f"silhouettes of {size:,} points in 20 clusters": (lambda: silhouettes(points, labels), size**2),
         f"energy distance of {size // 2:,} and {size // 2:,} points": (
-            lambda: energy_distance(points[: size // 2], others), size**2),
+            lambda: generation.energy_distance(points[: size // 2], others), size**2),
+        f"MMD of {size // 2:,} and {size // 2:,} points": (
+            lambda: generation.mmd(points[: size // 2], others, bandwidth=8.0), size**2),
+        f"PRDC of {size // 2:,} and {size // 2:,} points": (
+            lambda: generation.prdc(points[: size // 2], others, k=5), size**2),
     }  # fmt: skip
     for name, (work, pairs) in works.items():
         extra = device.extra_memory(work)
