@@ -230,7 +230,7 @@ def forecasts(device: Device) -> Iterator[Row]:
     from graphgauge.forecasting.measures import gaussian_edges
     from graphgauge.forecasting.sums import BlockSums
     from graphgauge.kernels.device_forecast import Asked
-    from graphgauge.kernels.fused_forecast import launched
+    from graphgauge.kernels.fused_forecast import prepared
 
     keys = ["mae", "rmse", "coverage", "nll", "crps", "calibration_error"]
     shapes = {"traffic": (40_258, 12, 207), "one series": (100_000_000, 1, 1), "a grid": (1544, 1, 64_800)}
@@ -255,13 +255,13 @@ def forecasts(device: Device) -> Iterator[Row]:
         asked = Asked(("errors", "size", "scores"), (0.6744897501960817, 1.2815515655446004, 1.959963984540054),
                       gaussian_edges(), by_node_pit=False)  # fmt: skip
         once = device.events(lambda y=y, mean=mean, std=std: (y.sum(), mean.sum(), std.sum()))
-        took = device.events(partial(launched, y, mean, std, None, edges, place, asked, wide=False))
-        extra = device.extra_memory(partial(launched, y, mean, std, None, edges, place, asked, wide=False))
+        took = device.events(prepared(y, mean, std, None, edges, place, asked, wide=False)[1])
+        extra = device.extra_memory(partial(prepared, y, mean, std, None, edges, place, asked, wide=False))
         shape = f"{name}, {steps:,} × {horizons} × {nodes:,}"
         yield Row(f"sums of MAE, RMSE, coverage, NLL, CRPS, PIT: {shape}", took, once, "bytes; float64 arithmetic",
                   "≤ 1.5 × one read of the three", took <= 1.5 * once, f"{extra / 1e6:.0f} MB extra")  # fmt: skip
         nodewise = device.events(
-            partial(launched, y, mean, std, None, edges, place, asked._replace(by_node_pit=True), wide=False)
+            prepared(y, mean, std, None, edges, place, asked._replace(by_node_pit=True), wide=False)[1]
         )
         yield Row("the same, with PIT by node", nodewise, once, "atomic additions")
         for text, by in (("by horizon", ["horizon"] if horizons > 1 else []), ("by horizon and node", None)):

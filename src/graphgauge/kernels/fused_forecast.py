@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,8 +249,10 @@ def _width(nodes: int, steps: int) -> int:
     return min(widths, key=lambda width: triton.cdiv(nodes, width) * width)
 
 
-def launched(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked, *, wide: bool) -> Summed:
-    """Start the kernel; nothing is waited for."""
+def prepared(
+    y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked, *, wide: bool
+) -> tuple[Summed, Callable[[], Any]]:
+    """Room for the sums, and the function that starts the kernel; nothing is waited for."""
     _, horizons, nodes = y.shape
     width = _width(nodes, int(np.median(np.diff(edges))))
     together, tiles = _TILE // width, triton.cdiv(nodes, width)
@@ -275,7 +279,8 @@ def launched(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, a
     numbers = [torch.as_tensor(np.asarray(each), device=y.device) for each in (
         asked.widths if levels else [0.0], asked.edges if with_pit else [0.0], pieces.bounds, pieces.jobs)]  # fmt: skip
     narrow = all(each.element_size() <= 4 for each in arrays[:3])
-    _sum_cells[(jobs, horizons, tiles)](
+    launch = partial(
+        _sum_cells[(jobs, horizons, tiles)],
         *(each.view(torch.uint8) if each.dtype == torch.bool else each for each in arrays), *numbers, *found[1:],
         horizons, nodes, horizons * nodes, *(stride for each in arrays for stride in each.stride()),
         STEPS=together, NODES=width, SCORED=tl.float32 if narrow and not wide else tl.float64, GAUSSIAN=gaussian,
@@ -284,16 +289,16 @@ def launched(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, a
         OVER=gaussian and "over" in parts and levels > 0, LEVELS=levels if gaussian else 0, PIT=with_pit,
         NODE_PIT=by_node, FLOATS=_FLOATS, COUNTS=_COUNTS, BINS=_BINS, LAST=last, MARGIN=_MARGIN, num_warps=4,
     )  # fmt: skip
-    return found
+    return found, launch
 
 
 def sum_cells(
     y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked, *, wide: bool
 ) -> CellSums:
     """As `kernels.device_forecast.cell_sums`."""
-    pieces, totals, whole_totals, sums, whole_sums, pit, node_pit = launched(
-        y, mean, std, mask, edges, place, asked, wide=wide
-    )
+    found, launch = prepared(y, mean, std, mask, edges, place, asked, wide=wide)
+    launch()
+    pieces, totals, whole_totals, sums, whole_sums, pit, node_pit = found
     _, horizons, nodes = y.shape
     rows, levels = asked.rows, len(asked.widths)
     known = [0] * (mask is not None) + [1] * ("relative" in asked.parts) + [2] * (std is not None)
