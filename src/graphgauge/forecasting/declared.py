@@ -140,7 +140,7 @@ BIASED = NoInterval(
 
 def _known(cells: Cells, levels: Callable[[], dict[str, float]]) -> dict[str, float]:
     """Computed from the sums of the truth, if they were counted."""
-    return levels() if "size" in cells.layout.counted else {}
+    return levels() if "size" in cells.layout.kernel_parts else {}
 
 
 def zero(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:

@@ -24,7 +24,7 @@ from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
-from graphgauge.forecasting.measures import ALL, Layout, counted_for
+from graphgauge.forecasting.measures import CHANCE, Layout, counted_for
 from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
 from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
@@ -203,7 +203,8 @@ def empty_state(
         null_tolerance=null_tolerance, graph=graph, weights=weights, thresholds=thresholds, metrics=metrics,
         shard=shard,
     )  # fmt: skip
-    state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
+    if "size" not in state.counted:
+        state.counted = (*state.counted, CHANCE)
     return state
 
 

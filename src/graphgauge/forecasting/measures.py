@@ -38,12 +38,14 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint", "paths")
+ALL = ("bias", "size", "relative", "symmetric", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint", "paths")
 _NEEDED = {
-    "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
+    "bias": ("bias",), "mape": ("relative",), "smape": ("symmetric",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
     "interval_score": ("spread", "over"), "wql": ("size",), "msis": ("scaled_scores",),
 }  # fmt: skip
+# The sums of `size` without their order in time, which chance levels need.
+CHANCE = "chance"
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
 _HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
@@ -102,7 +104,12 @@ class Layout:
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:
-        return ("errors", *(part for part in self.counted if part in PARTS))
+        return ("errors", *(part for part in self.counted if part in PARTS), *self.late)
+
+    @cached_property
+    def late(self) -> tuple[str, ...]:
+        """Parts of the kernel that are not divided into time blocks."""
+        return ("size",) if CHANCE in self.counted else ()
 
     @cached_property
     def floats(self) -> tuple[str, ...]:
@@ -252,7 +259,9 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
     y, mean = slab.y.reshape(shape), slab.mean.reshape(shape)
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))
     z = layout.half_widths if slab.std is not None else ()
-    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, place=place, only_asked=True)
+    # Weighted sums are of one horizon and block each.
+    late = layout.late if layout.weights is None else ()
+    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, late=late, place=place, only_asked=True)
     if slab.std is None:
         sums = sums[0].some_counts(2), sums[1].some_counts(2)
     parts = [sums]

@@ -365,7 +365,7 @@ class ForecastState:
         steps = batch.shape[0]
         for sums in self._tables:
             sums.reserve(start, steps)
-        slabs = list(batch.slabs(start, self.by_horizon.shift))
+        slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or available_threads())
         # Counts by node take much room if there are many: each thread adds to one table, not each slab.
@@ -382,6 +382,13 @@ class ForecastState:
                 self.spread = [joined(cells) for cells in zip(self.spread, *spread, strict=True)]
         for table in tables:
             self.node_pit += table
+
+    @property
+    def _only_sums(self) -> bool:
+        """Whether all that is counted are sums of the kernel, which need no memory per cell."""
+        assert self.layout is not None
+        plain = self.layout.form in ("point", "gaussian") and not self.layout.thresholds
+        return plain and self.scale is None and self.weights is None and not {"pit", "bins"} & {*self.layout.counted}
 
     @property
     def _known_channels(self) -> dict[str, Sequence[Any]]:

@@ -102,8 +102,7 @@ class BlockSums:
         """Add the sums of successive blocks, of which `first` is the number of the first."""
         at = int(np.searchsorted(self.at, first))
         rows = slice(at, at + len(sums.counts))
-        if self.counts.shape[2] and not self.counts[rows].any():
-            # Nothing was counted in these blocks, so nothing was added.
+        if not self.counts[rows].any() and not self.high[rows].any():
             self.high[rows], self.low[rows], self.counts[rows] = sums.high, sums.low, sums.counts
             return
         self.high[rows], self.low[rows] = dd_add(self.high[rows], self.low[rows], sums.high, sums.low)
