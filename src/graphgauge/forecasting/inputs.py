@@ -328,7 +328,7 @@ class Batch:
         if in_place:
             # A few for each of the usual numbers of processors, because each costs a call and sums to add.
             room = max(room, _IN_PLACE * SLAB // size)
-            pieces = min(_PIECES, max(1, steps * size // (SLAB // 8)))
+            pieces = min(_PIECES, max(1, steps * size // SLAB))
             room = min(room, -(-steps // (pieces * length)) * length)
         step = 0
         while step < steps:
