@@ -165,7 +165,9 @@ def rmsse(cells: Cells) -> Estimate:
 )  # fmt: skip
 def bias(cells: Cells) -> Estimate:
     """Mean of forecast minus truth: above 0 the forecasts are too high."""
-    return cells.mean("error")
+    found = cells.mean("error")
+    # Large errors that follow each other do not make the mean of errors of both signs less certain.
+    return replace(found, facts={**found.facts, "signed": True})
 
 
 @metric(
