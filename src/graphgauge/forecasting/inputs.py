@@ -210,13 +210,13 @@ class Batch:
         return replace(self, axes=(*others, "node"), y=y, mean=mean, std=std, quantiles=quantiles, members=members,
                        mask=mask, nodes=names, channels=channels, places=self.nodes)  # fmt: skip
 
-    def scored(self, coverage: Sequence[float], with_scores: bool) -> Batch:
-        """The same with what a state with these levels needs of the predicted distributions."""
+    def scored(self, coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> Batch:
+        """The same with what a state with these levels and thresholds needs of the predicted distributions."""
         if self.distribution is None:
             return self
         known = self.distribution
         truth = self.y.astype(np.float64).reshape(known.shape)
-        columns = scored(known, truth, coverage, with_scores)
+        columns = scored(known, truth, coverage, with_scores, thresholds)
         return replace(self, scores=columns.reshape(*self.y.shape, columns.shape[-1]))
 
     def _require_point(self) -> None:

@@ -51,6 +51,8 @@ _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
 _HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
 
 
+# Forms that have scores at thresholds.
+_WITH_THRESHOLDS = ("gaussian", "samples", "distribution")
 # Parts that have no node weights.
 UNWEIGHTED = ("pit", "bins", "joint", "paths")
 
@@ -127,7 +129,7 @@ class Layout:
         elif self.form == "distribution":
             names += ("nll", "crps") * ("scores" in self.counted)
             names += self._at("over", self.coverage) * over + self._at("width", self.coverage) * wide
-        if self.form in ("gaussian", "samples"):
+        if self.form in _WITH_THRESHOLDS:
             names += self._above("brier") + self._above("twcrps")
         names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
         if self.scaled and "scaled_scores" in self.counted:
@@ -160,7 +162,7 @@ class Layout:
             names += self._at("inside", self.reachable)
         elif self.form == "distribution":
             names += self._at("inside", self.coverage)
-        if self.form in ("gaussian", "samples"):
+        if self.form in _WITH_THRESHOLDS:
             names += self._above("above")
         return (*names, "scaled_n") if self.scaled else names
 
@@ -316,8 +318,8 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             floats |= {name: np.where(counted, values, 0.0) for name, values in found.items()}
             counts |= {f"inside_{level:g}": (low <= truth) & (truth <= high) & counted
                        for level, (low, high) in ends.items()}  # fmt: skip
-        if layout.thresholds and layout.form in ("gaussian", "samples"):
-            of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
+        if layout.thresholds and layout.form in _WITH_THRESHOLDS:
+            of_threshold = {threshold: _at_threshold(slab, layout, threshold) for threshold in layout.thresholds}
             for place, name in enumerate(("brier", "twcrps")):
                 floats |= {f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
                            for threshold, scores in of_threshold.items()}  # fmt: skip
@@ -345,7 +347,7 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
 def _said(slab: Slab, layout: Layout) -> dict[str, Floats]:
     """What was computed from the predicted distributions of a slab."""
     assert slab.scores is not None
-    names = score_names(layout.coverage, "scores" in layout.counted)
+    names = score_names(layout.coverage, "scores" in layout.counted, layout.thresholds)
     return dict(zip(names, np.moveaxis(slab.scores, -1, 0), strict=True))
 
 
@@ -368,9 +370,12 @@ def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats
         yield level, (high - low) + 2 / (1 - level) * outside
 
 
-def _at_threshold(slab: Slab, threshold: float) -> tuple[Floats, Floats]:
+def _at_threshold(slab: Slab, layout: Layout, threshold: float) -> tuple[Floats, Floats]:
     """The Brier score of the event that the truth is above, and the CRPS of everything above, of the counted cells."""
     counted = slab.counted
+    if slab.scores is not None:
+        said, at = _said(slab, layout), exact_text(threshold)
+        return said[f"brier_{at}"][counted], said[f"twcrps_{at}"][counted]
     y = slab.y[counted].astype(np.float64)
     event = y > threshold
     if slab.members is not None:

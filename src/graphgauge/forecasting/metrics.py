@@ -277,7 +277,7 @@ def wql(cells: Cells) -> Estimate:
     return Estimate(value, cells.n, influence, reason=cells.reason("every truth is 0"))
 
 
-_EVENTS = _SAID | {"needs": ("gaussian", "samples")}
+_EVENTS = _SAID | {"needs": ("gaussian", "samples", "distribution")}
 
 
 @metric(

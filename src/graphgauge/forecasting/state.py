@@ -192,9 +192,7 @@ class ForecastState:
         steps, horizons, nodes = batch.shape
         self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
-        if batch.form == "distribution" and self.thresholds:
-            raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
-        batch = batch.scored(self.coverage, "scores" in self._parts)
+        batch = batch.scored(self.coverage, "scores" in self._parts, self.thresholds)
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
