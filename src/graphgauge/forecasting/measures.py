@@ -271,7 +271,8 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
         levels, wide = layout.levels, "spread" in layout.counted
         quantiles = slab.quantiles.reshape(*shape, -1)
         parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
-    floats, counts = _columns(slab, layout, scale)
+    kernels_do_all = scale is None and slab.members is None and slab.scores is None and not layout.thresholds
+    floats, counts = ({}, {}) if kernels_do_all else _columns(slab, layout, scale)
     if floats or counts:
         parts.append(column_sums(list(floats.values()), list(counts.values()), shape, place=place))
     by_horizon, by_node = (part[0] if len(part) == 1 else joined_columns(part) for part in zip(*parts, strict=True))

@@ -385,8 +385,13 @@ class ForecastState:
     def _only_sums(self) -> bool:
         """Whether all that is counted are sums of the kernel, which need no memory per cell."""
         assert self.layout is not None
-        plain = self.layout.form in ("point", "gaussian") and not self.layout.thresholds
-        return plain and self.scale is None and self.weights is None and not {"pit", "bins"} & {*self.layout.counted}
+        plain = self.layout.form in ("point", "gaussian", "quantiles") and not self.layout.thresholds
+        return plain and self.scale is None and self.weights is None and not self._has_histograms
+
+    @property
+    def _has_histograms(self) -> bool:
+        assert self.layout is not None
+        return self.layout.form == "gaussian" and not {"pit", "bins"}.isdisjoint(self.layout.counted)
 
     @property
     def _known_channels(self) -> dict[str, Sequence[Any]]:

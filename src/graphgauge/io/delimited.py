@@ -71,7 +71,10 @@ def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     line, cells = next(rows, (0, []))
     # An empty cell is a missing number, not a column name.
     texts = [cell for cell in cells if cell.strip()]
-    header = not all(is_number(text) for text in texts)
+    # Unless data frames wrote it: an unnamed index, then numbered columns.
+    numbered = [cell.strip() for cell in cells[1:]]
+    index = len(numbered) > 0 and not cells[0].strip() and all(map(str.isdecimal, numbered))
+    header = not all(is_number(text) for text in texts) or (index and len({*numbered}) == len(numbered))
     if (header or not texts) and next(rows, None) is None:
         raise InputError("contains no numbers", where=str(path))
     skipped = line if header else 0
