@@ -1,4 +1,4 @@
-"""Simulate evaluations of many designs, and write docs/agreement/coverage_forecasting.md and the table of forecasting.md.
+"""Simulate evaluations of many designs, and write agreement/coverage_forecasting.md and the table of forecasting.md.
 
 python docs/coverage_forecasting.py
 
@@ -234,7 +234,7 @@ what is covered, or at most .03 above it. {others} No rule reaches .93 for score
 (`interval_score_95`; `rmse` and `nll` with t3 shocks, which have no fourth moment), in short series with strong memory, or if
 a series is too short to show that the variance changes: the interval is marked `≈`. {wide}
 
-"""
+"""  # noqa: E501
 _TABLE = ["| design | metric | covers | too low | too high | width | expected | independent |", "|" + "---|" * 8]
 
 

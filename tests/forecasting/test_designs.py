@@ -35,7 +35,7 @@ def page() -> dict[tuple[str, str], list[str]]:
     return {(row[0], row[1]): row[2:] for row in rows[1:]}
 
 
-@pytest.mark.parametrize("memory, steps, start", [(0.9, 300, 0), (0.5, 1_000, 100_000)])
+@pytest.mark.parametrize(("memory", "steps", "start"), [(0.9, 300, 0), (0.5, 1_000, 100_000)])
 def test_few_designs(simulations: Any, memory: float, steps: int, start: int) -> None:
     """A little of the page."""
     for key, found in simulations.simulate(simulations.Design(memory, steps, start=start), 256, 2, seed=12).items():

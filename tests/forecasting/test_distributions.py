@@ -169,7 +169,7 @@ def test_crps_above_a_threshold_is_its_integral(predicted: Any, threshold: float
 
 
 def test_thresholds_of_distributions(centre: np.ndarray, truth: np.ndarray) -> None:
-    """A distribution that is normal without saying so scores as mean and spread do, also in a stream and under a mask."""
+    """A normal one that does not say so scores as mean and spread do, also in a stream and under a mask."""
 
     class Unnamed:
         def __init__(self, normal: Any) -> None:

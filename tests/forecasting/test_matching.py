@@ -359,9 +359,7 @@ def test_numbered_columns_of_csv_files_are_matched(tmp_path: Path, index: bool) 
 def test_files_have_no_latitudes(tmp_path: Path) -> None:
     np.save(tmp_path / "y.npy", np.zeros((20, 3)))
     with pytest.raises(OptionError, match=r"needs latitudes.*cos_latitude"):
-        forecasting.evaluate_files(
-            true=tmp_path / "y.npy", pred=tmp_path / "y.npy", axes=AXES, weights="cos-latitude"
-        )
+        forecasting.evaluate_files(true=tmp_path / "y.npy", pred=tmp_path / "y.npy", axes=AXES, weights="cos-latitude")
 
 
 @pytest.mark.parametrize("index", [False, True])

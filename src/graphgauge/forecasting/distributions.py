@@ -131,7 +131,11 @@ def score_names(coverage: Sequence[float], with_scores: bool, thresholds: Sequen
 
 
 def scored(
-    distribution: Distribution, y: Floats, coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()
+    distribution: Distribution,
+    y: Floats,
+    coverage: Sequence[float],
+    with_scores: bool,
+    thresholds: Sequence[float] = (),
 ) -> Floats:
     """The columns of `score_names` along a last axis."""
     columns = [distribution.cdf(y)]
@@ -167,14 +171,15 @@ def crps_above(distribution: Distribution, y: Floats, threshold: float) -> Float
         total += 2 * _over_levels(loss, first, np.maximum(first, last))
     node, weight = np.polynomial.legendre.leggauss(_AT_END)
     beyond = 1 - np.maximum(above, half)
-    for at, size in zip(((node + 1) / 2) ** _POWER, weight / 2 * _POWER * ((node + 1) / 2) ** (_POWER - 1), strict=True):
+    place, weight = ((node + 1) / 2) ** _POWER, weight / 2 * _POWER * ((node + 1) / 2) ** (_POWER - 1)
+    for at, size in zip(place, weight, strict=True):
         total += 2 * size * beyond * rising(1 - beyond * at)
     return np.maximum(total, 0.0)
 
 
 def _over_levels(loss: Callable[[Floats], Floats], first: Floats, last: Floats) -> Floats:
-    """The integral over levels, which are even in the logarithm of the distance to the nearer end, or in its fourth root
-    if they come close to the end."""
+    """The integral over levels, which are even in the logarithm of the distance to the nearer end, or if they come
+    close to the end, in the fourth root of the distance."""
     node, weight = np.polynomial.legendre.leggauss(_BETWEEN)
     total = np.zeros(first.shape)
     for mirrored in (False, True):

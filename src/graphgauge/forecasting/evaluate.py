@@ -127,7 +127,8 @@ def evaluate(
         One weight per node, such as the cosine of its latitude (`cos_latitude`). Errors and scores over several nodes
         are then weighted means; calibration and joint scores are not computed.
     thresholds
-        For `std`, `samples` and `distribution`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of everything above).
+        For `std`, `samples` and `distribution`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of
+        everything above).
     convention
         Also report what another code would, as `by("convention")`: `graph-wavenet`, `libcity`, `libcity-average`,
         `basicts`, `utilsforecast` or `gluonts`. Those for traffic mask zeros unless `null_value` is given.

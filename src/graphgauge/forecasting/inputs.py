@@ -286,7 +286,9 @@ class Batch:
         given = [array for _, array in self._arrays() if array is not None]
         floats = all(array.dtype == given[0].dtype and array.flags.c_contiguous for array in given)
         order = [name for name in AXES if name in self.axes]
-        return floats and given[0].dtype in (np.float32, np.float64) and list(self.axes) == order and self.nan == "raise"
+        return (
+            floats and given[0].dtype in (np.float32, np.float64) and list(self.axes) == order and self.nan == "raise"
+        )
 
     def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
         yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))

@@ -38,7 +38,10 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "symmetric", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint", "paths")
+ALL = (
+    "bias", "size", "relative", "symmetric", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint",
+    "paths",
+)  # fmt: skip
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("symmetric",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
@@ -375,8 +378,8 @@ def _at_threshold(slab: Slab, layout: Layout, threshold: float) -> tuple[Floats,
     """The Brier score of the event that the truth is above, and the CRPS of everything above, of the counted cells."""
     counted = slab.counted
     if slab.scores is not None:
-        said, at = _said(slab, layout), exact_text(threshold)
-        return said[f"brier_{at}"][counted], said[f"twcrps_{at}"][counted]
+        said, name = _said(slab, layout), exact_text(threshold)
+        return said[f"brier_{name}"][counted], said[f"twcrps_{name}"][counted]
     y = slab.y[counted].astype(np.float64)
     event = y > threshold
     if slab.members is not None:

@@ -101,8 +101,8 @@ def error_sums(
         add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
         with np.errstate(all="ignore"):
             add(
-                truth, forecast, deviation, deviation.view(bits), seen, buffer, buffer[2].view(bits), widths, asked, afterwards,
-                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
+                truth, forecast, deviation, deviation.view(bits), seen, buffer, buffer[2].view(bits), widths, asked,
+                afterwards, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
             )  # fmt: skip
     of_horizon, of_node = (_with_lost(totals, asked, only_asked) for totals in (by_horizon, by_node))
     return (of_horizon, of_node) if y.ndim == 4 else (of_horizon.of_block(0), of_node.of_block(0))

@@ -361,9 +361,7 @@ def fold_tile(
 
 
 @inlined
-def _merge_lanes(
-    high: Floats, low: Floats, place: int, k: int, node: int, tile: Floats, lane: int, size: int
-) -> None:
+def _merge_lanes(high: Floats, low: Floats, place: int, k: int, node: int, tile: Floats, lane: int, size: int) -> None:
     """Add the lanes of a quantity to the sums of their nodes."""
     to, at = np.uint64(node), np.uint64(lane)
     for j in range(np.uint64(size)):
