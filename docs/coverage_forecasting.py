@@ -1,6 +1,8 @@
 """Simulate evaluations of many designs, and write agreement/coverage_forecasting.md and the table of forecasting.md.
 
-python docs/coverage_forecasting.py
+python docs/coverage_forecasting.py [TEXT]
+
+With a text, only the designs whose names contain it are simulated, and the other rows of the page are kept.
 
 What the intervals over time cover, how wide they are, and what is expected of them. Each run is a node with three
 horizons, so that one evaluation contains many runs, broken down by node.
@@ -70,7 +72,7 @@ class Design:
             return np.where(large, 3.0, 1.0)[BURN_IN:] / math.sqrt(5)
         if self.volatility == "stochastic volatility":
             log = lfilter([0.25], [1.0, -0.97], rng.standard_normal(size), axis=0)[BURN_IN:]
-            return np.exp((log - 0.25**2 / (1 - 0.97**2)) / 2)
+            return np.exp((log - 0.25**2 / (1 - 0.97**2) / 2) / 2)
         variance = np.ones(size)  # GARCH(1, 1)
         for step in range(1, len(variance)):
             square = variance[step - 1] * np.square(rng.standard_normal(runs))
@@ -280,12 +282,31 @@ def shown(rows: dict[tuple[Design, str], Row], text: str) -> str:
     return before + mark + "\n".join([*table, "", ""]) + rest[rest.index(end) :]
 
 
+def written(text: str) -> dict[tuple[Design, str], Row]:
+    """The rows of a page."""
+    known = {design.name: design for design in designs()}
+    rows = {}
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            continue
+        name, key, *cells = (cell.strip(" *`") for cell in line.strip("|").split("|"))
+        if name in known:
+            covers, below, above, width, expected, alone = (0.95 if cell == "–" else float(cell) for cell in cells)
+            rows[known[name], key] = Row(1.0, covers, below, above, width, expected, alone)
+    return rows
+
+
 def main() -> int:
+    docs = Path(__file__).parent
+    only = sys.argv[1] if len(sys.argv) > 1 else ""
+    old = written((docs / "agreement" / "coverage_forecasting.md").read_text(encoding="utf-8")) if only else {}
     rows: dict[tuple[Design, str], Row] = {}
     for design in designs():
-        rows |= {(design, key): row for key, row in simulate(design, RUNS, CHECKED).items()}
-        print(design.name, flush=True)
-    docs = Path(__file__).parent
+        if only in design.name:
+            rows |= {(design, key): row for key, row in simulate(design, RUNS, CHECKED).items()}
+            print(design.name, flush=True)
+        else:
+            rows |= {(design, key): old[design, key] for key in KEYS}
     (docs / "agreement" / "coverage_forecasting.md").write_text(page(rows), encoding="utf-8")
     tutorial = docs / "forecasting.md"
     tutorial.write_text(shown(rows, tutorial.read_text(encoding="utf-8")), encoding="utf-8")
