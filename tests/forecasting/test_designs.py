@@ -52,9 +52,11 @@ def test_where_coverage_falls_short_the_expectation_says_so(simulations: Any) ->
     assert found.expected <= found.coverage + AMISS
 
 
-@pytest.mark.parametrize("kind", ["GARCH", "stochastic volatility", "regimes"])
+@pytest.mark.parametrize(
+    "kind", ["GARCH", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("stochastic volatility", "regimes"))]
+)
 def test_the_expectation_knows_a_variance_that_changes_slowly(simulations: Any, kind: str) -> None:
-    found = simulations.simulate(simulations.Design(0.0, 300, volatility=kind), 256, 16, seed=14)
+    found = simulations.simulate(simulations.Design(0.0, 300, volatility=kind), 256, 8, seed=14)
     for key in ("mae", "rmse", "nll"):
         assert found[key].coverage < 0.9
         # Three standard errors of both, about.
@@ -62,16 +64,24 @@ def test_the_expectation_knows_a_variance_that_changes_slowly(simulations: Any, 
     assert found["bias"].coverage > GOAL - SLACK
 
 
-def test_every_row_of_the_page_keeps_what_it_promises(simulations: Any) -> None:
+def test_the_page_names_every_row_that_falls_short_of_its_expectation(simulations: Any) -> None:
+    text = (DOCS / "agreement" / "coverage_forecasting.md").read_text(encoding="utf-8")
     rows = page()
     assert {name for name, _ in rows} == {design.name for design in simulations.designs()}
     assert len(rows) == len(simulations.KEYS) * len(simulations.designs())
+    amiss = 0
     for (name, key), (covers, below, above, width, expected, _) in rows.items():
         assert float(covers) + float(below) + float(above) == pytest.approx(1, abs=2e-3)
-        if float(covers) < GOAL - SLACK and expected != "–":
-            assert float(expected) <= float(covers) + AMISS + SLACK, (name, key)
-        assert expected != "–" or float(covers) >= GOAL - SLACK, (name, key)
-        assert float(width) <= WIDTH + 0.1 or key == WIDER, (name, key)
+        said = GOAL if expected == "–" else float(expected)
+        if float(covers) < GOAL and said > float(covers) + AMISS:
+            amiss += 1
+            assert f"{name}, `{key}` (.{expected[2:]} for" in text
+        if float(width) > WIDTH:
+            assert key == WIDER
+            assert f"{name}, `{key}` ({width})" in text
+    assert amiss <= 0.05 * sum(float(row[0]) < GOAL for row in rows.values())
+    # The same page again from its own rows.
+    assert simulations.page(simulations.written(text)) == text
 
 
 @pytest.mark.slow
