@@ -195,15 +195,9 @@ class ForecastState:
         steps, horizons, nodes = batch.shape
         self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
-<<<<<<< HEAD
         batch = batch.scored(self.coverage, "scores" in self._parts, self.thresholds)
-=======
-        if batch.form == "distribution" and self.thresholds:
-            raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
-        batch = batch.scored(self.coverage, "scores" in self._parts)
         if self.scale is not None or self.weights is not None or self.thresholds:
             batch = batch.on_host()
->>>>>>> main
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
@@ -375,14 +369,10 @@ class ForecastState:
         steps = batch.shape[0]
         for sums in self._tables:
             sums.reserve(start, steps)
-<<<<<<< HEAD
-        slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
-=======
-        slabs = list(batch.slabs(start, self.by_horizon.shift))
         if batch.on_device:
-            self._count_on_device(batch, start, slabs)
+            self._count_on_device(batch, start, list(batch.slabs(start, self.by_horizon.shift)))
             return
->>>>>>> main
+        slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or available_threads())
         # Counts by node take much room if there are many: each thread adds to one table, not each slab.
