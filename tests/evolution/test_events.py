@@ -50,32 +50,42 @@ def by_sets(events: list[dict[str, Any]], *, directed: bool) -> dict[int, dict[s
 
     graph: set[Any] = set()
     died: set[Any] = set()
+    present: set[Any] = set()
     found = {}
     for cycle in sorted({event["cycle"] for event in events}):
-        before, moved, repeated = set(graph), set(), 0
+        before, moved, images, repeated = set(graph), set(), set(), 0
         for event in (event for event in events if event["cycle"] == cycle):
             if "source" in event:
                 edge = key(event["source"], event["target"], event["type"])
                 if event["action"] == "birth":
+                    present |= {event["source"], event["target"]}
                     repeated += edge in graph
+                    if edge not in graph:
+                        moved.discard(edge)
+                        images.discard(edge)
                     graph.add(edge)
                 else:
                     graph.discard(edge)
-            else:
+            elif event["node"] in present:
+                present.discard(event["node"])
                 own = {edge for edge in graph if event["node"] in ends(edge)}
                 graph -= own
                 if event["action"] == "merge":
+                    present.add(event["into"])
+                    # An edge that was born in this cycle is a birth at its new place too.
+                    old = {edge for edge in own if edge in before or edge in images}
                     moved |= own
+                    rest = set(graph)
                     for edge in own:
                         one, two = (event["into"] if end == event["node"] else end for end in ends(edge))
                         if one != two:
                             new = key(one, two, edge[-1])
-                            if new not in graph:
-                                moved.add(new)
+                            if new not in rest and edge in old:
+                                images.add(new)
                             graph.add(new)
-        births = {edge for edge in graph - before if edge not in moved}
+        births = {edge for edge in graph - before if edge not in moved | images}
         found[cycle] = {
-            "births": births, "deaths": {edge for edge in before - graph if edge not in moved},
+            "births": births, "deaths": {edge for edge in before - graph if edge not in moved | images},
             "reborn": births & died, "repeated": repeated, "graph": set(graph),
         }  # fmt: skip
         died = (died | (before - graph)) - graph

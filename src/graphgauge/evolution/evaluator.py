@@ -278,7 +278,7 @@ class AdaptiveEvaluator:
             },
             notes=grown.notes(),
         )
-        self._labelled = self._labelled or grown.labelled
+        self._labelled = self._labelled or grown.original
         self._remember(number, evaluation, grown, tgc)
         return evaluation
 

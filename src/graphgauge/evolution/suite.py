@@ -19,7 +19,7 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
 from graphgauge.evolution.inputs import as_edges, listed
 from graphgauge.evolution.ledger import Change, Codes
-from graphgauge.evolution.log import Cycle, as_cycles
+from graphgauge.evolution.log import Cycle, as_cycles, unchanging
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -54,12 +54,21 @@ class EvaluationSuite:
         # The graph before the first cycle of each run, and that after its last one.
         self._starts: dict[Run, AnyArray] = {}
         self._ends: dict[Run, AnyArray] = {}
+        self._described: dict[Run, tuple[Any, Any, dict[str, Any]]] = {}
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
-    def _evaluator(self, seed: int) -> AdaptiveEvaluator:
-        options = self._options.copy()
-        options["seed"] = options.get("seed", 0) + seed
-        return AdaptiveEvaluator(self._nodes, self._labels, **options)
+    def describe(
+        self, condition: str, seed: int, node_ids: Any, labels: Any, *, node_types: Any = None, test_edges: Any = None
+    ) -> None:
+        """Nodes, labels, types and held-out edges of one run, if runs number their nodes differently."""
+        run = self._run(condition, seed)
+        self._described[run] = node_ids, labels, {"node_types": node_types, "test_edges": test_edges}
+
+    def _evaluator(self, run: Run) -> AdaptiveEvaluator:
+        nodes, labels, own = self._described.get(run, (self._nodes, self._labels, {}))
+        options: dict[str, Any] = {**self._options, **own}
+        options["seed"] = options.get("seed", 0) + run[1]
+        return AdaptiveEvaluator(nodes, labels, **options)
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
         """Set the state before the first cycle, so that this cycle has an `auc_birth` too."""
@@ -89,7 +98,7 @@ class EvaluationSuite:
         The suite remembers the state after the last cycle; `previous_edges` and `previous_embeddings` replace it.
         """
         run = self._run(condition, seed)
-        evaluator = self.evaluators.get(run) or self._evaluator(run[1])
+        evaluator = self.evaluators.get(run) or self._evaluator(run)
         before, edges = self._last.get(run, (None, None))
         before = before if previous_embeddings is None else previous_embeddings
         edges = edges if previous_edges is None else previous_edges
@@ -113,7 +122,7 @@ class EvaluationSuite:
     ) -> Evaluation:  # fmt: skip
         """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`."""
         run = self._run(condition, seed)
-        evaluator = self.evaluators.get(run) or self._evaluator(run[1])
+        evaluator = self.evaluators.get(run) or self._evaluator(run)
         before = self._last.get(run, (None, None))[0] if previous_embeddings is None else previous_embeddings
         with _named_run(condition, seed, change.cycle):
             evaluation = evaluator.evaluate_change(
@@ -121,7 +130,7 @@ class EvaluationSuite:
             )
         self._starts.setdefault(run, change.before)
         self._ends[run] = change.after
-        self._last[run] = embeddings, None
+        self._last[run] = unchanging(embeddings), None
         self.evaluators[run] = evaluator
         evaluation.run |= {"method": condition, "seed": seed}
         return evaluation
