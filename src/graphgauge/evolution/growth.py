@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -155,8 +154,9 @@ def _histories(
             run = read_run(cycles, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(known, node_ids), future_edges)
     else:
-        listed = listed_runs(log, conditions, log_seeds)[1]
-        for (_, number), own in groupby(listed, lambda cycle: (cycle.condition, cycle.seed)):
+        runs, listed = listed_runs(log, conditions, log_seeds)
+        for name, number in runs:
+            own = [cycle for cycle in listed if (cycle.condition, cycle.seed) == (name, number)]
             run = read_run(own, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(labels, node_ids), future_edges)
 
