@@ -184,7 +184,7 @@ def test_edges_end_when_they_are_removed():
 def test_undeclared_births_are_refused_or_replayed():
     log, labels = system(2)
     hidden = [{**log[0], "new_edges": log[0]["new_edges"][1:]}, *log[1:]]
-    with pytest.raises(InputError, match="run, seed 0, cycle 0: 1 edges were neither"):
+    with pytest.raises(InputError, match="run, seed 0, cycle 0: all_edges: 1 edges were neither"):
         replay_growth(hidden, labels, draws=1)
     found = replay_growth(hidden, labels, draws=1, undeclared="report")
     assert any("undeclared edges, replayed as births: 1" in note for note in found.notes)

@@ -207,9 +207,20 @@ def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
     if labels is None:
         return rows, None
     if isinstance(labels, Mapping):
-        known = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        known = labels_by_row(ledger, labels)
         return rows, {row: known.get(row) for row in {*rows, *known}}
     return rows, labels
+
+
+def labels_by_row(ledger: Ledger, labels: Mapping[Any, Any]) -> dict[int, Any]:
+    """The labels of a ledger's nodes; there may be labels of other nodes, but not only of others."""
+    known = {row: label for node, label in labels.items() if (row := ledger.row(node)) is not None}
+    if labels and not known:
+        raise InputError(
+            f"none of the {len(labels)} labels is of a node of the ledger", where="labels",
+            fix="Pass a mapping from the ids of the ledger to labels.",
+        )  # fmt: skip
+    return known
 
 
 def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], list[Cycle]]:

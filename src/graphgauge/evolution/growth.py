@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.evolution.evaluate import listed_runs, stored_runs
+from graphgauge.evolution.evaluate import edges_by_id, labels_by_row, listed_runs, stored_runs
 from graphgauge.evolution.growth_metrics import ALPHA, CHANCES, Replays
 from graphgauge.evolution.growth_outcomes import OUTCOMES, PAIR_SCORES, Embed, Outcomes, embedded, embedding_of
 from graphgauge.evolution.growth_runs import GrownGraph, GrowthRun, read_run, run_of_ledger
@@ -155,8 +154,9 @@ def _histories(
             run = read_run(cycles, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(known, node_ids), future_edges)
     else:
-        listed = listed_runs(log, conditions, log_seeds)[1]
-        for (_, number), own in groupby(listed, lambda cycle: (cycle.condition, cycle.seed)):
+        runs, cycles = listed_runs(log, conditions, log_seeds)
+        for condition, number in runs:
+            own = [cycle for cycle in cycles if (cycle.condition, cycle.seed) == (condition, number)]
             run = read_run(own, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(labels, node_ids), future_edges)
 
@@ -169,12 +169,9 @@ def _of_ledger(ledger: Ledger, run: GrowthRun, labels: Any, node_ids: Any, futur
     """Labels and future edges by the ids of a ledger's nodes; labels default to those of its events."""
     labels = ledger.labels if labels is None else labels
     if isinstance(labels, Mapping):
-        labels = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        labels = labels_by_row(ledger, labels)
     rows = None if node_ids is None else ledger.rows(node_ids)
-    if future_edges is not None:
-        pairs = [tuple(edge)[:2] for edge in future_edges]
-        future_edges = ledger.rows([node for pair in pairs for node in pair]).reshape(-1, 2)
-    return History(run, _labelled(labels, rows), future_edges)
+    return History(run, _labelled(labels, rows), edges_by_id(ledger, future_edges))
 
 
 def _replayed(

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
+from graphgauge.evolution.births import Births
 from graphgauge.evolution.inputs import Flags, as_edges, whole_numbers
 from graphgauge.evolution.ledger import Codes, Ledger
-from graphgauge.evolution.log import Cycle
+from graphgauge.evolution.log import Cycle, named_run
 
 NEVER = np.iinfo(np.int64).max
 # Swaps tried per birth, from the observed births to a common state and from there to each draw.
@@ -82,7 +84,9 @@ class GrowthRun:
     """One run: the start, and the births in order, each from its source to its target.
 
     `fixed` births are the same in every replay of chance, `moved` edges in every replay, also without births: they are
-    no growth, but follow from merged nodes. `pools` has one array per cycle.
+    no growth, but follow from merged nodes. `pools` has one array per cycle. `present` has one row per cycle, with the
+    nodes that are there after it; None if no node ever leaves. An edge goes with its nodes, in every replay; `gone` is
+    the cycle in which a birth was removed while both of its nodes stayed.
     """
 
     condition: str
@@ -104,10 +108,16 @@ class GrowthRun:
     directed: bool = False
     notes: tuple[str, ...] = ()
     ids: Sequence[Hashable] | None = None
+    present: Flags | None = None
 
     @property
     def num_nodes(self) -> int:
         return len(self.arrived)
+
+    @property
+    def remaining(self) -> Flags:
+        """The nodes that are there at the end."""
+        return np.ones(self.num_nodes, bool) if self.present is None else self.present[-1]
 
     @property
     def growth(self) -> Ints:
@@ -130,9 +140,29 @@ class GrowthRun:
         return GrownGraph(
             np.concatenate([self.start, births[kept]]),
             np.concatenate([np.full(len(self.start), -1), self.born[kept]]),
-            np.concatenate([self.start_gone, self.gone[kept]]),
+            np.concatenate([self.start_gone, self._ended(births)[kept]]),
             self.arrived, self.cycles, self.embeddings, self.condition, self.seed, relations, self.ids,
         )  # fmt: skip
+
+    def _ended(self, births: Ints) -> Ints:
+        """The cycle in which each birth disappears: it was removed, or one of its nodes left."""
+        if self.present is None or not len(births):
+            return self.gone
+        left = self._leaves[self.born[:, None], births].min(axis=1)
+        return np.minimum(self.gone, left)
+
+    @cached_property
+    def _leaves(self) -> Ints:
+        """For each cycle and node, the first cycle from there on after which the node is absent."""
+        assert self.present is not None
+        found = np.full(self.present.shape, NEVER)
+        following = found[-1]
+        for cycle in reversed(range(len(found))):
+            found[cycle] = following = np.where(self.present[cycle], following, cycle)
+        return found
+
+    def _is_there(self, node: int, cycle: int) -> bool:
+        return self.present is None or bool(self.present[cycle, node])
 
     # ---- shuffled ends
 
@@ -161,6 +191,8 @@ class GrowthRun:
             if arrived[b] > born[one] or (arrived[b] == born[one]) != (arrived[a] == born[one]):
                 continue
             if arrived[a] > born[other] or (arrived[a] == born[other]) != (arrived[b] == born[other]):
+                continue
+            if not (self._is_there(b, born[one]) and self._is_there(a, born[other])):
                 continue
             first, second = code(s, b, kinds[one]), code(t, a, kinds[other])
             if first in taken or second in taken:
@@ -221,6 +253,8 @@ class GrowthRun:
     def _alike(self, cycle: int, is_new: bool, kind: int, pool: int) -> Ints:
         """The nodes of a cycle that are as new, of the same type and of the same pool."""
         there = (self.arrived == cycle if is_new else self.arrived < cycle) & (self._types == kind)
+        if self.present is not None:
+            there &= self.present[cycle]
         given = self.pools[cycle] if pool >= 0 else None
         if given is not None:
             there[: len(given)] &= given == pool
@@ -266,34 +300,68 @@ class _Book:
         self.births: list[Ints] = []
         self.born: list[int] = []
         self.moved: list[bool] = []
+        # Births that a merge moved later, and where they went to, are the same in all chance replays.
+        self.kept: list[bool] = []
         self.both_ways: list[bool] = []
         self.ended: list[int] = []
         self._alive: dict[int, tuple[list[int], int]] = {
             code: (self.gone, row) for row, code in enumerate(codes.of(start).tolist())
         }
 
-    def add(self, cycle: int, births: Ints, after: Ints, both_ways: Flags | None = None, moved: int = 0) -> None:
-        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle."""
+    def add(
+        self, cycle: int, births: Ints, after: Ints, both_ways: Flags | None = None, moved: int = 0,
+        merges: Ints | None = None, present: Flags | None = None,
+    ) -> None:  # fmt: skip
+        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle.
+
+        What leaves with its nodes has no end of its own.
+        """
         standing = set(after.tolist())
-        for code in [code for code in self._alive if code not in standing]:
-            ends, row = self._alive.pop(code)
-            ends[row] = cycle
+        of_births = self._merged(merges)
+        gone = [code for code in self._alive if code not in standing]
+        ends = self.codes.edges(np.array(gone, np.int64))
+        for (first, second), code in zip(ends.tolist(), gone, strict=True):
+            listed, row = self._alive.pop(code)
+            if present is None or listed is self.gone or (present[first] and present[second]):
+                listed[row] = cycle
         for row, code in enumerate(self.codes.of(births).tolist()):
+            is_moved = row >= len(births) - moved
             self._alive[code] = (self.ended, len(self.born))
             self.births.append(births[row])
             self.born.append(cycle)
             self.ended.append(NEVER)
-            self.moved.append(row >= len(births) - moved)
+            self.moved.append(is_moved and code not in of_births)
+            self.kept.append(is_moved)
             self.both_ways.append(both_ways is not None and bool(both_ways[row]))
+
+    def _merged(self, merges: Ints | None) -> set[int]:
+        """Where merges move edges that are growth and nothing else; the births they come from are kept."""
+        if merges is None or not len(merges):
+            return set()
+        alive = list(self._alive)
+        ends = self.codes.edges(np.array(alive, np.int64), relations=True)
+        old = ends.copy()
+        for node, into in merges.tolist():
+            ends[:, :2] = np.where(ends[:, :2] == node, into, ends[:, :2])
+        images = self.codes.of(ends)
+        of_births, of_others = set(), set()
+        for place in np.flatnonzero((ends != old).any(axis=1)).tolist():
+            listed, row = self._alive[alive[place]]
+            if listed is self.gone or self.moved[row]:
+                of_others.add(int(images[place]))
+            else:
+                self.kept[row] = True
+                of_births.add(int(images[place]))
+        return of_births - of_others
 
     def run(
         self, arrived: Ints, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
         embeddings: Any = None, pools: Sequence[Ints | None] = (), types: Ints | None = None, notes: Iterable[str] = (),
-        ids: Sequence[Hashable] | None = None,
+        ids: Sequence[Hashable] | None = None, present: Flags | None = None,
     ) -> GrowthRun:  # fmt: skip
         width = self.start.shape[1]
         births = np.array(self.births, np.int64).reshape(-1, width)
-        born, moved = np.array(self.born, np.int64), np.array(self.moved, bool)
+        born, moved, kept = np.array(self.born, np.int64), np.array(self.moved, bool), np.array(self.kept, bool)
         _, inverse, count = np.unique(self.codes.of(births), return_inverse=True, return_counts=True)
         again = count[inverse] > 1 if len(births) else np.zeros(0, bool)
         pairs = births[:, :2]
@@ -302,14 +370,15 @@ class _Book:
         counted = {
             "births of an edge that was born more than once, kept in all chance replays": again & ~moved,
             "edges moved by merges, kept in all replays": moved,
+            "births moved by merges, kept in all chance replays": kept & ~moved & ~again,
         }
         said = [f"{what}: {np.count_nonzero(which)}" for what, which in counted.items() if which.any()]
         return GrowthRun(
             condition, seed, self.start[:, :2], np.array(self.gone, np.int64), pairs, born,
-            np.array(self.ended, np.int64), arrived, cycles, again | moved, moved,
+            np.array(self.ended, np.int64), arrived, cycles, again | kept, moved,
             None if embeddings is None else np.asarray(embeddings, float), pools, types,
             self.start[:, 2] if width > 2 else None, births[:, 2] if width > 2 else None, self.codes.directed,
-            (*notes, *said), ids,
+            (*notes, *said), ids, present,
         )  # fmt: skip
 
 
@@ -326,38 +395,38 @@ def read_run(
         raise InputError("no cycle to replay", where="log", fix="Pass a folder, or a list of cycles.")
     first, size = listed[0], max(len(cycle.embeddings) for cycle in listed)
     codes = Codes(size, directed)
+    typed = any(np.shape(part)[1:] == (3,) for cycle in listed for part in _graphs(cycle))
     sizes, pools, hidden, last = [_nodes_before(first)], [], 0, None
+    last_edges: Ints | None = None
     book: _Book | None = None
     for number, cycle in enumerate(listed):
-        where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}"
-        after, given = (_edges(edges, name, size, where) for name, edges in
-                        (("all_edges", cycle.all_edges), ("new_edges", cycle.new_edges)))  # fmt: skip
-        standing = np.union1d(codes.of(after), codes.of(given))
-        if cycle.previous_edges is not None:
-            before = np.unique(codes.of(_edges(cycle.previous_edges, "previous_edges", size, where)))
-        else:
-            before = np.setdiff1d(standing, codes.of(given)) if last is None else last
-        if last is not None and len(np.setxor1d(before, last)):
-            raise InputError("the graph before is not the one after the last cycle", where=where,
-                             fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
+        with named_run(cycle.condition, cycle.seed, cycle.cycle):
+            # Births are reconciled as in an evaluation.
+            births = Births.of(
+                cycle.new_edges, cycle.all_edges, cycle.previous_edges, size,
+                last_edges=last_edges if cycle.previous_edges is None else None,
+                removed_edges=cycle.removed_edges, undeclared=undeclared, directed=directed,
+            )  # fmt: skip
+            given = _without_loops(cycle.new_edges, "new_edges", size, typed)
+            before, standing = births.before, births.after
+            if last is not None and len(np.setxor1d(before, last)):
+                raise InputError("the graph before is not the one after the last cycle",
+                                 fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
         own = codes.of(given)
-        fresh = ~np.isin(own, before)
+        fresh = ~np.isin(own, before) & np.isin(own, standing)  # births that were removed in the same cycle are none
         _, places = np.unique(own, return_index=True)
         places = np.sort(places[fresh[places]])
         missing = np.setdiff1d(standing, np.concatenate([before, own]))
-        if len(missing) and undeclared == "refuse":
-            raise InputError(
-                f"{len(missing)} edges were neither in the graph before the cycle nor in new_edges", where=where,
-                fix='Declare every birth; undeclared="report" replays them as births.',
-            )  # fmt: skip
         hidden += len(missing)
         directions = set(map(tuple, given.tolist()))
-        both_ways = [(v, u) in directions for u, v in given[places].tolist()] + [True] * len(missing)
-        book = book or _Book(codes, codes.edges(before))
-        book.add(number, np.concatenate([given[places], codes.edges(missing)]), standing, np.array(both_ways, bool))
-        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, f"{where}: pools"))
+        both_ways = [(v, u, *kind) in directions for u, v, *kind in given[places].tolist()] + [True] * len(missing)
+        book = book or _Book(codes, codes.edges(before, relations=typed))
+        added = np.concatenate([given[places], codes.edges(missing, relations=typed)])
+        book.add(number, added, standing, np.array(both_ways, bool))
+        where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}: pools"
+        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, where))
         sizes.append(len(cycle.embeddings))
-        last = standing
+        last, last_edges = standing, codes.edges(standing, relations=typed)
     assert book is not None
     arrived = np.repeat(np.arange(-1, len(listed)), np.diff([0, *np.maximum.accumulate(sizes)]))
     return book.run(
@@ -374,6 +443,7 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
     """
     book: _Book | None = None
     arrived, cycles = np.full(ledger.nodes, NEVER), 0
+    present: list[Flags] = []
     for change in ledger.changes(undeclared=undeclared):
         if book is None:
             book = _Book(change.codes, change.edges_before)
@@ -390,12 +460,17 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
         born = np.concatenate([change.births, extra])
         ends = born[:, :2].ravel()
         arrived[ends[arrived[ends] == NEVER]] = cycles
-        book.add(cycles, born, change.after, moved=len(moved))
+        book.add(cycles, born, change.after, moved=len(moved), merges=change.merges, present=change.present)
+        present.append(change.present)
         cycles += 1
     if book is None:
         raise InputError("contains no cycle after the start", where="ledger", fix="Events of cycle 0 and later grow.")
     kinds = ledger.node_types if types is None else _checked_types(types, ledger.nodes)
-    return book.run(arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids)
+    leaves = any((before & ~after).any() for before, after in pairwise(present))
+    return book.run(
+        arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids,
+        present=np.array(present) if leaves or (arrived[~present[0]] < 0).any() else None,
+    )  # fmt: skip
 
 
 def _without_embeddings(cycles: Iterable[Cycle]) -> Iterator[Cycle]:
@@ -414,14 +489,14 @@ def _nodes_before(cycle: Cycle) -> int:
     return min(nodes, int(as_edges(cycle.previous_edges, "previous_edges").max(initial=-1)) + 1)
 
 
-def _edges(edges: Any, name: str, nodes: int, where: str) -> Ints:
-    try:
-        found = as_edges(edges, name, nodes)
-    except InputError as error:
-        fix = f"This is in {where}. {error.fix or ''}".rstrip()
-        raise InputError(error.what, where=error.where, fix=fix) from None
+def _graphs(cycle: Cycle) -> Iterator[Any]:
+    yield from (cycle.new_edges, cycle.all_edges, cycle.previous_edges, cycle.removed_edges)
+
+
+def _without_loops(edges: Any, name: str, nodes: int, typed: bool) -> Ints:
+    found = as_edges(edges, name, nodes, relations=True)
     kept: Ints = found[found[:, 0] != found[:, 1]]
-    return kept
+    return np.pad(kept, ((0, 0), (0, 1))) if typed and kept.shape[1] == 2 else kept
 
 
 def _oriented(births: Ints, born: Ints, both_ways: Flags, arrived: Ints, rng: np.random.Generator) -> Ints:

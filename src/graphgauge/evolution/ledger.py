@@ -18,7 +18,8 @@ from graphgauge.core.errors import InputError, one_of
 from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted
 
 UNDECLARED = ("refuse", "report")
-BIRTH, DEATH, MERGE = 0, 1, 2
+# `ABOUT` describes a node, and changes nothing.
+BIRTH, DEATH, MERGE, ABOUT = 0, 1, 2, 3
 # Number of examples in an error message.
 _SHOWN = 3
 # The cycle of everything that was there before the first one.

@@ -17,7 +17,7 @@ from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import parse_json, require_file
 from graphgauge.evolution.inputs import as_edges, is_missing
-from graphgauge.evolution.ledger import BIRTH, DEATH, MERGE, START, Events, Ledger
+from graphgauge.evolution.ledger import ABOUT, BIRTH, DEATH, MERGE, START, Events, Ledger
 from graphgauge.io.parquet import open_parquet, read_parquet, sound
 
 # Names that logs use; the first is ours.
@@ -39,8 +39,6 @@ ACTIONS = {
 }
 EVERY = ("second", "minute", "hour", "day", "week", "month", "year")
 _UNITS = {"second": "s", "minute": "m", "hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
-# An event that gives the label or the type of a node, without an action: a birth only if the node is new.
-_ABOUT = 3
 # Numbers are rows if at least this share of the numbers up to the highest occur.
 _DENSE = 0.25
 # 1970-01-05, in days: a Monday, with which weeks begin.
@@ -149,7 +147,7 @@ class _Book:
         kind = "" if _missing(event.get("type")) else str(event["type"])
         if second < 0:
             if action == BIRTH and _missing(event.get("action")) and (kind or not _missing(event.get("label"))):
-                action = _ABOUT
+                action = ABOUT
             self.declares_nodes |= action == BIRTH
             if kind:
                 self.type_of[first] = self.types.setdefault(kind, len(self.types))
@@ -189,7 +187,7 @@ class _Book:
     def ledger(self, *, directed: bool, every: str | float | None, start: Any) -> Ledger:
         cycle, order, times = self._cycles(every, start)
         columns = [np.array(part, np.int64)[order] for part in (self.action, self.source, self.target, self.kind)]
-        cycle, columns = self._with_births(cycle[order], columns)
+        columns = self._with_births(cycle[order], columns)
         numbers = self._numbers()
         ids: Sequence[Hashable] = tuple(self.rows)
         if numbers is not None:
@@ -198,7 +196,7 @@ class _Book:
             columns[2] = np.where(columns[2] < 0, -1, numbers[columns[2]])
         whole = bool(self.rows) and all(_is_whole(own) for own in self.rows)
         return in_memory(
-            cycle, columns, ids=ids, directed=directed, relations=tuple(self.relations) or ("",),
+            cycle[order], columns, ids=ids, directed=directed, relations=tuple(self.relations) or ("",),
             type_names=tuple(self.types), node_types=self._types(numbers, len(ids)), labels=self.labels or None,
             declares_nodes=self.declares_nodes, times=times, ordered=self.fixed or numbers is not None or not whole,
         )  # fmt: skip
@@ -212,12 +210,12 @@ class _Book:
             return None
         return np.array([int(cast(Any, own)) for own in self.rows], np.int64)
 
-    def _with_births(self, cycle: Ints, columns: list[Ints]) -> tuple[Ints, list[Ints]]:
+    def _with_births(self, cycle: Ints, columns: list[Ints]) -> list[Ints]:
         """Events without an action that describe a node are its birth if it is new or died in their cycle."""
         action, source, target, _ = columns
-        about = action == _ABOUT
+        about = action == ABOUT
         if not about.any():
-            return cycle, columns
+            return columns
         # The first event that names a node, and the first cycle in which an edge does.
         named = {node: place for place, node in reversed(list(enumerate(source.tolist())))}
         linked: dict[int, int] = {}
@@ -242,8 +240,7 @@ class _Book:
                 born.add(node)
                 # With an edge in the same cycle, it may be only a description of a node that the edge brought.
                 self.declares_nodes |= linked.get(node) != when or node not in linked
-        kept = action != _ABOUT
-        return cycle[kept], [column[kept] for column in (action, *columns[1:])]
+        return [action, *columns[1:]]
 
     def _types(self, numbers: Ints | None, nodes: int) -> Ints | None:
         if not self.type_of:

@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,17 @@ class Cycle:
     removed_edges: AnyArray | None = None
     inserted_embeddings: AnyArray | None = None
     change: Change | None = None
+
+
+@contextmanager
+def named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
+    """Errors within name the run and the cycle."""
+    try:
+        yield
+    except InputError as error:
+        place = f"{condition}, seed {seed}, cycle {cycle}"
+        where = place if error.where is None else f"{place}: {error.where}"
+        raise InputError(error.what, where=where, fix=error.fix) from None
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
