@@ -79,16 +79,18 @@ def test_chance_replays_keep_sources_and_are_possible(seed, newborn):
         draws = getattr(run, kind)(5, np.random.default_rng(seed))
         assert any(pairs(births) != pairs(run.births) for births in draws)
         for births in draws:
-            np.testing.assert_array_equal(births[:, 0], run.births[:, 0])
             found = pairs(births)
             assert len(set(found)) == len(found)
             assert all(len(edge) == 2 for edge in found)
             assert not start & set(found)
-            arrived = run.arrived[births[:, 1]]
-            assert (arrived <= run.born).all()
-            np.testing.assert_array_equal(arrived == run.born, run.arrived[run.births[:, 1]] == run.born)
+            arrived = run.arrived[births]
+            assert (arrived <= run.born[:, None]).all()
+            new, own = (np.sort(run.arrived[each] == run.born[:, None]) for each in (births, run.births))
+            np.testing.assert_array_equal(new, own)
             if kind == "shuffled":
-                assert Counter(births[:, 1].tolist()) == Counter(run.births[:, 1].tolist())
+                assert Counter(births.ravel().tolist()) == Counter(run.births.ravel().tolist())
+            else:
+                np.testing.assert_array_equal(births[:, 0], run.births[:, 0])
 
 
 def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
@@ -96,7 +98,7 @@ def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
     log = [{"embeddings": np.zeros((6, 1)), "previous_embeddings": np.zeros((6, 1)),
             "new_edges": np.array([[0, 3], [1, 4], [2, 5]]), "previous_edges": np.array([[0, 4]]),
             "all_edges": np.array([[0, 4], [0, 3], [1, 4], [2, 5]])}]  # fmt: skip
-    run = cycles(log)
+    run = read_run(cycles_of(log), directed=True)
     rng = np.random.default_rng(0)
     drawn = Counter(tuple(births[:, 1].tolist()) for births in run.shuffled(1200, rng))
     expected = [order for order in itertools.permutations([3, 4, 5]) if order[0] != 4]
@@ -107,12 +109,58 @@ def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
     assert max(abs(count - 300) for count in first.values()) < 75
 
 
+def test_every_graph_with_these_degrees_stays_equally_likely():
+    """Without direction, births are read towards hubs; graphs that are drawn uniformly stay so under exchanges."""
+    degrees = [3, 2, 2, 1, 1, 1]
+    every = [frozenset(chosen) for chosen in itertools.combinations(itertools.combinations(range(6), 2), 5)
+             if [sum(node in edge for edge in chosen) for node in range(6)] == degrees]  # fmt: skip
+    reached, calls = Counter(), 100
+    for number, graph in enumerate(every):
+        edges = np.array(sorted(graph))
+        log = [{"embeddings": np.zeros((6, 1)), "previous_embeddings": np.zeros((6, 1)), "new_edges": edges,
+                "previous_edges": np.empty((0, 2), int), "all_edges": edges}]  # fmt: skip
+        run, rng = cycles(log), np.random.default_rng(number)
+        for _ in range(calls):
+            reached[frozenset(tuple(sorted(edge)) for edge in run.shuffled(1, rng)[0].tolist())] += 1
+    assert set(reached) == set(every)
+    # The standard error of a count is at most 10.
+    assert max(abs(count - calls) for count in reached.values()) < 40
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_order_of_the_ends_changes_no_replay(turned):
+    log, labels = system(2)
+    other = [{**cycle, "new_edges": np.sort(cycle["new_edges"], axis=1)[:, :: -1 if turned else 1]} for cycle in log]
+    one, two = (replay_growth(each, labels, draws=9) for each in (log, other))
+    for key in one:
+        assert one[key].value == two[key].value
+
+
+def test_sorted_ends_are_not_taken_for_growth():
+    """Random births between two blocks of numbers, each listed with the smaller number first."""
+    blocks = np.arange(40) >= 20
+
+    def within(points, graph):
+        return float(np.mean(blocks[graph.edges[:, 0]] == blocks[graph.edges[:, 1]]))
+
+    rejected = 0
+    every = np.array([(i, j) for j in range(40) for i in range(j)])
+    for seed in range(12):
+        edges = every[np.random.default_rng(seed).permutation(len(every))[:90]]
+        log = [{"embeddings": np.zeros((40, 1)), "previous_embeddings": np.zeros((40, 1)), "new_edges": edges[30:],
+                "previous_edges": edges[:30], "all_edges": edges}]  # fmt: skip
+        found = replay_growth(log, embed=lambda graph: np.zeros((40, 1)), probe=within, draws=19, seed=seed)
+        rejected += found["growth_probe_p_shuffled"].value <= 0.05
+    # With probability 0.05 each, more than 3 of 12 have probability 0.002.
+    assert rejected <= 3
+
+
 def test_types_relations_and_pools_limit_the_targets():
     log, _ = system(1)
     types = np.arange(NODES) % 2
     run = read_run(cycles_of(log), types=types)
     for births in (*run.shuffled(4, np.random.default_rng(0)), *run.redrawn(4, np.random.default_rng(0))):
-        np.testing.assert_array_equal(types[births[:, 1]], types[run.births[:, 1]])
+        np.testing.assert_array_equal(np.sort(types[births]), np.sort(types[run.births]))
     pools = np.arange(NODES) // 6
     run = cycles([{**cycle, "pools": pools} for cycle in log])
     for births in run.redrawn(4, np.random.default_rng(0)):
@@ -276,7 +324,7 @@ def test_effects_are_differences_of_the_probe_by_hand():
 
 
 def test_planted_harm_is_called_harmful():
-    log, labels = system(4, births=60, same=0.0)
+    log, labels = system(4, births=120, same=0.0, nodes=60, start=120)
     found = replay_growth(log, labels, embed=counted(labels), draws=19)
     assert is_harmful(found)
     assert not is_helpful(found)

@@ -18,7 +18,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.births import Births
-from graphgauge.evolution.inputs import Flags, as_edges, whole_numbers
+from graphgauge.evolution.inputs import Flags, as_edges, types_by_row, whole_numbers
 from graphgauge.evolution.ledger import Codes, Ledger
 from graphgauge.evolution.log import Cycle, named_run
 
@@ -173,8 +173,25 @@ class GrowthRun:
         are symmetric, so that observed and drawn births are exchangeable if all permitted pairings are equally likely,
         after any number of steps (Besag and Clifford, 1989).
         """
-        middle = self._exchanged(self.births, rng)
+        births = self.births if self.directed else self._towards_hubs(rng)
+        middle = self._exchanged(births, rng)
         return [self._exchanged(middle, rng) for _ in range(draws)]
+
+    def _towards_hubs(self, rng: np.random.Generator) -> Ints:
+        """Without direction, the node with more births is the target, so that hubs stay hubs; ties by a coin."""
+        turned = np.array([not self._is_upward(s, t, when) or (self._is_upward(t, s, when) and rng.random() < 0.5)
+                           for (s, t), when in zip(self.births.tolist(), self.born.tolist(), strict=True)], bool)  # fmt: skip
+        return np.where(turned[:, None] & ~self.fixed[:, None], self.births[:, ::-1], self.births)
+
+    def _is_upward(self, source: int, target: int, when: int) -> bool:
+        """Whether a birth without direction may be read as from source to target: from the new node, if one is."""
+        new = self.arrived[source] == when, self.arrived[target] == when
+        return bool(new[0]) if new[0] != new[1] else self._loads[source] <= self._loads[target]
+
+    @cached_property
+    def _loads(self) -> list[int]:
+        """The number of births of each node, which no exchange changes."""
+        return np.bincount(self.births.ravel(), minlength=self.num_nodes).tolist()
 
     def _exchanged(self, births: Ints, rng: np.random.Generator) -> Ints:
         free = np.flatnonzero(~self.fixed)
@@ -194,6 +211,8 @@ class GrowthRun:
                 continue
             if not (self._is_there(b, born[one]) and self._is_there(a, born[other])):
                 continue
+            if not self.directed and not self._keeps_reading(s, a, born[one], t, b, born[other], rng):
+                continue
             first, second = code(s, b, kinds[one]), code(t, a, kinds[other])
             if first in taken or second in taken:
                 continue
@@ -203,6 +222,18 @@ class GrowthRun:
             taken |= {first, second}
             targets[one], targets[other] = b, a
         return np.stack([births[:, 0], np.array(targets, np.int64)], axis=1)
+
+    def _keeps_reading(self, s: int, a: int, one: int, t: int, b: int, other: int, rng: np.random.Generator) -> bool:
+        """Whether births s–a and t–b may become s–b and t–a, read in the same way.
+
+        Births that can be read both ways were read by a coin. An exchange that makes more of them is accepted half as
+        often for each (Metropolis), so that every pairing stays equally likely.
+        """
+        if not (self._is_upward(s, b, one) and self._is_upward(t, a, other)):
+            return False
+        ties = self._is_upward(b, s, one) + self._is_upward(a, t, other)
+        ties -= self._is_upward(a, s, one) + self._is_upward(b, t, other)
+        return bool(ties <= 0 or rng.random() < 0.5**ties)
 
     # ---- redrawn targets
 
@@ -302,14 +333,13 @@ class _Book:
         self.moved: list[bool] = []
         # Births that a merge moved later, and where they went to, are the same in all chance replays.
         self.kept: list[bool] = []
-        self.both_ways: list[bool] = []
         self.ended: list[int] = []
         self._alive: dict[int, tuple[list[int], int]] = {
             code: (self.gone, row) for row, code in enumerate(codes.of(start).tolist())
         }
 
     def add(
-        self, cycle: int, births: Ints, after: Ints, both_ways: Flags | None = None, moved: int = 0,
+        self, cycle: int, births: Ints, after: Ints, moved: int = 0,
         merges: Ints | None = None, present: Flags | None = None,
     ) -> None:  # fmt: skip
         """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle.
@@ -332,7 +362,6 @@ class _Book:
             self.ended.append(NEVER)
             self.moved.append(is_moved and code not in of_births)
             self.kept.append(is_moved)
-            self.both_ways.append(both_ways is not None and bool(both_ways[row]))
 
     def _merged(self, merges: Ints | None) -> set[int]:
         """Where merges move edges that are growth and nothing else; the births they come from are kept."""
@@ -366,7 +395,7 @@ class _Book:
         again = count[inverse] > 1 if len(births) else np.zeros(0, bool)
         pairs = births[:, :2]
         if not self.codes.directed:
-            pairs = _oriented(pairs, born, np.array(self.both_ways, bool), arrived, rng)
+            pairs = _oriented(pairs, born, arrived, rng)
         counted = {
             "births of an edge that was born more than once, kept in all chance replays": again & ~moved,
             "edges moved by merges, kept in all replays": moved,
@@ -387,8 +416,8 @@ def read_run(
 ) -> GrowthRun:
     """One run from its cycles, whose births are reconciled with the graphs before and after.
 
-    A birth that is listed both ways gets its source by a coin, because its direction is unknown. If only one end is
-    new, that end is the source. With `undeclared="report"`, edges that were not declared are births too.
+    Without direction, nobody knows which end chose the other: the source is drawn by a coin, so that nothing depends on
+    the order of the ends. If only one end is new, that end is the source. With `undeclared="report"`, edges that were not declared are births too.
     """
     listed = list(_without_embeddings(cycles))
     if not listed:
@@ -418,11 +447,9 @@ def read_run(
         places = np.sort(places[fresh[places]])
         missing = np.setdiff1d(standing, np.concatenate([before, own]))
         hidden += len(missing)
-        directions = set(map(tuple, given.tolist()))
-        both_ways = [(v, u, *kind) in directions for u, v, *kind in given[places].tolist()] + [True] * len(missing)
         book = book or _Book(codes, codes.edges(before, relations=typed))
         added = np.concatenate([given[places], codes.edges(missing, relations=typed)])
-        book.add(number, added, standing, np.array(both_ways, bool))
+        book.add(number, added, standing)
         where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}: pools"
         pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, where))
         sizes.append(len(cycle.embeddings))
@@ -465,7 +492,7 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
         cycles += 1
     if book is None:
         raise InputError("contains no cycle after the start", where="ledger", fix="Events of cycle 0 and later grow.")
-    kinds = ledger.node_types if types is None else _checked_types(types, ledger.nodes)
+    kinds = ledger.node_types if types is None else _checked_types(ledger.types_by_row(types), ledger.nodes)
     leaves = any((before & ~after).any() for before, after in pairwise(present))
     return book.run(
         arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids,
@@ -499,15 +526,16 @@ def _without_loops(edges: Any, name: str, nodes: int, typed: bool) -> Ints:
     return np.pad(kept, ((0, 0), (0, 1))) if typed and kept.shape[1] == 2 else kept
 
 
-def _oriented(births: Ints, born: Ints, both_ways: Flags, arrived: Ints, rng: np.random.Generator) -> Ints:
+def _oriented(births: Ints, born: Ints, arrived: Ints, rng: np.random.Generator) -> Ints:
+    births = np.sort(births, axis=1)
     new = arrived[births] == born[:, None]
-    turned = both_ways & (rng.random(len(births)) < 0.5)
+    turned = rng.random(len(births)) < 0.5
     turned = np.where(new[:, 0] == new[:, 1], turned, new[:, 1])
     return np.where(turned[:, None], births[:, ::-1], births)
 
 
 def _checked_types(types: Any, nodes: int) -> Ints:
-    given = np.asarray(types)
+    given = np.asarray(types_by_row(types, nodes))
     if given.ndim != 1 or len(given) != nodes:
         raise InputError(
             f"expected one type for each of the {nodes} nodes at the end, found shape {given.shape}", where="node_types"

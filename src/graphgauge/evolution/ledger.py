@@ -15,7 +15,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted
+from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted, labels_by_node
 
 UNDECLARED = ("refuse", "report")
 # `ABOUT` describes a node, and changes nothing.
@@ -125,6 +125,7 @@ class Change:
     present: Flags
     balance: Balance
     relations: bool = False
+    reborn_nodes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def nodes(self) -> int:
@@ -194,6 +195,19 @@ class Ledger:
     def _rows(self) -> Mapping[Hashable, int]:
         return {own: row for row, own in enumerate(self.ids)}
 
+    def types_by_row(self, types: Any) -> Any:
+        """A mapping from id to type, as a list in the order of the rows; others are in this order already."""
+        types = labels_by_node(types)
+        if not isinstance(types, Mapping):
+            return types
+        missing = [own for own in self.ids if own not in types]
+        if missing:
+            raise InputError(
+                f"{len(missing)} of {self.nodes} nodes have no type, the first is {missing[0]!r}", where="node_types",
+                fix="Give every node a type.",
+            )  # fmt: skip
+        return [types[own] for own in self.ids]
+
     def row(self, own: Hashable) -> int | None:
         """The row of a node, by its id; None if it is none of the ledger."""
         return self._rows.get(own)
@@ -228,12 +242,18 @@ class Ledger:
         """
         one_of("undeclared", undeclared, UNDECLARED)
         state = _State(self)
+        waiting = dict(snapshots or {})
         for cycle, events in self.blocks():
-            change = state.replay(cycle, events, (snapshots or {}).get(cycle))
+            change = state.replay(cycle, events, waiting.pop(cycle, None))
             if undeclared == "refuse":
                 self._refuse(change, state)
             if cycle > START:
                 yield change
+        if waiting:
+            raise InputError(
+                f"there are snapshots of cycles that the ledger does not have: {', '.join(map(str, waiting))}",
+                where="snapshots", fix="Number them by the cycles of the ledger; −1 is the start.",
+            )  # fmt: skip
 
     def edges_at(self, cycle: int) -> Ints:
         """The edges after a cycle, (E, 2) rows of `ids`, or (E, 3) with the relation; −1 is the start."""
@@ -306,6 +326,7 @@ class _State:
         # Edges that merges of this cycle took away, and those that they made of edges that were there before it.
         self._moved: set[int] = set()
         self._images: set[int] = set()
+        self._ended_images = 0
         self._touched: list[Ints] = []
         self._gone: list[Ints] = [np.empty(0, np.int64)]
         merges = self._apply(events)
@@ -325,7 +346,7 @@ class _State:
         left = np.concatenate([touched[was & ~now], undeclared["lost"]])
         self.buried = distinct(np.concatenate([buried[~among(buried, back)], left]))
         balance = Balance(
-            declared=len(born), reborn=int(np.count_nonzero(reborn)), deaths=len(gone),
+            declared=len(born), reborn=int(np.count_nonzero(reborn)), deaths=len(gone) + self._ended_images,
             transient=int(np.count_nonzero(~was & ~remains & own)),
             node_births=int(np.count_nonzero(self.present & ~present)),
             node_deaths=int(np.count_nonzero(~self.present & present)),
@@ -337,7 +358,7 @@ class _State:
         return Change(
             cycle, self.codes, before, self.edges, births, reborn, self.codes.edges(gone, relations=several),
             np.flatnonzero(self.present & ~present), np.flatnonzero(~self.present & present), merges,
-            self.present.copy(), balance, several,
+            self.present.copy(), balance, several, np.flatnonzero(self.present & ~present & dead),
         )  # fmt: skip
 
     # ---- events
@@ -413,6 +434,7 @@ class _State:
         final, alive = codes[last], birth[last]
         standing = among(final, self.edges)
         self.edges = inserted(_removed(self.edges, final[~alive & standing]), final[alive & ~standing])
+        self._end_images(final[~alive & standing])
         self._touched.append(final)
 
     def _welcome(self, ends: Ints, birth: Flags) -> None:
@@ -435,9 +457,15 @@ class _State:
             return
         gone = self._incident(node)
         self.edges = _removed(self.edges, gone)
+        self._end_images(gone)
         self._touched.append(gone)
         self._gone.append(gone)
         self.present[node], self.dead[node] = False, True
+
+    def _end_images(self, gone: Ints) -> None:
+        """Deaths of edges that a merge of this cycle made of older ones are deaths of these."""
+        if self._images:
+            self._ended_images += sum(code in self._images for code in gone.tolist())
 
     def _merge(self, node: int, into: int) -> bool:
         """Edges of a node go to another one. An edge that was born in this cycle is still a birth, at its new place."""

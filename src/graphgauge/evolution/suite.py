@@ -16,7 +16,7 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
-from graphgauge.evolution.inputs import as_edges, listed
+from graphgauge.evolution.inputs import as_edges, listed, rows_by_index
 from graphgauge.evolution.ledger import Change, Codes
 from graphgauge.evolution.log import Cycle, as_cycles, named_run, unchanging
 from graphgauge.evolution.summary import Run, means, summary
@@ -318,4 +318,4 @@ def _hash(edges: Any) -> str:
 
 
 def _copied(embeddings: Any) -> AnyArray:
-    return np.array(as_numeric(embeddings, "embeddings"))
+    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))

@@ -92,12 +92,17 @@ def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditi
     every = [result for run in results for result in run]
     levels: dict[str, list[float]] = {}
     kinds = {chance.name: Baseline if chance.kind == "baseline" else float for one in every for chance in one.chance}
+    # The metric's own order, in which the last is its chance level; a cycle may lack some of them.
+    longest = max(every, key=lambda result: len(result.chance))
+    for name in [*(chance.name for chance in longest.chance), *kinds]:
+        levels.setdefault(name, [])
     for result in every:
-        for chance in result.chance:
-            levels.setdefault(chance.name, []).append(chance.value)
+        if result.defined or not any(one.defined for one in every):
+            for chance in result.chance:
+                levels[chance.name].append(chance.value)
     return Trajectory(
         [np.array([result.value for result in run]) for run in results],
-        {name: kinds[name](float(np.mean(values))) for name, values in levels.items()},
+        {name: kinds[name](float(np.mean(values))) for name, values in levels.items() if values},
         conditions,
         tuple(dict.fromkeys(result.reason for result in every if result.reason)),
         tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
