@@ -356,6 +356,9 @@ class _Book:
                 listed[row] = cycle
         for row, code in enumerate(self.codes.of(births).tolist()):
             is_moved = row >= len(births) - moved
+            if code in self._alive:  # a merge moved the edge, and it was born again in the same cycle
+                listed, place = self._alive[code]
+                listed[place] = cycle
             self._alive[code] = (self.ended, len(self.born))
             self.births.append(births[row])
             self.born.append(cycle)

@@ -6,6 +6,7 @@ before and after it and the difference, reconciled with what the events declare.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -32,7 +33,8 @@ class Balance:
 
     `declared` are births of edges, `reborn` those of edges that had died. `appeared` and `lost` edges were in the
     graphs but not declared, `absent` ones were declared and not in the graphs: births that are not in the graph after
-    the cycle, or deaths of edges that were not there. `stray` edges have an end that never was born or that is dead.
+    the cycle, or deaths of edges that were not there. Merges move edges, or join them with others (`merged_edges`): the
+    graph after has `declared` − `deaths` − `merged_edges` more edges than before, and `appeared` − `lost` more. `stray` edges have an end that never was born or that is dead.
     `absent_nodes` were declared to have died or merged and were not there, `repeated_nodes` were born though they were
     there, or merged into themselves.
     """
@@ -323,20 +325,22 @@ class _State:
         buried, dead = self.buried, self.dead.copy()
         self.examples, self._counts = {}, dict.fromkeys(_COUNTED, 0)
         self._before = before
-        # Edges that merges of this cycle took away, and those that they made of edges that were there before it.
-        self._moved: set[int] = set()
-        self._images: set[int] = set()
-        self._ended_images = 0
+        # In a cycle with merges an edge may change its ends: which edges are new, and which old ones died, is followed.
+        self._follows = bool((events.action == MERGE).any())
+        self._new: set[int] = set()
+        self._died: Counter[int] = Counter()
+        self._transient = 0
         self._touched: list[Ints] = []
         self._gone: list[Ints] = [np.empty(0, np.int64)]
         merges = self._apply(events)
         declared = self.edges
         undeclared = self._reconciled(snapshot, declared)
         touched = distinct(np.concatenate([*self._touched, np.empty(0, np.int64)]))
-        moved = distinct(np.array([*self._moved, *self._images], np.int64))
         was, remains = among(touched, before), among(touched, declared)
-        own = ~among(touched, moved)
-        born, gone = touched[~was & remains & own], touched[was & ~remains & own]
+        born, gone, transient = touched[~was & remains], touched[was & ~remains], int(np.count_nonzero(~was & ~remains))
+        if self._follows:
+            born, gone = distinct(np.array(list(self._new), np.int64)), np.array(sorted(self._died.elements()), np.int64)
+            transient = self._transient
         # Nobody asks for the order of what was there before the first cycle, which may be the largest part.
         births = self._in_order(events, born) if cycle > START else self.codes.edges(born, relations=True)
         births = births if len(self.ledger.relations) > 1 else np.ascontiguousarray(births[:, :2])
@@ -346,8 +350,8 @@ class _State:
         left = np.concatenate([touched[was & ~now], undeclared["lost"]])
         self.buried = distinct(np.concatenate([buried[~among(buried, back)], left]))
         balance = Balance(
-            declared=len(born), reborn=int(np.count_nonzero(reborn)), deaths=len(gone) + self._ended_images,
-            transient=int(np.count_nonzero(~was & ~remains & own)),
+            declared=len(born), reborn=int(np.count_nonzero(reborn)), deaths=len(gone),
+            transient=transient,
             node_births=int(np.count_nonzero(self.present & ~present)),
             node_deaths=int(np.count_nonzero(~self.present & present)),
             node_reborn=int(np.count_nonzero(self.present & ~present & dead)),
@@ -423,10 +427,6 @@ class _State:
         there[1:] = birth[:-1]
         there[first] = among(codes[first], self.edges)
         self._counts["repeated"] += int(np.count_nonzero(birth & there))
-        if self._moved:
-            again = set(codes[birth & ~there].tolist())
-            self._moved -= again
-            self._images -= again
         missing = codes[~birth & ~there]
         # A node's death takes its edges with it; their deaths may be declared too.
         self._note("absent", missing[~among(missing, distinct(np.concatenate(self._gone)))])
@@ -434,7 +434,7 @@ class _State:
         final, alive = codes[last], birth[last]
         standing = among(final, self.edges)
         self.edges = inserted(_removed(self.edges, final[~alive & standing]), final[alive & ~standing])
-        self._end_images(final[~alive & standing])
+        self._follow(final[alive & ~standing], final[~alive & standing])
         self._touched.append(final)
 
     def _welcome(self, ends: Ints, birth: Flags) -> None:
@@ -457,15 +457,26 @@ class _State:
             return
         gone = self._incident(node)
         self.edges = _removed(self.edges, gone)
-        self._end_images(gone)
+        self._follow(gone[:0], gone)
         self._touched.append(gone)
         self._gone.append(gone)
         self.present[node], self.dead[node] = False, True
 
-    def _end_images(self, gone: Ints) -> None:
-        """Deaths of edges that a merge of this cycle made of older ones are deaths of these."""
-        if self._images:
-            self._ended_images += sum(code in self._images for code in gone.tolist())
+    def _follow(self, added: Ints, removed: Ints) -> None:
+        """An old edge that dies and comes again within the cycle is old; a new one that dies is transient."""
+        if not self._follows:
+            return
+        for code in removed.tolist():
+            if code in self._new:
+                self._new.discard(code)
+                self._transient += 1
+            else:
+                self._died[code] += 1
+        for code in added.tolist():
+            if self._died[code] > 0:
+                self._died[code] -= 1
+            else:
+                self._new.add(code)
 
     def _merge(self, node: int, into: int) -> bool:
         """Edges of a node go to another one. An edge that was born in this cycle is still a birth, at its new place."""
@@ -479,16 +490,20 @@ class _State:
         ends[:, :2] = np.where(ends[:, :2] == node, into, ends[:, :2])
         loops = ends[:, 0] == ends[:, 1]
         images = self.codes.of(ends)
-        old = among(gone, self._before) | np.array([code in self._images for code in gone.tolist()], bool)
-        kept, kept_old = distinct(images[~loops]), distinct(images[~loops & old])
+        old = np.array([code not in self._new for code in gone.tolist()], bool)
+        self._new -= set(gone.tolist())
         self.edges = _removed(self.edges, gone)
+        kept = distinct(images[~loops])
         new = kept[~among(kept, self.edges)]
-        moved = new[among(new, kept_old)]
+        of_old = set(images[~loops & old].tolist())
+        # What an old edge becomes is old, also if a new one is there already.
+        taken = of_old & self._new
+        self._new -= taken
+        self._new |= set(new.tolist()) - of_old
+        moved = len(of_old & set(new.tolist()))
         self.edges = inserted(self.edges, new)
-        self._moved |= set(gone.tolist())
-        self._images |= set(moved.tolist())
-        self._counts["moved"] += len(moved)
-        self._counts["merged_edges"] += len(gone) - len(new)
+        self._counts["moved"] += moved
+        self._counts["merged_edges"] += int(np.count_nonzero(old)) - moved - len(taken)
         self._touched.append(np.concatenate([gone, new]))
         self._gone.append(gone)
         self.present[node], self.dead[node], self.present[into] = False, True, True
