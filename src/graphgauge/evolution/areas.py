@@ -24,6 +24,8 @@ from graphgauge.stats.dyads import Dyads
 _REDRAWS = 16
 # Pairs that are scored at once, and the most that are scored at all.
 _BLOCK, _MOST_PAIRS = 1 << 22, 1 << 33
+# Pairs that are drawn at once.
+_MOST_DRAWN = 1 << 27
 # With more edges than this per pair, drawn pairs are looked up among them: a table of all edges would take longer.
 _LOOKED_UP = 32
 
@@ -300,6 +302,11 @@ def _redrawn(
         target = members[start[owner] + step]
         good = fits(owner, target)
         return owner[good], target[good]
+    if per_positive * len(replaced) > _MOST_DRAWN:
+        raise InputError(
+            f"{per_positive * len(replaced):,} pairs are too many to draw", where="negatives_per_positive",
+            fix='Draw fewer, or pass negatives="all".',
+        )  # fmt: skip
     pending = np.repeat(np.arange(len(replaced)), per_positive)
     owners, targets = [], []
     for _ in range(_REDRAWS):

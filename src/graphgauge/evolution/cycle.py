@@ -16,7 +16,17 @@ from graphgauge.evolution.areas import Area, Candidates, area_against_matched, a
 from graphgauge.evolution.baselines import LinkScores, Ranked
 from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step, two_sides
 from graphgauge.evolution.distances import checked_temperature
-from graphgauge.evolution.inputs import SCORES, Flags, Labelled, Points, among, as_edges, distinct, whole_numbers
+from graphgauge.evolution.inputs import (
+    SCORES,
+    Flags,
+    Labelled,
+    Points,
+    among,
+    as_edges,
+    distinct,
+    types_by_row,
+    whole_numbers,
+)
 from graphgauge.evolution.ledger import UNDECLARED, Change, Codes
 from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, probe
 
@@ -145,6 +155,7 @@ class Grown:
         self._types = None if node_types is None else self._checked_types(node_types)
         self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
         self._born = recoded(born, self.nodes)
+        self._reborn = np.empty(0, np.int64) if change is None else change.reborn_nodes
         self._active = None if active is None else np.pad(active, (0, self.nodes - len(active)))
 
     def _points(self, embeddings: Any, name: str, there: Flags | None) -> Points:
@@ -210,7 +221,9 @@ class Grown:
         if self.earlier is None:
             return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
         points, standing = self._at_insertion, self._stood
+        # A node that died and is born again is not new: its embedding has seen its first life.
         fresh = points.present & ~standing
+        fresh[self._reborn] = False
         types = np.zeros(self.nodes, np.int64) if self._types is None else self._types
         pools = np.where(points.present, 2 * types + fresh, -1)
         births = self.births.edges
@@ -429,6 +442,7 @@ class Grown:
         return found
 
     def _checked_types(self, node_types: Any) -> Ints:
+        node_types = types_by_row(node_types, self.nodes)
         given = node_types.tolist() if isinstance(node_types, np.ndarray) else list(node_types)
         if len(given) < self.nodes:
             raise InputError(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.family import refuse_together
-from graphgauge.evolution.inputs import listed, original_nodes
+from graphgauge.evolution.inputs import labels_by_node, listed, original_nodes
 from graphgauge.evolution.ledger import Ledger
 from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles, from_ledger
 from graphgauge.evolution.suite import EvaluationSuite
@@ -116,6 +116,7 @@ def evaluate(
         def cycles_of(run: Run) -> Iterable[Cycle]:
             return stored.cycles(*run, directed=directed, undeclared=undeclared)
     elif isinstance(log, Ledger):
+        refuse_for_ledger(log, directed, conditions, log_seeds)
         if embeddings is None:
             raise InputError("a ledger has no embeddings", where="embeddings", fix="Pass embeddings=.")
         directed, runs = log.directed, [("run", 0)]
@@ -158,6 +159,15 @@ def evaluate(
     return suite.evaluation()
 
 
+def refuse_for_ledger(ledger: Ledger, directed: bool, conditions: Any, log_seeds: Any) -> None:
+    """A ledger is one run, and knows whether its edges have a direction."""
+    if directed and not ledger.directed:
+        raise OptionError("the ledger is undirected", fix="Read it with directed=True.")
+    for name, given in (("conditions", conditions), ("log_seeds", log_seeds)):
+        if given is not None:
+            raise OptionError(f"{name} chooses runs of a log, and a ledger is one run", fix="Leave it out.")
+
+
 class Facts(NamedTuple):
     """What is known of the nodes of a run, by their ids or by their rows."""
 
@@ -171,7 +181,7 @@ class Facts(NamedTuple):
         if ledger is None:
             return self if self.labels is None else self._replace(node_ids=original_nodes(self.labels, self.node_ids))
         nodes, labels = _of_ledger(ledger, self.node_ids, self.labels)
-        types = ledger.node_types if self.node_types is None else self.node_types
+        types = ledger.node_types if self.node_types is None else ledger.types_by_row(self.node_types)
         return Facts(nodes, labels, types, edges_by_id(ledger, self.test_edges))
 
 
@@ -203,13 +213,24 @@ def _differing(given: Mapping[str, Any]) -> list[str]:
 def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
     """Rows of the original nodes, and their labels by row."""
     rows = range(ledger.nodes) if node_ids is None else ledger.rows(node_ids).tolist()
-    labels = ledger.labels if labels is None else labels
+    labels = labels_by_node(ledger.labels if labels is None else labels)
     if labels is None:
         return rows, None
     if isinstance(labels, Mapping):
-        known = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        known = labels_by_row(ledger, labels)
         return rows, {row: known.get(row) for row in {*rows, *known}}
     return rows, labels
+
+
+def labels_by_row(ledger: Ledger, labels: Mapping[Any, Any]) -> dict[int, Any]:
+    """The labels of a ledger's nodes; there may be labels of other nodes, but not only of others."""
+    known = {row: label for node, label in labels.items() if (row := ledger.row(node)) is not None}
+    if labels and not known:
+        raise InputError(
+            f"none of the {len(labels)} labels is of a node of the ledger", where="labels",
+            fix="Pass a mapping from the ids of the ledger to labels.",
+        )  # fmt: skip
+    return known
 
 
 def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], list[Cycle]]:

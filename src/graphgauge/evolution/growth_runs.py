@@ -2,16 +2,15 @@
 
 Chance growth keeps what the system did not choose, or chose otherwise: `withheld` adds nothing, `shuffled` keeps every
 source and every target and changes only who is connected to whom, `redrawn` keeps every source and draws its target
-anew. Growth whose targets are random is exchangeable with these, so a test against them is exact. Deaths are taken as
-given: a target is replaced only by nodes that are there as long, so that its edge ends with it in every replay.
+anew. Growth whose targets are random is exchangeable with these, so a test against them is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,11 @@ import numpy as np
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.births import Births
-from graphgauge.evolution.inputs import Flags, among, as_edges, whole_numbers
-from graphgauge.evolution.ledger import DEATH, Codes, Ledger
-from graphgauge.evolution.lives import NEVER, Fate, Lives, Register
-from graphgauge.evolution.log import Cycle
+from graphgauge.evolution.inputs import Flags, as_edges, types_by_row, whole_numbers
+from graphgauge.evolution.ledger import Codes, Ledger
+from graphgauge.evolution.log import Cycle, named_run
 
+NEVER = np.iinfo(np.int64).max
 # Swaps tried per birth, from the observed births to a common state and from there to each draw.
 _SWAPS = 10
 # Draws of one target before the free ones are listed.
@@ -36,8 +35,8 @@ class GrownGraph:
 
     `history` are all edges that ever existed, `born` and `gone` the cycles in which they appeared and disappeared
     (−1: at the start; `NEVER`). `relations` numbers their relations, if there are several. `arrived` is the cycle of
-    each node, −1 at the start, and `left` the one in which it leaves for good; `ids` are the names of the nodes in a
-    ledger. Withheld births leave their nodes without edges.
+    each node, −1 at the start; `ids` are the names of the nodes in a ledger. Withheld births leave their nodes without
+    edges.
     """
 
     history: Ints
@@ -50,7 +49,6 @@ class GrownGraph:
     seed: int = 0
     relations: Ints | None = None
     ids: Sequence[Hashable] | None = None
-    left: Ints | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -85,9 +83,10 @@ class GrownGraph:
 class GrowthRun:
     """One run: the start, and the births in order, each from its source to its target.
 
-    `fixed` births are the same in every replay of chance. `moved` edges are no births, but follow from merged nodes:
-    they are in every replay, also without births, unless they were `inherited` from births. `pools` has one array per
-    cycle.
+    `fixed` births are the same in every replay of chance, `moved` edges in every replay, also without births: they are
+    no growth, but follow from merged nodes. `pools` has one array per cycle. `present` has one row per cycle, with the
+    nodes that are there after it; None if no node ever leaves. An edge goes with its nodes, in every replay; `gone` is
+    the cycle in which a birth was removed while both of its nodes stayed.
     """
 
     condition: str
@@ -97,11 +96,10 @@ class GrowthRun:
     births: Ints
     born: Ints
     gone: Ints
-    lives: Lives
+    arrived: Ints
     cycles: int
     fixed: Flags
     moved: Flags
-    inherited: Flags
     embeddings: Floats | None = None
     pools: Sequence[Ints | None] = ()
     types: Ints | None = None
@@ -110,19 +108,16 @@ class GrowthRun:
     directed: bool = False
     notes: tuple[str, ...] = ()
     ids: Sequence[Hashable] | None = None
+    present: Flags | None = None
 
     @property
     def num_nodes(self) -> int:
         return len(self.arrived)
 
     @property
-    def arrived(self) -> Ints:
-        return self.lives.arrived
-
-    @property
-    def lasting(self) -> Flags:
-        """The nodes of the start that are there at the end."""
-        return np.asarray((self.arrived < 0) & (self.lives.left == NEVER))
+    def remaining(self) -> Flags:
+        """The nodes that are there at the end."""
+        return np.ones(self.num_nodes, bool) if self.present is None else self.present[-1]
 
     @property
     def growth(self) -> Ints:
@@ -136,7 +131,7 @@ class GrowthRun:
 
     def withheld(self) -> GrownGraph:
         """Nothing was added; what was removed from the start is removed all the same."""
-        return self._graph(self.births, self.moved & ~self.inherited)
+        return self._graph(self.births, self.moved)
 
     def _graph(self, births: Ints, kept: Flags) -> GrownGraph:
         relations = None
@@ -145,9 +140,29 @@ class GrowthRun:
         return GrownGraph(
             np.concatenate([self.start, births[kept]]),
             np.concatenate([np.full(len(self.start), -1), self.born[kept]]),
-            np.concatenate([self.start_gone, self.gone[kept]]),
-            self.arrived, self.cycles, self.embeddings, self.condition, self.seed, relations, self.ids, self.lives.left,
+            np.concatenate([self.start_gone, self._ended(births)[kept]]),
+            self.arrived, self.cycles, self.embeddings, self.condition, self.seed, relations, self.ids,
         )  # fmt: skip
+
+    def _ended(self, births: Ints) -> Ints:
+        """The cycle in which each birth disappears: it was removed, or one of its nodes left."""
+        if self.present is None or not len(births):
+            return self.gone
+        left = self._leaves[self.born[:, None], births].min(axis=1)
+        return np.minimum(self.gone, left)
+
+    @cached_property
+    def _leaves(self) -> Ints:
+        """For each cycle and node, the first cycle from there on after which the node is absent."""
+        assert self.present is not None
+        found = np.full(self.present.shape, NEVER)
+        following = found[-1]
+        for cycle in reversed(range(len(found))):
+            found[cycle] = following = np.where(self.present[cycle], following, cycle)
+        return found
+
+    def _is_there(self, node: int, cycle: int) -> bool:
+        return self.present is None or bool(self.present[cycle, node])
 
     # ---- shuffled ends
 
@@ -158,21 +173,45 @@ class GrowthRun:
         are symmetric, so that observed and drawn births are exchangeable if all permitted pairings are equally likely,
         after any number of steps (Besag and Clifford, 1989).
         """
-        middle = self._exchanged(self.births, rng)
+        births = self.births if self.directed else self._towards_hubs(rng)
+        middle = self._exchanged(births, rng)
         return [self._exchanged(middle, rng) for _ in range(draws)]
+
+    def _towards_hubs(self, rng: np.random.Generator) -> Ints:
+        """Without direction, the node with more births is the target, so that hubs stay hubs; ties by a coin."""
+        turned = np.array([not self._is_upward(s, t, when) or (self._is_upward(t, s, when) and rng.random() < 0.5)
+                           for (s, t), when in zip(self.births.tolist(), self.born.tolist(), strict=True)], bool)  # fmt: skip
+        return np.where(turned[:, None] & ~self.fixed[:, None], self.births[:, ::-1], self.births)
+
+    def _is_upward(self, source: int, target: int, when: int) -> bool:
+        """Whether a birth without direction may be read as from source to target: from the new node, if one is."""
+        new = self.arrived[source] == when, self.arrived[target] == when
+        return bool(new[0]) if new[0] != new[1] else self._loads[source] <= self._loads[target]
+
+    @cached_property
+    def _loads(self) -> list[int]:
+        """The number of births of each node, which no exchange changes."""
+        return np.bincount(self.births.ravel(), minlength=self.num_nodes).tolist()
 
     def _exchanged(self, births: Ints, rng: np.random.Generator) -> Ints:
         free = np.flatnonzero(~self.fixed)
         if len(free) < 2:
             return births.copy()
         targets, sources = births[:, 1].tolist(), births[:, 0].tolist()
-        born, kinds, types, alike = self.born.tolist(), self._kinds, self._types.tolist(), self.lives.alike
+        born, arrived, kinds, types = self.born.tolist(), self.arrived.tolist(), self._kinds, self._types.tolist()
         taken, standing, code = self._taken(births), self._standing, self._code
         for one, other in free[rng.integers(0, len(free), (_SWAPS * len(free), 2))].tolist():
             a, b, s, t = targets[one], targets[other], sources[one], sources[other]
             if a == b or s in (t, b) or t == a or types[a] != types[b] or kinds[one] != kinds[other]:
                 continue
-            if not alike(a, b, born[one]) or not alike(a, b, born[other]):
+            # Both must have existed by then, and only new nodes stand in for new nodes.
+            if arrived[b] > born[one] or (arrived[b] == born[one]) != (arrived[a] == born[one]):
+                continue
+            if arrived[a] > born[other] or (arrived[a] == born[other]) != (arrived[b] == born[other]):
+                continue
+            if not (self._is_there(b, born[one]) and self._is_there(a, born[other])):
+                continue
+            if not self.directed and not self._keeps_reading(s, a, born[one], t, b, born[other], rng):
                 continue
             first, second = code(s, b, kinds[one]), code(t, a, kinds[other])
             if first in taken or second in taken:
@@ -183,6 +222,18 @@ class GrowthRun:
             taken |= {first, second}
             targets[one], targets[other] = b, a
         return np.stack([births[:, 0], np.array(targets, np.int64)], axis=1)
+
+    def _keeps_reading(self, s: int, a: int, one: int, t: int, b: int, other: int, rng: np.random.Generator) -> bool:
+        """Whether births s–a and t–b may become s–b and t–a, read in the same way.
+
+        Births that can be read both ways were read by a coin. An exchange that makes more of them is accepted half as
+        often for each (Metropolis), so that every pairing stays equally likely.
+        """
+        if not (self._is_upward(s, b, one) and self._is_upward(t, a, other)):
+            return False
+        ties = self._is_upward(b, s, one) + self._is_upward(a, t, other)
+        ties -= self._is_upward(a, s, one) + self._is_upward(b, t, other)
+        return bool(ties <= 0 or rng.random() < 0.5**ties)
 
     # ---- redrawn targets
 
@@ -221,21 +272,20 @@ class GrowthRun:
         target, cycle = int(self.births[row, 1]), int(self.born[row])
         given = self.pools[cycle] if cycle < len(self.pools) else None
         pool = -1 if given is None or target >= len(given) else int(given[target])
-        fate = self.lives.fate(target, cycle)
-        if fate is None:
-            return self.births[row, 1:]
-        key = (cycle, fate, int(self._types[target]), pool)
+        key = (cycle, bool(self.arrived[target] == cycle), int(self._types[target]), pool)
         if key not in self._known:
             self._known[key] = self._alike(*key)
         return self._known[key]
 
     @cached_property
-    def _known(self) -> dict[tuple[int, Fate, int, int], Ints]:
+    def _known(self) -> dict[tuple[int, bool, int, int], Ints]:
         return {}
 
-    def _alike(self, cycle: int, fate: Fate, kind: int, pool: int) -> Ints:
-        """The nodes of a cycle that are as new and stay as long, of the same type and of the same pool."""
-        there = self.lives.with_fate(fate, cycle) & (self._types == kind)
+    def _alike(self, cycle: int, is_new: bool, kind: int, pool: int) -> Ints:
+        """The nodes of a cycle that are as new, of the same type and of the same pool."""
+        there = (self.arrived == cycle if is_new else self.arrived < cycle) & (self._types == kind)
+        if self.present is not None:
+            there &= self.present[cycle]
         given = self.pools[cycle] if pool >= 0 else None
         if given is not None:
             there[: len(given)] &= given == pool
@@ -281,183 +331,176 @@ class _Book:
         self.births: list[Ints] = []
         self.born: list[int] = []
         self.moved: list[bool] = []
-        self.inherited: list[bool] = []
+        # Births that a merge moved later, and where they went to, are the same in all chance replays.
+        self.kept: list[bool] = []
         self.ended: list[int] = []
-        self.merged: set[int] = set()
         self._alive: dict[int, tuple[list[int], int]] = {
             code: (self.gone, row) for row, code in enumerate(codes.of(start).tolist())
         }
 
     def add(
-        self, cycle: int, births: Ints, after: Ints, *, moved: int = 0, merges: Mapping[int, int] | None = None
-    ) -> None:
-        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle."""
-        standing, given = set(after.tolist()), set()
-        for code in [code for code in self._alive if code not in standing]:
-            ends, row = self._alive.pop(code)
-            ends[row] = cycle
-            if merges:
-                given |= self._passed_on(code, merges, ends is self.gone, row)
+        self, cycle: int, births: Ints, after: Ints, moved: int = 0,
+        merges: Ints | None = None, present: Flags | None = None,
+    ) -> None:  # fmt: skip
+        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle.
+
+        What leaves with its nodes has no end of its own.
+        """
+        standing = set(after.tolist())
+        of_births = self._merged(merges)
+        gone = [code for code in self._alive if code not in standing]
+        ends = self.codes.edges(np.array(gone, np.int64))
+        for (first, second), code in zip(ends.tolist(), gone, strict=True):
+            listed, row = self._alive.pop(code)
+            if present is None or listed is self.gone or (present[first] and present[second]):
+                listed[row] = cycle
         for row, code in enumerate(self.codes.of(births).tolist()):
-            own = row >= len(births) - moved
+            is_moved = row >= len(births) - moved
+            if code in self._alive:  # a merge moved the edge, and it was born again in the same cycle
+                listed, place = self._alive[code]
+                listed[place] = cycle
             self._alive[code] = (self.ended, len(self.born))
             self.births.append(births[row])
             self.born.append(cycle)
             self.ended.append(NEVER)
-            self.moved.append(own)
-            self.inherited.append(own and code not in given)
+            self.moved.append(is_moved and code not in of_births)
+            self.kept.append(is_moved)
 
-    def _passed_on(self, code: int, merges: Mapping[int, int], is_start: bool, row: int) -> set[int]:
-        """The edge that a merge makes of one that is no growth; of a birth, only that its ends have merged is noted."""
-        edge = self.codes.edges(np.array([code]), relations=self.start.shape[1] > 2)
-        ends = [merges.get(node, node) for node in edge[0, :2].tolist()]
-        if ends == edge[0, :2].tolist():
+    def _merged(self, merges: Ints | None) -> set[int]:
+        """Where merges move edges that are growth and nothing else; the births they come from are kept."""
+        if merges is None or not len(merges):
             return set()
-        if not is_start and (not self.moved[row] or self.inherited[row]):
-            self.merged.add(row)
-            return set()
-        edge[0, :2] = ends
-        return set(self.codes.of(edge).tolist())
+        alive = list(self._alive)
+        ends = self.codes.edges(np.array(alive, np.int64), relations=True)
+        old = ends.copy()
+        for node, into in merges.tolist():
+            ends[:, :2] = np.where(ends[:, :2] == node, into, ends[:, :2])
+        images = self.codes.of(ends)
+        of_births, of_others = set(), set()
+        for place in np.flatnonzero((ends != old).any(axis=1)).tolist():
+            listed, row = self._alive[alive[place]]
+            if listed is self.gone or self.moved[row]:
+                of_others.add(int(images[place]))
+            else:
+                self.kept[row] = True
+                of_births.add(int(images[place]))
+        return of_births - of_others
 
     def run(
-        self, lives: Lives, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
+        self, arrived: Ints, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
         embeddings: Any = None, pools: Sequence[Ints | None] = (), types: Ints | None = None, notes: Iterable[str] = (),
-        ids: Sequence[Hashable] | None = None,
+        ids: Sequence[Hashable] | None = None, present: Flags | None = None,
     ) -> GrowthRun:  # fmt: skip
         width = self.start.shape[1]
         births = np.array(self.births, np.int64).reshape(-1, width)
-        born, moved = np.array(self.born, np.int64), np.array(self.moved, bool)
+        born, moved, kept = np.array(self.born, np.int64), np.array(self.moved, bool), np.array(self.kept, bool)
         _, inverse, count = np.unique(self.codes.of(births), return_inverse=True, return_counts=True)
         again = count[inverse] > 1 if len(births) else np.zeros(0, bool)
-        merged = np.isin(np.arange(len(births)), list(self.merged))
         pairs = births[:, :2]
         if not self.codes.directed:
-            pairs = _oriented(pairs, born, lives, types, rng)
+            pairs = _oriented(pairs, born, arrived, rng)
         counted = {
             "births of an edge that was born more than once, kept in all chance replays": again & ~moved,
-            "births of nodes that merged later, kept in all chance replays": merged & ~again & ~moved,
             "edges moved by merges, kept in all replays": moved,
+            "births moved by merges, kept in all chance replays": kept & ~moved & ~again,
         }
         said = [f"{what}: {np.count_nonzero(which)}" for what, which in counted.items() if which.any()]
-        several = width > 2 and bool(self.start[:, 2].any() or births[:, 2].any())
         return GrowthRun(
             condition, seed, self.start[:, :2], np.array(self.gone, np.int64), pairs, born,
-            np.array(self.ended, np.int64), lives, cycles, again | moved | merged, moved,
-            np.array(self.inherited, bool), None if embeddings is None else np.asarray(embeddings, float), pools, types,
-            self.start[:, 2] if several else None, births[:, 2] if several else None, self.codes.directed,
-            (*notes, *said), ids,
+            np.array(self.ended, np.int64), arrived, cycles, again | kept, moved,
+            None if embeddings is None else np.asarray(embeddings, float), pools, types,
+            self.start[:, 2] if width > 2 else None, births[:, 2] if width > 2 else None, self.codes.directed,
+            (*notes, *said), ids, present,
         )  # fmt: skip
 
 
 def read_run(
     cycles: Iterable[Cycle], *, types: Any = None, directed: bool = False, undeclared: str = "refuse", seed: int = 0
 ) -> GrowthRun:
-    """One run from its cycles, whose births are reconciled with the graphs before and after, as `evaluate` does.
+    """One run from its cycles, whose births are reconciled with the graphs before and after.
 
-    With `undeclared="report"`, edges that were not declared are births too.
+    Without direction, nobody knows which end chose the other: the source is drawn by a coin, so that nothing depends on
+    the order of the ends. If only one end is new, that end is the source. With `undeclared="report"`, edges that were not declared are births too.
     """
     listed = list(_without_embeddings(cycles))
     if not listed:
         raise InputError("no cycle to replay", where="log", fix="Pass a folder, or a list of cycles.")
     first, size = listed[0], max(len(cycle.embeddings) for cycle in listed)
     codes = Codes(size, directed)
-    sizes, pools, last = [_nodes_before(first)], [], None
-    counted = {"undeclared edges, replayed as births": 0, "births removed in the same cycle, left out": 0}
+    typed = any(np.shape(part)[1:] == (3,) for cycle in listed for part in _graphs(cycle))
+    sizes, pools, hidden, last = [_nodes_before(first)], [], 0, None
+    last_edges: Ints | None = None
     book: _Book | None = None
     for number, cycle in enumerate(listed):
-        with _named(cycle):
-            births, order = _reconciled(cycle, codes, last, undeclared)
-        if last is not None and len(np.setxor1d(births.before, last)):
-            raise InputError("the graph before is not the one after the last cycle", where=_place(cycle),
-                             fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
-        kept = among(codes.of(order), births.after)
-        missing = births.after[~among(births.after, np.union1d(births.before, codes.of(order)))]
-        counted["undeclared edges, replayed as births"] += len(missing)
-        counted["births removed in the same cycle, left out"] += int(np.count_nonzero(~kept))
-        book = book or _Book(codes, codes.edges(births.before, relations=True))
-        book.add(number, np.concatenate([order[kept], codes.edges(missing, relations=True)]), births.after)
-        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, f"{_place(cycle)}: pools"))
+        with named_run(cycle.condition, cycle.seed, cycle.cycle):
+            # Births are reconciled as in an evaluation.
+            births = Births.of(
+                cycle.new_edges, cycle.all_edges, cycle.previous_edges, size,
+                last_edges=last_edges if cycle.previous_edges is None else None,
+                removed_edges=cycle.removed_edges, undeclared=undeclared, directed=directed,
+            )  # fmt: skip
+            given = _without_loops(cycle.new_edges, "new_edges", size, typed)
+            before, standing = births.before, births.after
+            if last is not None and len(np.setxor1d(before, last)):
+                raise InputError("the graph before is not the one after the last cycle",
+                                 fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
+        own = codes.of(given)
+        fresh = ~np.isin(own, before) & np.isin(own, standing)  # births that were removed in the same cycle are none
+        _, places = np.unique(own, return_index=True)
+        places = np.sort(places[fresh[places]])
+        missing = np.setdiff1d(standing, np.concatenate([before, own]))
+        hidden += len(missing)
+        book = book or _Book(codes, codes.edges(before, relations=typed))
+        added = np.concatenate([given[places], codes.edges(missing, relations=typed)])
+        book.add(number, added, standing)
+        where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}: pools"
+        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, where))
         sizes.append(len(cycle.embeddings))
-        last = births.after
+        last, last_edges = standing, codes.edges(standing, relations=typed)
     assert book is not None
     arrived = np.repeat(np.arange(-1, len(listed)), np.diff([0, *np.maximum.accumulate(sizes)]))
     return book.run(
-        Lives(arrived), len(listed), np.random.default_rng([seed, 7]), condition=first.condition, seed=first.seed,
+        arrived, len(listed), np.random.default_rng([seed, 7]), condition=first.condition, seed=first.seed,
         embeddings=first.previous_embeddings, pools=pools, types=None if types is None else _checked_types(types, size),
-        notes=[f"{what}: {count}" for what, count in counted.items() if count],
+        notes=[f"undeclared edges, replayed as births: {hidden}"] if hidden else [],
     )  # fmt: skip
-
-
-def _reconciled(cycle: Cycle, codes: Codes, last: Ints | None, undeclared: str) -> tuple[Births, Ints]:
-    """The births of a cycle, checked like those that are scored, and their edges in the order in which they came."""
-    if cycle.change is not None:
-        raise InputError("is a cycle of a ledger", fix="Replay the ledger instead of its cycles.")
-    parts = {
-        name: _with_relations(as_edges(getattr(cycle, name), name, len(cycle.embeddings), relations=True))
-        for name in ("new_edges", "all_edges", "previous_edges", "removed_edges")
-        if getattr(cycle, name) is not None
-    }
-    births = Births.of(
-        parts.get("new_edges"), parts.get("all_edges"), parts.get("previous_edges"), codes.nodes,
-        last_edges=None if "previous_edges" in parts or last is None else codes.edges(last, relations=True),
-        removed_edges=parts.get("removed_edges"), undeclared=undeclared, directed=codes.directed,
-    )  # fmt: skip
-    given = parts.get("new_edges", np.empty((0, 3), np.int64))
-    given = given[given[:, 0] != given[:, 1]]
-    own, places = np.unique(codes.of(given), return_index=True)
-    return births, given[np.sort(places[~among(own, births.before)])]
-
-
-def _with_relations(edges: Ints) -> Ints:
-    return edges if edges.shape[1] > 2 else np.column_stack([edges, np.zeros(len(edges), np.int64)])
 
 
 def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refuse", seed: int = 0) -> GrowthRun:
     """One run from a ledger; a node's row is its place in `ledger.ids`.
 
-    Targets are exchanged and redrawn within relations and types of nodes, and among nodes that live as long.
+    Targets are exchanged and redrawn within relations and types of nodes.
     """
     book: _Book | None = None
-    register, cycles = Register(np.full(ledger.nodes, NEVER)), 0
-    declared_dead = _declared_dead(ledger)
+    arrived, cycles = np.full(ledger.nodes, NEVER), 0
+    present: list[Flags] = []
     for change in ledger.changes(undeclared=undeclared):
         if book is None:
             book = _Book(change.codes, change.edges_before)
             there = change.present.copy()
             there[change.born_nodes] = False
-            there[change.dead_nodes] = True
-            there[book.start[:, :2].ravel()] = True
-            register.arrive(np.flatnonzero(there), -1)
-        merges: dict[int, int] = {}
-        for node, into in change.merges.tolist():
-            merges = {own: into if last == node else last for own, last in merges.items()} | {node: into}
-        # A node that died and was born again in one cycle has lost its edges, like one that stays away.
-        renewed = declared_dead.get(change.cycle, np.empty(0, np.int64))
-        renewed = renewed[change.present[renewed] & (register.arrived[renewed] < cycles)]
-        register.leave(np.concatenate([change.dead_nodes, np.setdiff1d(renewed, change.born_nodes)]), cycles, merges)
-        register.arrive(np.union1d(change.born_nodes, renewed), cycles)
-        moved = np.setdiff1d(change.after, np.concatenate([change.before, change.codes.of(change.births)]))
+            arrived[there] = -1
+            arrived[change.dead_nodes] = -1
+            arrived[book.start[:, :2].ravel()] = -1
+        new = change.born_nodes[arrived[change.born_nodes] == NEVER]
+        arrived[new] = cycles
+        declared = change.codes.of(change.births)
+        moved = np.setdiff1d(change.after, np.concatenate([change.before, declared]))
         extra = change.codes.edges(moved, relations=change.relations)
         born = np.concatenate([change.births, extra])
-        ends = np.unique(born[:, :2])
-        register.arrive(ends[register.arrived[ends] == NEVER], cycles)
-        book.add(cycles, born, change.after, moved=len(moved), merges=merges)
+        ends = born[:, :2].ravel()
+        arrived[ends[arrived[ends] == NEVER]] = cycles
+        book.add(cycles, born, change.after, moved=len(moved), merges=change.merges, present=change.present)
+        present.append(change.present)
         cycles += 1
     if book is None:
         raise InputError("contains no cycle after the start", where="ledger", fix="Events of cycle 0 and later grow.")
-    kinds = ledger.node_types if types is None else _checked_types(types, ledger.nodes)
-    rng = np.random.default_rng([seed, 7])
-    return book.run(register.lives(), cycles, rng, types=kinds, seed=seed, ids=ledger.ids)
-
-
-def _declared_dead(ledger: Ledger) -> dict[int, Ints]:
-    """The nodes that events of each cycle declare dead, whatever becomes of them later in the cycle."""
-    found = {}
-    for cycle, events in ledger.blocks():
-        dead = (events.target < 0) & (events.action == DEATH)
-        if dead.any():
-            found[cycle] = np.unique(events.source[dead])
-    return found
+    kinds = ledger.node_types if types is None else _checked_types(ledger.types_by_row(types), ledger.nodes)
+    leaves = any((before & ~after).any() for before, after in pairwise(present))
+    return book.run(
+        arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids,
+        present=np.array(present) if leaves or (arrived[~present[0]] < 0).any() else None,
+    )  # fmt: skip
 
 
 def _without_embeddings(cycles: Iterable[Cycle]) -> Iterator[Cycle]:
@@ -476,48 +519,26 @@ def _nodes_before(cycle: Cycle) -> int:
     return min(nodes, int(as_edges(cycle.previous_edges, "previous_edges").max(initial=-1)) + 1)
 
 
-def _place(cycle: Cycle) -> str:
-    return f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}"
+def _graphs(cycle: Cycle) -> Iterator[Any]:
+    yield from (cycle.new_edges, cycle.all_edges, cycle.previous_edges, cycle.removed_edges)
 
 
-@contextmanager
-def _named(cycle: Cycle) -> Iterator[None]:
-    """Errors within name the run and the cycle."""
-    try:
-        yield
-    except InputError as error:
-        where = _place(cycle) if error.where is None else f"{_place(cycle)}: {error.where}"
-        raise InputError(error.what, where=where, fix=error.fix) from None
+def _without_loops(edges: Any, name: str, nodes: int, typed: bool) -> Ints:
+    found = as_edges(edges, name, nodes, relations=True)
+    kept: Ints = found[found[:, 0] != found[:, 1]]
+    return np.pad(kept, ((0, 0), (0, 1))) if typed and kept.shape[1] == 2 else kept
 
 
-def _oriented(births: Ints, born: Ints, lives: Lives, types: Ints | None, rng: np.random.Generator) -> Ints:
-    """Undirected births from a source to a target, whichever of them is listed first.
-
-    If only one end is new, it is the source. Between two types, the type that is more often first has all the sources.
-    Otherwise the ends have equal roles, and a coin decides: the order in which they are listed may be that of their
-    numbers, which says something about them but nothing about who chose whom.
-    """
-    low, high = births.min(axis=1), births.max(axis=1)
+def _oriented(births: Ints, born: Ints, arrived: Ints, rng: np.random.Generator) -> Ints:
+    births = np.sort(births, axis=1)
+    new = arrived[births] == born[:, None]
     turned = rng.random(len(births)) < 0.5
-    if types is not None:
-        first, second = types[births].T
-        apart = first != second
-        pair = np.minimum(first, second) * (int(types.max(initial=0)) + 1) + np.maximum(first, second)
-        _, group = np.unique(pair, return_inverse=True)
-        forward = np.bincount(group, np.where(first < second, 1, -1), len(births))[group] >= 0
-        turned = np.where(apart, (types[low] < types[high]) != forward, turned)
-    new_low, new_high = (_are_new(lives, nodes, born) for nodes in (low, high))
-    turned = np.where(new_low == new_high, turned, new_high)
-    return np.stack([np.where(turned, high, low), np.where(turned, low, high)], axis=1)
-
-
-def _are_new(lives: Lives, nodes: Ints, cycles: Ints) -> Flags:
-    fates = map(lives.fate, nodes.tolist(), cycles.tolist())
-    return np.array([fate is not None and fate.is_new for fate in fates], bool)
+    turned = np.where(new[:, 0] == new[:, 1], turned, new[:, 1])
+    return np.where(turned[:, None], births[:, ::-1], births)
 
 
 def _checked_types(types: Any, nodes: int) -> Ints:
-    given = np.asarray(types)
+    given = np.asarray(types_by_row(types, nodes))
     if given.ndim != 1 or len(given) != nodes:
         raise InputError(
             f"expected one type for each of the {nodes} nodes at the end, found shape {given.shape}", where="node_types"

@@ -37,6 +37,46 @@ def listed(value: Any) -> list[Any]:
     return list(value) if np.iterable(value) and not isinstance(value, str) else [value]
 
 
+def is_indexed(value: Any) -> bool:
+    """Whether a pandas object has an index other than 0, 1, 2 …"""
+    index = getattr(value, "index", None)
+    if index is None or callable(index) or not hasattr(value, "to_dict"):
+        return False
+    return list(index) != list(range(len(index)))
+
+
+def labels_by_node(labels: Any) -> Any:
+    """A pandas Series with an index of ids is a mapping; everything else is as it was."""
+    return labels.to_dict() if is_indexed(labels) and not hasattr(labels, "columns") else labels
+
+
+def rows_by_index(embeddings: Any, name: str) -> Any:
+    """The rows of a data frame in the order of its index, which must be the numbers of the nodes."""
+    if not is_indexed(embeddings):
+        return embeddings
+    order = sorted(embeddings.index, key=lambda own: (str(type(own)), own))
+    if order != list(range(len(order))):
+        raise InputError(
+            "has an index other than the numbers of the nodes", where=name,
+            fix="Pass the rows of nodes 0, 1, 2 … as an array; for a ledger, a mapping from id to vector.",
+        )  # fmt: skip
+    return embeddings.loc[order]
+
+
+def types_by_row(types: Any, nodes: int) -> Any:
+    """A mapping from node to type, as a list."""
+    types = labels_by_node(types)
+    if not isinstance(types, Mapping):
+        return types
+    missing = [node for node in range(nodes) if node not in types]
+    if missing:
+        raise InputError(
+            f"{len(missing)} of {nodes} nodes have no type, the first is {missing[0]}", where="node_types",
+            fix="Give every node a type.",
+        )  # fmt: skip
+    return [types[node] for node in range(nodes)]
+
+
 def whole_numbers(value: Any, name: str) -> Ints:
     """Integers, or floats with integer values; other floats are an error."""
     array = as_numeric(value, name)
@@ -144,6 +184,7 @@ def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
 
 def original_nodes(labels: Any, node_ids: Any = None) -> Any:
     """The labelled nodes: as given, the keys of a mapping, or the rows of an array."""
+    labels = labels_by_node(labels)
     if node_ids is not None:
         return node_ids
     if not isinstance(labels, Sized):
@@ -172,6 +213,7 @@ class Labelled:
         """
         if labels is None:
             return cls.without_labels(node_ids)
+        labels = labels_by_node(labels)
         ids = _node_ids(node_ids)
         original = set(ids.tolist()) if isinstance(labels, Mapping) else set()
         if isinstance(labels, Mapping) and (more := [node for node in labels if node not in original]):
@@ -345,7 +387,7 @@ class Points:
         directed: bool = False, there: Flags | None = None,
     ) -> Points:  # fmt: skip
         """Check the embeddings. If it is known which nodes are `there`, the rows of others are not looked at."""
-        given = as_numeric(embeddings, name)
+        given = as_numeric(rows_by_index(embeddings, name), name)
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
@@ -454,6 +496,13 @@ class Points:
         if by is None:
             return self if extra <= 0 else replace(self, rows=rows, present=present)
         fresh = ~present & by.present[:nodes]
+        if not fresh.any():
+            return replace(self, rows=rows, present=present)
+        if self.score != "given" and by.rows.shape[1] != rows.shape[1]:
+            raise InputError(
+                f"new nodes have {by.rows.shape[1]} coordinates, those that were there {rows.shape[1]}",
+                where="embeddings", fix="New and old nodes are compared: embed them in one space.",
+            )  # fmt: skip
         if self.score == "given":
             either = fresh[:, None] | fresh
             rows = np.where(either, by.rows[:nodes, :nodes], rows)

@@ -6,6 +6,7 @@ before and after it and the difference, reconciled with what the events declare.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -15,10 +16,11 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted
+from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted, labels_by_node
 
 UNDECLARED = ("refuse", "report")
-BIRTH, DEATH, MERGE = 0, 1, 2
+# `ABOUT` describes a node, and changes nothing.
+BIRTH, DEATH, MERGE, ABOUT = 0, 1, 2, 3
 # Number of examples in an error message.
 _SHOWN = 3
 # The cycle of everything that was there before the first one.
@@ -31,7 +33,8 @@ class Balance:
 
     `declared` are births of edges, `reborn` those of edges that had died. `appeared` and `lost` edges were in the
     graphs but not declared, `absent` ones were declared and not in the graphs: births that are not in the graph after
-    the cycle, or deaths of edges that were not there. `stray` edges have an end that never was born or that is dead.
+    the cycle, or deaths of edges that were not there. Merges move edges, or join them with others (`merged_edges`): the
+    graph after has `declared` − `deaths` − `merged_edges` more edges than before, and `appeared` − `lost` more. `stray` edges have an end that never was born or that is dead.
     `absent_nodes` were declared to have died or merged and were not there, `repeated_nodes` were born though they were
     there, or merged into themselves.
     """
@@ -124,6 +127,7 @@ class Change:
     present: Flags
     balance: Balance
     relations: bool = False
+    reborn_nodes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def nodes(self) -> int:
@@ -193,6 +197,19 @@ class Ledger:
     def _rows(self) -> Mapping[Hashable, int]:
         return {own: row for row, own in enumerate(self.ids)}
 
+    def types_by_row(self, types: Any) -> Any:
+        """A mapping from id to type, as a list in the order of the rows; others are in this order already."""
+        types = labels_by_node(types)
+        if not isinstance(types, Mapping):
+            return types
+        missing = [own for own in self.ids if own not in types]
+        if missing:
+            raise InputError(
+                f"{len(missing)} of {self.nodes} nodes have no type, the first is {missing[0]!r}", where="node_types",
+                fix="Give every node a type.",
+            )  # fmt: skip
+        return [types[own] for own in self.ids]
+
     def row(self, own: Hashable) -> int | None:
         """The row of a node, by its id; None if it is none of the ledger."""
         return self._rows.get(own)
@@ -227,12 +244,18 @@ class Ledger:
         """
         one_of("undeclared", undeclared, UNDECLARED)
         state = _State(self)
+        waiting = dict(snapshots or {})
         for cycle, events in self.blocks():
-            change = state.replay(cycle, events, (snapshots or {}).get(cycle))
+            change = state.replay(cycle, events, waiting.pop(cycle, None))
             if undeclared == "refuse":
                 self._refuse(change, state)
             if cycle > START:
                 yield change
+        if waiting:
+            raise InputError(
+                f"there are snapshots of cycles that the ledger does not have: {', '.join(map(str, waiting))}",
+                where="snapshots", fix="Number them by the cycles of the ledger; −1 is the start.",
+            )  # fmt: skip
 
     def edges_at(self, cycle: int) -> Ints:
         """The edges after a cycle, (E, 2) rows of `ids`, or (E, 3) with the relation; −1 is the start."""
@@ -302,19 +325,22 @@ class _State:
         buried, dead = self.buried, self.dead.copy()
         self.examples, self._counts = {}, dict.fromkeys(_COUNTED, 0)
         self._before = before
-        # Edges that merges of this cycle took away, and those that they made of edges that were there before it.
-        self._moved: set[int] = set()
-        self._images: set[int] = set()
+        # In a cycle with merges an edge may change its ends: which edges are new, and which old ones died, is followed.
+        self._follows = bool((events.action == MERGE).any())
+        self._new: set[int] = set()
+        self._died: Counter[int] = Counter()
+        self._transient = 0
         self._touched: list[Ints] = []
         self._gone: list[Ints] = [np.empty(0, np.int64)]
         merges = self._apply(events)
         declared = self.edges
         undeclared = self._reconciled(snapshot, declared)
         touched = distinct(np.concatenate([*self._touched, np.empty(0, np.int64)]))
-        moved = distinct(np.array([*self._moved, *self._images], np.int64))
         was, remains = among(touched, before), among(touched, declared)
-        own = ~among(touched, moved)
-        born, gone = touched[~was & remains & own], touched[was & ~remains & own]
+        born, gone, transient = touched[~was & remains], touched[was & ~remains], int(np.count_nonzero(~was & ~remains))
+        if self._follows:
+            born, gone = distinct(np.array(list(self._new), np.int64)), np.array(sorted(self._died.elements()), np.int64)
+            transient = self._transient
         # Nobody asks for the order of what was there before the first cycle, which may be the largest part.
         births = self._in_order(events, born) if cycle > START else self.codes.edges(born, relations=True)
         births = births if len(self.ledger.relations) > 1 else np.ascontiguousarray(births[:, :2])
@@ -325,7 +351,7 @@ class _State:
         self.buried = distinct(np.concatenate([buried[~among(buried, back)], left]))
         balance = Balance(
             declared=len(born), reborn=int(np.count_nonzero(reborn)), deaths=len(gone),
-            transient=int(np.count_nonzero(~was & ~remains & own)),
+            transient=transient,
             node_births=int(np.count_nonzero(self.present & ~present)),
             node_deaths=int(np.count_nonzero(~self.present & present)),
             node_reborn=int(np.count_nonzero(self.present & ~present & dead)),
@@ -336,7 +362,7 @@ class _State:
         return Change(
             cycle, self.codes, before, self.edges, births, reborn, self.codes.edges(gone, relations=several),
             np.flatnonzero(self.present & ~present), np.flatnonzero(~self.present & present), merges,
-            self.present.copy(), balance, several,
+            self.present.copy(), balance, several, np.flatnonzero(self.present & ~present & dead),
         )  # fmt: skip
 
     # ---- events
@@ -401,10 +427,6 @@ class _State:
         there[1:] = birth[:-1]
         there[first] = among(codes[first], self.edges)
         self._counts["repeated"] += int(np.count_nonzero(birth & there))
-        if self._moved:
-            again = set(codes[birth & ~there].tolist())
-            self._moved -= again
-            self._images -= again
         missing = codes[~birth & ~there]
         # A node's death takes its edges with it; their deaths may be declared too.
         self._note("absent", missing[~among(missing, distinct(np.concatenate(self._gone)))])
@@ -412,6 +434,7 @@ class _State:
         final, alive = codes[last], birth[last]
         standing = among(final, self.edges)
         self.edges = inserted(_removed(self.edges, final[~alive & standing]), final[alive & ~standing])
+        self._follow(final[alive & ~standing], final[~alive & standing])
         self._touched.append(final)
 
     def _welcome(self, ends: Ints, birth: Flags) -> None:
@@ -434,9 +457,26 @@ class _State:
             return
         gone = self._incident(node)
         self.edges = _removed(self.edges, gone)
+        self._follow(gone[:0], gone)
         self._touched.append(gone)
         self._gone.append(gone)
         self.present[node], self.dead[node] = False, True
+
+    def _follow(self, added: Ints, removed: Ints) -> None:
+        """An old edge that dies and comes again within the cycle is old; a new one that dies is transient."""
+        if not self._follows:
+            return
+        for code in removed.tolist():
+            if code in self._new:
+                self._new.discard(code)
+                self._transient += 1
+            else:
+                self._died[code] += 1
+        for code in added.tolist():
+            if self._died[code] > 0:
+                self._died[code] -= 1
+            else:
+                self._new.add(code)
 
     def _merge(self, node: int, into: int) -> bool:
         """Edges of a node go to another one. An edge that was born in this cycle is still a birth, at its new place."""
@@ -450,16 +490,20 @@ class _State:
         ends[:, :2] = np.where(ends[:, :2] == node, into, ends[:, :2])
         loops = ends[:, 0] == ends[:, 1]
         images = self.codes.of(ends)
-        old = among(gone, self._before) | np.array([code in self._images for code in gone.tolist()], bool)
-        kept, kept_old = distinct(images[~loops]), distinct(images[~loops & old])
+        old = np.array([code not in self._new for code in gone.tolist()], bool)
+        self._new -= set(gone.tolist())
         self.edges = _removed(self.edges, gone)
+        kept = distinct(images[~loops])
         new = kept[~among(kept, self.edges)]
-        moved = new[among(new, kept_old)]
+        of_old = set(images[~loops & old].tolist())
+        # What an old edge becomes is old, also if a new one is there already.
+        taken = of_old & self._new
+        self._new -= taken
+        self._new |= set(new.tolist()) - of_old
+        moved = len(of_old & set(new.tolist()))
         self.edges = inserted(self.edges, new)
-        self._moved |= set(gone.tolist())
-        self._images |= set(moved.tolist())
-        self._counts["moved"] += len(moved)
-        self._counts["merged_edges"] += len(gone) - len(new)
+        self._counts["moved"] += moved
+        self._counts["merged_edges"] += int(np.count_nonzero(old)) - moved - len(taken)
         self._touched.append(np.concatenate([gone, new]))
         self._gone.append(gone)
         self.present[node], self.dead[node], self.present[into] = False, True, True

@@ -17,7 +17,7 @@ from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import parse_json, require_file
 from graphgauge.evolution.inputs import as_edges, is_missing
-from graphgauge.evolution.ledger import BIRTH, DEATH, MERGE, START, Events, Ledger
+from graphgauge.evolution.ledger import ABOUT, BIRTH, DEATH, MERGE, START, Events, Ledger
 from graphgauge.io.parquet import open_parquet, read_parquet, sound
 
 # Names that logs use; the first is ours.
@@ -39,10 +39,12 @@ ACTIONS = {
 }
 EVERY = ("second", "minute", "hour", "day", "week", "month", "year")
 _UNITS = {"second": "s", "minute": "m", "hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
-# An event that gives the label or the type of a node, without an action: a birth only if the node is new.
-_ABOUT = 3
 # Numbers are rows if at least this share of the numbers up to the highest occur.
 _DENSE = 0.25
+# Nodes of a large file are rows; there may be so many more than events.
+_SPARSE, _MOST_ROWS = 8, 1 << 24
+# The most periods of `every` between the first and the last event.
+_MOST_PERIODS = 1_000_000
 # 1970-01-05, in days: a Monday, with which weeks begin.
 _MONDAY = 4
 # Cycles are whole numbers of 64 bits.
@@ -100,9 +102,11 @@ def read_ledger(
 def ledger_of(
     events: Iterable[Any], *, directed: bool = False, every: str | float | None = None, start: Any = None,
     ids: Sequence[Hashable] | None = None, columns: Mapping[str, str] | None = None, where: str = "ledger",
+    cycles: int = 0,
 ) -> Ledger:  # fmt: skip
-    """A ledger of events in memory; see `read_ledger`."""
+    """A ledger of events in memory, with so many cycles at least; see `read_ledger`."""
     book = _Book(ids, where)
+    book.cycles = cycles
     names: dict[str, str] | None = None
     for number, event in enumerate(_records(events)):
         given = _mapping(event)
@@ -133,6 +137,8 @@ class _Book:
         self.cycle: list[Any] = []
         self.time: list[Any] = []
         self.declares_nodes = False
+        # Cycles 0, 1, 2 … that exist, also without events.
+        self.cycles = 0
 
     def add(self, number: int, event: dict[str, Any]) -> None:
         source, target = event.get("source"), event.get("target")
@@ -144,12 +150,15 @@ class _Book:
             source, target = node, None
         if _missing(source) or (action == MERGE and _missing(target)):
             raise InputError(f"event {number} names no node", where=self.where, fix=_FORM)
+        if _missing(target) and _missing(node):
+            raise InputError(f"event {number} has a source and no target", where=self.where,
+                             fix="Give both; an event of a node has `node`.")  # fmt: skip
         first = self._row(number, source)
         second = -1 if _missing(target) else self._row(number, target)
         kind = "" if _missing(event.get("type")) else str(event["type"])
         if second < 0:
             if action == BIRTH and _missing(event.get("action")) and (kind or not _missing(event.get("label"))):
-                action = _ABOUT
+                action = ABOUT
             self.declares_nodes |= action == BIRTH
             if kind:
                 self.type_of[first] = self.types.setdefault(kind, len(self.types))
@@ -174,6 +183,10 @@ class _Book:
 
     def _row(self, number: int, own: Any) -> int:
         own = tuple(own) if isinstance(own, list) else own
+        if isinstance(own, bool | np.bool_):
+            raise InputError(
+                f"event {number} has {own!r} as a node", where=self.where, fix="Use text or numbers as ids."
+            )
         try:
             row = self.rows.get(own)
         except TypeError:
@@ -189,7 +202,7 @@ class _Book:
     def ledger(self, *, directed: bool, every: str | float | None, start: Any) -> Ledger:
         cycle, order, times = self._cycles(every, start)
         columns = [np.array(part, np.int64)[order] for part in (self.action, self.source, self.target, self.kind)]
-        cycle, columns = self._with_births(cycle[order], columns)
+        columns = self._with_births(cycle[order], columns)
         numbers = self._numbers()
         ids: Sequence[Hashable] = tuple(self.rows)
         if numbers is not None:
@@ -198,7 +211,7 @@ class _Book:
             columns[2] = np.where(columns[2] < 0, -1, numbers[columns[2]])
         whole = bool(self.rows) and all(_is_whole(own) for own in self.rows)
         return in_memory(
-            cycle, columns, ids=ids, directed=directed, relations=tuple(self.relations) or ("",),
+            cycle[order], columns, cycles=max(len(times), self.cycles), ids=ids, directed=directed, relations=tuple(self.relations) or ("",),
             type_names=tuple(self.types), node_types=self._types(numbers, len(ids)), labels=self.labels or None,
             declares_nodes=self.declares_nodes, times=times, ordered=self.fixed or numbers is not None or not whole,
         )  # fmt: skip
@@ -212,12 +225,12 @@ class _Book:
             return None
         return np.array([int(cast(Any, own)) for own in self.rows], np.int64)
 
-    def _with_births(self, cycle: Ints, columns: list[Ints]) -> tuple[Ints, list[Ints]]:
+    def _with_births(self, cycle: Ints, columns: list[Ints]) -> list[Ints]:
         """Events without an action that describe a node are its birth if it is new or died in their cycle."""
         action, source, target, _ = columns
-        about = action == _ABOUT
+        about = action == ABOUT
         if not about.any():
-            return cycle, columns
+            return columns
         # The first event that names a node, and the first cycle in which an edge does.
         named = {node: place for place, node in reversed(list(enumerate(source.tolist())))}
         linked: dict[int, int] = {}
@@ -242,8 +255,7 @@ class _Book:
                 born.add(node)
                 # With an edge in the same cycle, it may be only a description of a node that the edge brought.
                 self.declares_nodes |= linked.get(node) != when or node not in linked
-        kept = action != _ABOUT
-        return cycle[kept], [column[kept] for column in (action, *columns[1:])]
+        return [action, *columns[1:]]
 
     def _types(self, numbers: Ints | None, nodes: int) -> Ints | None:
         if not self.type_of:
@@ -271,18 +283,27 @@ class _Book:
         bins = binned(when, every)
         early = np.zeros(len(when), bool) if start is None else when < as_times([start], "start")[0]
         names, places = np.unique(bins[~early], return_inverse=True)
+        if every is not None and len(names):
+            # Periods without events are cycles too.
+            every_name = _periods(names, every)
+            if len(every_name) > _MOST_PERIODS:
+                raise OptionError(f"every={every!r} gives {len(every_name):,} cycles", fix="Choose longer ones.")
+            places, names = np.searchsorted(every_name, names)[places], every_name
         cycles = np.full(len(when), START, np.int64)
         cycles[~early] = places
         return cycles, order, dict(enumerate(names.tolist()))
 
 
-def in_memory(cycle: Ints, columns: Sequence[Ints], **rest: Any) -> Ledger:
-    """A ledger of columns action, source, target and kind that are sorted by cycle."""
+def in_memory(cycle: Ints, columns: Sequence[Ints], *, cycles: int = 0, **rest: Any) -> Ledger:
+    """A ledger of columns action, source, target and kind that are sorted by cycle; so many cycles exist at least."""
     bounds = np.flatnonzero(np.append(True, cycle[1:] != cycle[:-1])) if len(cycle) else np.empty(0, np.int64)
     parts = [
         (int(cycle[low]), Events(*(column[low:high] for column in columns)))
         for low, high in pairwise([*bounds.tolist(), len(cycle)])
     ]
+    known, nothing = {number for number, _ in parts}, Events(*(column[:0] for column in columns))
+    parts += [(number, nothing) for number in range(cycles) if number not in known]
+    parts.sort(key=lambda part: part[0])
     return Ledger(lambda: iter(parts), **rest)
 
 
@@ -297,7 +318,8 @@ def from_bitemporal(
 
     `edges` are mappings or objects with `source_node_uuid`, `target_node_uuid`, `name`, and `created_at` and
     `expired_at` (`axis="system"`: when the system knew them), or `valid_at` and `invalid_at` (`axis="valid"`: when
-    they were true); or a .jsonl or .parquet file of them. Parallel edges with one name are one edge, from the birth of
+    they were true); or a data frame, or a .jsonl or .parquet file of them. Of several records with one `uuid`, the last
+    counts. Parallel edges with one name are one edge, from the birth of
     the first to the death of the last.
     """
     one_of("axis", axis, ("system", "valid"))
@@ -305,10 +327,15 @@ def from_bitemporal(
     rows = _records(edges)
     ends_before = "edge {} ends before it begins: {} is before {}"
     spans: dict[tuple[Any, Any, str], list[tuple[Any, int]]] = {}
+    latest: dict[Any, tuple[int, Mapping[str, Any]]] = {}
     for number, row in enumerate(rows):
         own = _mapping(row)
         if own is None:
             raise InputError(f"edge {number} is {type(row).__name__}", where="edges", fix="Pass mappings or objects.")
+        # A record that comes again with its `uuid` is a later version of the edge.
+        name = own.get("uuid")
+        latest[("row", number) if _missing(name) else ("uuid", name)] = number, own
+    for number, own in latest.values():
         source = own.get("source_node_uuid", own.get("source"))
         target = own.get("target_node_uuid", own.get("target"))
         born, died = own.get(begins), own.get(ends)
@@ -369,7 +396,7 @@ def from_snapshots(
             edges = {_unordered(edge): kind for edge, kind in edges.items()}
         events += _difference(previous, (nodes, edges), number - 1)
         previous = nodes, edges
-    return ledger_of(events, directed=bool(oriented), ids=ids, where="snapshots")
+    return ledger_of(events, directed=bool(oriented), ids=ids, where="snapshots", cycles=len(parts) - 1)
 
 
 def _difference(before: tuple[Any, Any], after: tuple[Any, Any], cycle: int) -> Iterator[dict[str, Any]]:
@@ -437,13 +464,14 @@ def from_graphrag(folders: Iterable[Any], *, directed: bool = False) -> Ledger:
     if isinstance(folders, str | os.PathLike):
         raise InputError("expected folders, found one", where="folders", fix="Pass them in order, oldest first.")
     events: list[dict[str, Any]] = []
+    last = 0
     previous: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
     for number, index in enumerate(folders):
         nodes, pairs = _graphrag(index)
         edges = dict.fromkeys((u, v, "") if directed else _unordered((u, v, "")) for u, v in pairs)
         events += _difference(previous, (nodes, edges), number - 1)
-        previous = nodes, edges
-    return ledger_of(events, directed=directed, where="folders")
+        previous, last = (nodes, edges), number
+    return ledger_of(events, directed=directed, where="folders", cycles=last)
 
 
 def _graphrag(index: Any) -> tuple[dict[Any, str], list[tuple[Any, Any]]]:
@@ -506,8 +534,14 @@ def _streamed(path: Path, names: Mapping[str, str], directed: bool) -> Ledger:
         if min(source.min(), target.min()) < 0:
             raise InputError("has a negative node number", where=str(path), fix="Number the nodes from 0.")
         highest = max(highest, int(source.max()), int(target.max()))
-    if file.metadata.num_rows == 0:
+    events = file.metadata.num_rows
+    if events == 0:
         raise InputError("has no events", where=str(path))
+    if highest >= _SPARSE * events + _MOST_ROWS:
+        raise InputError(
+            f"has {events:,} events and a node {highest:,}, but nodes are rows of the embeddings", where=str(path),
+            fix="Number the nodes from 0, or pass their ids in order as ids=.",
+        )  # fmt: skip
 
     def blocks() -> Iterator[tuple[int, Events]]:
         waiting: list[tuple[AnyArray, ...]] = []
@@ -537,6 +571,9 @@ def _plain_batches(path: Path, names: Mapping[str, str]) -> Iterator[tuple[Ints,
     from graphgauge.io.parquet import read_columns
 
     for batch in read_columns(path, list(names.values())):
+        for name in ("cycle", "source", "target"):
+            if batch[names[name]].null_count:
+                raise InputError(f"has missing values in {names[name]!r}", where=str(path), fix="Fill them.")
         cycle, source, target = (
             np.asarray(batch[names[name]]).astype(np.int64, copy=False) for name in ("cycle", "source", "target")
         )
@@ -551,8 +588,9 @@ def _actions(column: Any, path: Path) -> Ints:
         if str(name).lower() not in ACTIONS or ACTIONS[str(name).lower()] == MERGE:
             raise InputError(f"has the action {name!r:.80}", where=str(path), fix="Use birth or death.")
         known.append(ACTIONS[str(name).lower()])
-    places = np.asarray(coded.indices.fill_null(0)).astype(np.int64)
-    return np.array(known or [BIRTH], np.int64)[places]
+    # A missing action is a birth.
+    places = np.asarray(coded.indices.fill_null(len(known))).astype(np.int64)
+    return np.array([*known, BIRTH], np.int64)[places]
 
 
 # ---- parts
@@ -664,6 +702,16 @@ def as_times(values: Sequence[Any], where: str) -> AnyArray:
     return np.array(found, "datetime64[us]")
 
 
+def _periods(names: AnyArray, every: str | float) -> AnyArray:
+    """All periods from the first to the last."""
+    if isinstance(every, str):
+        step = np.timedelta64(7, "D") if every == "week" else np.timedelta64(1, _UNITS[every])
+        count = int((names[-1] - names[0]) / step) + 1
+        return names[0] + np.arange(min(count, _MOST_PERIODS + 1)) * step
+    first, last = (round(float(own) / every) for own in (names[0], names[-1]))
+    return np.arange(first, min(last, first + _MOST_PERIODS) + 1) * every
+
+
 def _utc(moment: datetime) -> datetime:
     offset = moment.utcoffset()
     return moment if offset is None else (moment - offset).replace(tzinfo=None)
@@ -686,4 +734,4 @@ def binned(when: AnyArray, every: str | float | None) -> AnyArray:
         raise OptionError(f"every must be a positive number or a unit of time, not {every!r}")
     if dated:
         raise OptionError("every must be a unit of time, because events have dates", fix=f"One of {', '.join(EVERY)}.")
-    return cast(AnyArray, np.floor(when / every) * every)
+    return cast(AnyArray, np.round(np.floor(when / every)) * every)

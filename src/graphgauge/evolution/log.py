@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.files import readable
 from graphgauge.core.options import whole_number
 from graphgauge.evolution.births import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, as_edges
+from graphgauge.evolution.inputs import COORDINATES, as_edges, is_indexed, rows_by_index
 from graphgauge.evolution.ledger import Change, Codes, Ledger
 from graphgauge.evolution.ledger_readers import read_ledger
 from graphgauge.io.npz import open_npz, read_npz, write_npz
@@ -56,6 +57,17 @@ class Cycle:
     removed_edges: AnyArray | None = None
     inserted_embeddings: AnyArray | None = None
     change: Change | None = None
+
+
+@contextmanager
+def named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
+    """Errors within name the run and the cycle."""
+    try:
+        yield
+    except InputError as error:
+        place = f"{condition}, seed {seed}, cycle {cycle}"
+        where = place if error.where is None else f"{place}: {error.where}"
+        raise InputError(error.what, where=where, fix=error.fix) from None
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
@@ -288,7 +300,7 @@ class EvolutionLog:
 
 
 def _rows(embeddings: Any) -> AnyArray:
-    rows = as_numeric(embeddings, "embeddings")
+    rows = as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings")
     require_shape(rows, (None, None), "embeddings", COORDINATES)
     return rows
 
@@ -352,7 +364,7 @@ def unchanging(embeddings: Any) -> Any:
     """A copy, because systems often update their embeddings in place; not of what cannot be written to."""
     if embeddings is None or (isinstance(embeddings, np.ndarray) and not embeddings.flags.writeable):
         return embeddings
-    return np.array(as_numeric(embeddings, "embeddings"))
+    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))
 
 
 def _of_cycle(embeddings: Any, cycle: int, ledger: Ledger, missing: Any = ...) -> Any:
@@ -365,6 +377,8 @@ def _of_cycle(embeddings: Any, cycle: int, ledger: Ledger, missing: Any = ...) -
         found = None if name is None else embeddings[name]
     else:
         found = embeddings
+    if is_indexed(found):
+        found = dict(zip(found.index, found.to_numpy(), strict=True))
     if isinstance(found, Mapping):
         return _by_id(found, ledger)
     if found is not None and not ledger.ordered:

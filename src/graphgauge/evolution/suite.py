@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,9 +16,9 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
-from graphgauge.evolution.inputs import as_edges, listed
+from graphgauge.evolution.inputs import as_edges, listed, rows_by_index
 from graphgauge.evolution.ledger import Change, Codes
-from graphgauge.evolution.log import Cycle, as_cycles, unchanging
+from graphgauge.evolution.log import Cycle, as_cycles, named_run, unchanging
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -102,7 +101,7 @@ class EvaluationSuite:
         before, edges = self._last.get(run, (None, None))
         before = before if previous_embeddings is None else previous_embeddings
         edges = edges if previous_edges is None else previous_edges
-        with _named_run(condition, seed, cycle):
+        with named_run(condition, seed, cycle):
             evaluation = evaluator.evaluate_cycle(
                 embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
                 removed_edges=removed_edges, inserted_embeddings=inserted_embeddings,
@@ -124,7 +123,7 @@ class EvaluationSuite:
         run = self._run(condition, seed)
         evaluator = self.evaluators.get(run) or self._evaluator(run)
         before = self._last.get(run, (None, None))[0] if previous_embeddings is None else previous_embeddings
-        with _named_run(condition, seed, change.cycle):
+        with named_run(condition, seed, change.cycle):
             evaluation = evaluator.evaluate_change(
                 change, embeddings, before, tgc, pools=pools, inserted_embeddings=inserted_embeddings
             )
@@ -250,17 +249,6 @@ class Evaluators(dict[Any, AdaptiveEvaluator]):
         raise KeyError(key)
 
 
-@contextmanager
-def _named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
-    """Errors within name the run and the cycle."""
-    try:
-        yield
-    except InputError as error:
-        place = f"{condition}, seed {seed}, cycle {cycle}"
-        where = place if error.where is None else f"{place}: {error.where}"
-        raise InputError(error.what, where=where, fix=error.fix) from None
-
-
 class _OriginalResult(Evaluation):
     """The result of one cycle, with the condition among its keys, as in the original protocol."""
 
@@ -330,4 +318,4 @@ def _hash(edges: Any) -> str:
 
 
 def _copied(embeddings: Any) -> AnyArray:
-    return np.array(as_numeric(embeddings, "embeddings"))
+    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))
