@@ -1,6 +1,7 @@
 """The tables of `evolution_growth.md`: how often planted growth is called helpful.
 
-`python docs/evolution_growth.py` writes them; a number limits the systems per row, for a quick look.
+`python docs/evolution_growth.py` writes them, or only those that are named (null, hostile, planted). A number limits
+the systems per row, for a quick look.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PLACE = Path(__file__).parent
 # Fixed before any of them was run.
 NODES, CLASSES, DEGREE, SAME, CYCLES, DRAWS, FUTURE = 150, 3, 4.0, 0.7, 5, 19, 100
 SIZES = (10, 20, 40, 80)
-SYSTEMS = {"null": 100, "planted": 50}
+SYSTEMS = {"null": 60, "hostile": 40, "planted": 30}
 Rng = np.random.Generator
 
 
@@ -88,8 +89,21 @@ def planted(same: float) -> Rule:
     return lambda system, step: system.pair(same)
 
 
-def dying(births: int, rng: Rng) -> tuple[Ledger, dict[int, int], np.ndarray]:
-    """Random pairs of the nodes that are there; after half of the cycles, four fifths of a class die."""
+def sorted_by_class(rule: Rule) -> Rule:
+    """The end of the lower class is listed first, which says nothing of who chose whom."""
+
+    def pair(system: System, step: int) -> tuple[int, int]:
+        u, v = rule(system, step)
+        return (u, v) if (system.labels[u], u) < (system.labels[v], v) else (v, u)
+
+    return pair
+
+
+def dying(births: int, rng: Rng, *, back: bool = False) -> tuple[Ledger, dict[int, int], np.ndarray]:
+    """Random pairs of the nodes that are there; after half of the cycles, four fifths of a class die.
+
+    With `back`, they are born again at once, without their edges.
+    """
     system = System.new(rng)
     labels = dict(enumerate(system.labels.tolist()))
     events = [{"cycle": -1, "action": "birth", "node": node} for node in labels]
@@ -99,7 +113,10 @@ def dying(births: int, rng: Rng) -> tuple[Ledger, dict[int, int], np.ndarray]:
         if cycle == CYCLES // 2:
             dead = [node for node in labels if labels[node] == 0 and rng.random() < 0.8]
             events += [{"cycle": cycle, "action": "death", "node": node} for node in dead]
-            there = np.setdiff1d(there, dead)
+            if back:
+                events += [{"cycle": cycle, "action": "birth", "node": node} for node in dead]
+            else:
+                there = np.setdiff1d(there, dead)
         count = 0
         while count < births // CYCLES:
             u, v = rng.choice(there, 2, replace=False).tolist()
@@ -121,6 +138,11 @@ NULLS: dict[str, Rule | None] = {
     "random, to five hubs": five_hubs,
     "new nodes, random anchors": newborn,
     "random pairs, nodes die": None,
+}
+HOSTILE: dict[str, Rule | None] = {
+    "random pairs, ends sorted by class": sorted_by_class(uniform),
+    "random, to five hubs, ends sorted by class": sorted_by_class(five_hubs),
+    "random pairs, nodes die and come back": None,
 }
 PLANTED: dict[str, Rule | None] = {
     "good: 90 % within a class": planted(0.9),
@@ -163,7 +185,7 @@ def rates(name: str, rule: Rule | None, births: int, systems: int) -> dict[str, 
     said: dict[str, list[float]] = {}
     for number in range(systems):
         rng = np.random.default_rng([zlib.crc32(name.encode()), births, number])
-        cycles, labels, future = dying(births, rng) if rule is None else grown(rule, births, rng)
+        cycles, labels, future = dying(births, rng, back="back" in name) if rule is None else grown(rule, births, rng)
         keys = [f"growth_{o}{part}" for o in ("probe", "future") for part in ("", "_p_shuffled", "_p_redrawn")]
         found = replay_growth(cycles, labels, future_edges=future, draws=DRAWS, metrics=keys, seed=number)
         for outcome in ("probe", "future"):
@@ -189,8 +211,11 @@ def table(rules: dict[str, Rule | None], systems: int) -> list[str]:
 
 
 def main() -> None:
-    limit = int(sys.argv[1]) if len(sys.argv) > 1 else None
-    for name, rules in (("null", NULLS), ("planted", PLANTED)):
+    limit = next((int(own) for own in sys.argv[1:] if own.isdigit()), None)
+    named = [own for own in sys.argv[1:] if not own.isdigit()]
+    for name, rules in (("null", NULLS), ("hostile", HOSTILE), ("planted", PLANTED)):
+        if named and name not in named:
+            continue
         lines = table(rules, limit or SYSTEMS[name])
         if limit is None:
             (PLACE / f"evolution_growth_{name}.inc").write_text("\n".join(lines) + "\n", encoding="utf-8")

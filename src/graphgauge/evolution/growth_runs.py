@@ -7,8 +7,8 @@ anew. Growth whose targets are random is exchangeable with these, so a test agai
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -19,7 +19,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.births import Births
 from graphgauge.evolution.inputs import Flags, as_edges, types_by_row, whole_numbers
-from graphgauge.evolution.ledger import Codes, Ledger
+from graphgauge.evolution.ledger import DEATH, START, Codes, Ledger
 from graphgauge.evolution.log import Cycle, named_run
 
 NEVER = np.iinfo(np.int64).max
@@ -86,7 +86,8 @@ class GrowthRun:
     `fixed` births are the same in every replay of chance, `moved` edges in every replay, also without births: they are
     no growth, but follow from merged nodes. `pools` has one array per cycle. `present` has one row per cycle, with the
     nodes that are there after it; None if no node ever leaves. An edge goes with its nodes, in every replay; `gone` is
-    the cycle in which a birth was removed while both of its nodes stayed.
+    the cycle in which a birth was removed while both of its nodes stayed. `renewed` has, by cycle, nodes that died and
+    were born again within it: they are there, without the edges that they had.
     """
 
     condition: str
@@ -109,6 +110,7 @@ class GrowthRun:
     notes: tuple[str, ...] = ()
     ids: Sequence[Hashable] | None = None
     present: Flags | None = None
+    renewed: Mapping[int, Ints] = field(default_factory=dict)
 
     @property
     def num_nodes(self) -> int:
@@ -153,12 +155,14 @@ class GrowthRun:
 
     @cached_property
     def _leaves(self) -> Ints:
-        """For each cycle and node, the first cycle from there on after which the node is absent."""
+        """For each cycle and node, the first cycle from there on after which what the node had then is gone."""
         assert self.present is not None
         found = np.full(self.present.shape, NEVER)
-        following = found[-1]
+        following = found[-1].copy()
         for cycle in reversed(range(len(found))):
-            found[cycle] = following = np.where(self.present[cycle], following, cycle)
+            found[cycle] = np.where(self.present[cycle], following, cycle)
+            following = found[cycle].copy()
+            following[self.renewed.get(cycle, [])] = cycle  # for births of earlier cycles
         return found
 
     def _is_there(self, node: int, cycle: int) -> bool:
@@ -340,11 +344,11 @@ class _Book:
 
     def add(
         self, cycle: int, births: Ints, after: Ints, moved: int = 0,
-        merges: Ints | None = None, present: Flags | None = None,
+        merges: Ints | None = None, stayed: Flags | None = None,
     ) -> None:  # fmt: skip
         """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle.
 
-        What leaves with its nodes has no end of its own.
+        What leaves with its nodes, which have not `stayed`, has no end of its own.
         """
         standing = set(after.tolist())
         of_births = self._merged(merges)
@@ -352,7 +356,7 @@ class _Book:
         ends = self.codes.edges(np.array(gone, np.int64))
         for (first, second), code in zip(ends.tolist(), gone, strict=True):
             listed, row = self._alive.pop(code)
-            if present is None or listed is self.gone or (present[first] and present[second]):
+            if stayed is None or listed is self.gone or (stayed[first] and stayed[second]):
                 listed[row] = cycle
         for row, code in enumerate(self.codes.of(births).tolist()):
             is_moved = row >= len(births) - moved
@@ -390,6 +394,7 @@ class _Book:
         self, arrived: Ints, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
         embeddings: Any = None, pools: Sequence[Ints | None] = (), types: Ints | None = None, notes: Iterable[str] = (),
         ids: Sequence[Hashable] | None = None, present: Flags | None = None,
+        renewed: Mapping[int, Ints] | None = None,
     ) -> GrowthRun:  # fmt: skip
         width = self.start.shape[1]
         births = np.array(self.births, np.int64).reshape(-1, width)
@@ -398,7 +403,7 @@ class _Book:
         again = count[inverse] > 1 if len(births) else np.zeros(0, bool)
         pairs = births[:, :2]
         if not self.codes.directed:
-            pairs = _oriented(pairs, born, arrived, rng)
+            pairs = _oriented(pairs, born, arrived, types, rng)
         counted = {
             "births of an edge that was born more than once, kept in all chance replays": again & ~moved,
             "edges moved by merges, kept in all replays": moved,
@@ -410,7 +415,7 @@ class _Book:
             np.array(self.ended, np.int64), arrived, cycles, again | kept, moved,
             None if embeddings is None else np.asarray(embeddings, float), pools, types,
             self.start[:, 2] if width > 2 else None, births[:, 2] if width > 2 else None, self.codes.directed,
-            (*notes, *said), ids, present,
+            (*notes, *said), ids, present, renewed or {},
         )  # fmt: skip
 
 
@@ -474,6 +479,7 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
     book: _Book | None = None
     arrived, cycles = np.full(ledger.nodes, NEVER), 0
     present: list[Flags] = []
+    dead, renewed = _declared_dead(ledger), {}
     for change in ledger.changes(undeclared=undeclared):
         if book is None:
             book = _Book(change.codes, change.edges_before)
@@ -490,7 +496,11 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
         born = np.concatenate([change.births, extra])
         ends = born[:, :2].ravel()
         arrived[ends[arrived[ends] == NEVER]] = cycles
-        book.add(cycles, born, change.after, moved=len(moved), merges=change.merges, present=change.present)
+        stayed = change.present.copy()
+        if change.cycle in dead:
+            renewed[cycles] = dead[change.cycle][change.present[dead[change.cycle]]]
+            stayed[renewed[cycles]] = False
+        book.add(cycles, born, change.after, moved=len(moved), merges=change.merges, stayed=stayed)
         present.append(change.present)
         cycles += 1
     if book is None:
@@ -499,8 +509,18 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
     leaves = any((before & ~after).any() for before, after in pairwise(present))
     return book.run(
         arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids,
-        present=np.array(present) if leaves or (arrived[~present[0]] < 0).any() else None,
+        present=np.array(present) if leaves or dead or (arrived[~present[0]] < 0).any() else None, renewed=renewed,
     )  # fmt: skip
+
+
+def _declared_dead(ledger: Ledger) -> dict[int, Ints]:
+    """The nodes that events of each cycle declare dead, whatever becomes of them later in the cycle."""
+    found = {}
+    for cycle, events in ledger.blocks():
+        dead = (events.target < 0) & (events.action == DEATH)
+        if cycle > START and dead.any():
+            found[cycle] = np.unique(events.source[dead])
+    return found
 
 
 def _without_embeddings(cycles: Iterable[Cycle]) -> Iterator[Cycle]:
@@ -529,10 +549,21 @@ def _without_loops(edges: Any, name: str, nodes: int, typed: bool) -> Ints:
     return np.pad(kept, ((0, 0), (0, 1))) if typed and kept.shape[1] == 2 else kept
 
 
-def _oriented(births: Ints, born: Ints, arrived: Ints, rng: np.random.Generator) -> Ints:
-    births = np.sort(births, axis=1)
+def _oriented(births: Ints, born: Ints, arrived: Ints, types: Ints | None, rng: np.random.Generator) -> Ints:
+    """Undirected births from a source to a target: a new end is the source, and otherwise a coin decides.
+
+    Between two types, all sources are of the type that is listed first more often: such as users, who choose items.
+    """
+    listed, births = births, np.sort(births, axis=1)
     new = arrived[births] == born[:, None]
     turned = rng.random(len(births)) < 0.5
+    if types is not None and len(births):
+        first, second = types[listed].T
+        pair = np.sort(types[listed], axis=1) @ [int(types.max()) + 1, 1]
+        group = np.unique(pair, return_inverse=True)[1]
+        upward = np.bincount(group, np.sign(second - first))[group] >= 0
+        low, high = types[births].T
+        turned = np.where(low == high, turned, (low < high) != upward)
     turned = np.where(new[:, 0] == new[:, 1], turned, new[:, 1])
     return np.where(turned[:, None], births[:, ::-1], births)
 
