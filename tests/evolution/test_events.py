@@ -96,8 +96,8 @@ def by_sets(events: list[dict[str, Any]], *, directed: bool) -> dict[int, dict[s
                         graph[new] = is_old
         births = {edge for edge, is_old in graph.items() if not is_old}
         found[cycle] = {
-            "births": births, "deaths": set(lost.elements()), "died": lost.total(), "reborn": births & died, "repeated": repeated, "graph": set(graph),
-            "merged": merged,
+            "births": births, "deaths": set(lost.elements()), "died": lost.total(), "reborn": births & died,
+            "repeated": repeated, "graph": set(graph), "merged": merged,
         }  # fmt: skip
         died = (died | (before - set(graph))) - set(graph)
         # Edges that lived only within the cycle had died before its end, too, but were never in a graph.

@@ -134,7 +134,7 @@ def test_every_run_of_events_has_its_own_nodes(tmp_path: Path):
     mixed.mkdir()
     np.save(mixed / "embeddings.npy", np.ones((2, 3)))
     (mixed / "events.jsonl").write_text('{"cycle": 0, "source": "a", "target": "b"}')
-    with pytest.raises(InputError, match="seed 3.*only one of them has labels"):
+    with pytest.raises(InputError, match=r"seed 3.*only one of them has labels"):
         evaluate(tmp_path, score="cosine")
 
 
@@ -189,7 +189,8 @@ def test_a_replay_refuses_what_an_evaluation_refuses(name: str):
 
 def test_a_birth_that_was_removed_again_is_no_growth_and_relations_are_replayed():
     cycle: Event = {"embeddings": np.eye(30), "previous_embeddings": np.eye(30), "new_edges": BORN,
-                    "previous_edges": RING, "all_edges": np.concatenate([RING, BORN[1:]]), "removed_edges": BORN[:1]}  # fmt: skip
+                    "previous_edges": RING, "all_edges": np.concatenate([RING, BORN[1:]]),
+                    "removed_edges": BORN[:1]}  # fmt: skip
     seen: list[int] = []
 
     def embed(graph: Any) -> np.ndarray:
@@ -364,13 +365,19 @@ def test_nodes_that_are_declared_and_absent_are_refused_or_counted():
 
 def test_a_birth_whose_end_is_merged_in_its_cycle_is_a_birth_at_the_new_place():
     events = [{"cycle": -1, "source": "ann", "target": "z"}, {"cycle": -1, "source": "bob", "target": "z"},
-              {"cycle": 0, "source": "n", "target": "rob"}, {"cycle": 0, "action": "merge", "node": "rob", "into": "bob"},
+              {"cycle": 0, "source": "n", "target": "rob"},
+              {"cycle": 0, "action": "merge", "node": "rob", "into": "bob"},
               {"cycle": 0, "action": "merge", "node": "bob", "into": "ann"}]  # fmt: skip
     ledger = Ledger.of(events)
     (change,) = ledger.changes()
     assert ledger.named(change.births) == [("n", "ann")]
     # bob–z became ann–z, which was there: it is neither a death nor a birth.
-    assert (change.balance.declared, change.balance.moved, change.balance.deaths, change.balance.transient) == (1, 0, 0, 0)
+    assert (change.balance.declared, change.balance.moved, change.balance.deaths, change.balance.transient) == (
+        1,
+        0,
+        0,
+        0,
+    )
     assert ledger.named(run_of_ledger(ledger).growth) == [("n", "ann")]
 
 
@@ -524,3 +531,185 @@ def test_relations_whose_numbers_are_too_large_are_refused():
     for use in (lambda own: evaluate([own], score="cosine"), lambda own: replay_growth([own], draws=2)):
         with pytest.raises(InputError, match="is too large for 30 nodes"):
             use(cycle(most + 1))
+
+
+# ---- what is given by id is read by id
+
+
+def test_pandas_objects_are_read_by_their_index():
+    pandas = pytest.importorskip("pandas")
+    ledger = Ledger.of([{"cycle": -1, "source": "a", "target": "b"}, {"cycle": -1, "source": "c", "target": "d"},
+                        {"cycle": 0, "source": "a", "target": "c"},
+                        {"cycle": 0, "source": "b", "target": "d"}])  # fmt: skip
+    labels = pandas.Series({"d": 1, "b": 1, "c": 0, "a": 0})
+    rows = np.random.default_rng(0).normal(size=(4, 2))
+    keys = ["homophily_new_edges", "auc_birth"]
+    expected = evaluate(ledger, labels.to_dict(), embeddings=rows, score="cosine", metrics=keys, negatives="all")
+    assert expected["homophily_new_edges"].value == 1
+    frame = pandas.DataFrame(rows, index=list("abcd")).loc[["c", "a", "d", "b"]]
+    found = evaluate(ledger, labels, embeddings=frame, score="cosine", metrics=keys, negatives="all")
+    assert [found[key].value for key in keys] == [expected[key].value for key in keys]
+    cycle = {"embeddings": rows, "previous_embeddings": rows, "new_edges": [(0, 2), (1, 3)],
+             "previous_edges": [(0, 1), (2, 3)], "all_edges": [(0, 1), (2, 3), (0, 2), (1, 3)]}  # fmt: skip
+    by_number = pandas.Series({3: 1, 1: 1, 2: 0, 0: 0})
+    shuffled = pandas.DataFrame(rows).loc[[2, 0, 3, 1]]
+    cycle = {**cycle, "embeddings": shuffled, "previous_embeddings": shuffled}
+    found = evaluate([cycle], by_number, score="cosine", metrics=keys, negatives="all")
+    assert [found[key].value for key in keys] == [expected[key].value for key in keys]
+    wrong = pandas.DataFrame(rows, index=list("abcd"))
+    with pytest.raises(InputError, match="an index other than the numbers"):
+        evaluate([{**cycle, "embeddings": wrong, "previous_embeddings": wrong}], score="cosine")
+
+
+def test_types_by_node_are_looked_up():
+    events, cycles = growing(newborn=0)
+    types = {node: "even" if node % 2 == 0 else "odd" for node in range(12)}
+    keys = ["n_synthetic_negatives", "auc_birth"]
+    options: dict[str, Any] = {"score": "cosine", "negatives": "all", "metrics": keys}
+    expected = evaluate(cycles, node_types=list(types.values()), **options)
+    ledger = Ledger.of([{**e, "source": f"n{e['source']}", "target": f"n{e['target']}"} for e in events])
+    named = {f"n{node}": own for node, own in types.items()}
+    vectors = {f"n{node}": POINTS[node] for node in range(12)}
+    for found in (evaluate(cycles, node_types=types, **options),
+                  evaluate(ledger, embeddings=vectors, node_types=named, **options)):  # fmt: skip
+        assert [found[key].value for key in keys] == [expected[key].value for key in keys]
+    replay_growth(ledger, {f"n{node}": node % 2 for node in range(12)}, node_types=named, draws=2)
+    for use in (lambda given: evaluate(cycles, node_types=given, **options),
+                lambda given: replay_growth(cycles, np.arange(12) % 2, node_types=given, draws=2)):  # fmt: skip
+        with pytest.raises(InputError, match="1 of 12 nodes have no type"):
+            use({node: own for node, own in types.items() if node})
+
+
+def test_what_a_ledger_cannot_use_is_refused():
+    ledger = Ledger.of([{"cycle": -1, "source": "a", "target": "b"}, {"cycle": 0, "source": "c", "target": "a"}])
+    vectors = {"a": [1.0, 2.0], "b": [1.0, 3.0], "c": [1.0, 2.1]}
+    for options in ({"directed": True}, {"conditions": ["Z"]}, {"log_seeds": [9]}):
+        with pytest.raises(OptionError, match="ledger"):
+            evaluate(ledger, embeddings=vectors, score="cosine", **options)
+        with pytest.raises(OptionError, match="ledger"):
+            replay_growth(ledger, {"a": 0, "b": 1}, **options)
+    with pytest.raises(InputError, match="cycles that the ledger does not have: 5"):
+        list(ledger.changes(snapshots={5: [(0, 1)]}))
+    for event in ({"action": "death", "source": "a", "target": None}, {"source": "a", "target": float("nan")}):
+        with pytest.raises(InputError, match="event 0 has a source and no target"):
+            Ledger.of([{"cycle": 1, **event}])
+    with pytest.raises(InputError, match="True as a node"):
+        Ledger.of([{"cycle": 1, "source": True, "target": 1}])
+
+
+def test_large_files_read_missing_values_as_small_ones_do(tmp_path: Path):
+    arrow = pytest.importorskip("pyarrow")
+    from graphgauge.io.parquet import write_parquet
+
+    def table(**columns: Any) -> Path:
+        write_parquet(arrow.table(columns), tmp_path / "events.parquet")
+        return tmp_path / "events.parquet"
+
+    path = table(cycle=[0, 1, 1, 2], action=[None, "death", None, "birth"], source=[0, 0, 1, 2], target=[1, 1, 2, 3])
+    assert evolution.read_ledger(path).table()["declared"].tolist() == [1, 1, 1]
+    for name in ("cycle", "source", "target"):
+        given = {"cycle": [0, 1], "source": [0, 1], "target": [1, 2]} | {name: [None, 1]}
+        with pytest.raises(InputError, match=f"missing values in '{name}'"):
+            evolution.read_ledger(table(**given))
+    with pytest.raises(InputError, match="Number the nodes from 0"):
+        evolution.read_ledger(table(cycle=[0], source=[0], target=[10**10]))
+    # Further columns do not change whose rows the embeddings are.
+    ledger = evolution.read_ledger(table(cycle=[0, 0], source=[5, 1], target=[2, 3], relation=["a", "b"]))
+    assert list(ledger.ids) == list(range(6))
+
+
+def test_a_period_without_a_change_is_a_cycle():
+    ring = np.array([(i, (i + 1) % 5) for i in range(5)])
+    ledger = from_snapshots([ring, ring, np.concatenate([ring, [(0, 2)]]), np.concatenate([ring, [(0, 2)]])])
+    assert ledger.table()["cycle"].tolist() == [0, 1, 2]
+    assert ledger.table()["declared"].tolist() == [0, 1, 0]
+    days = [{"time": "2025-01-01", "source": 0, "target": 1}, {"time": "2025-01-04", "source": 1, "target": 2}]
+    assert Ledger.of(days, every="day").table()["declared"].tolist() == [1, 0, 0, 1]
+    assert Ledger.of(days, every="month").table()["declared"].tolist() == [2]
+    assert Ledger.of([{**own, "time": when} for own, when in zip(days, (0.05, 0.35), strict=True)],
+                     every=0.1).table()["declared"].tolist() == [1, 0, 0, 1]  # fmt: skip
+    with pytest.raises(OptionError, match="cycles"):
+        Ledger.of([days[0], {"time": "2029-01-01", "source": 1, "target": 2}], every="second")
+
+
+def test_a_record_that_comes_again_is_a_later_version_of_the_edge():
+    edge = {"uuid": "e1", "source_node_uuid": "a", "target_node_uuid": "b", "created_at": 1, "expired_at": None}
+    ledger = from_bitemporal([edge, {**edge, "expired_at": 4}])
+    assert ledger.table()["deaths"].tolist() == [0, 1]
+
+
+def test_new_and_old_nodes_are_in_one_space():
+    ring = np.array([(i, (i + 1) % 10) for i in range(10)])
+    points = np.random.default_rng(0).normal(size=(11, 2))
+    for before, inserted in ((points[:10, :1], None), (points[:10], np.ones((11, 3)))):
+        with pytest.raises(InputError, match="coordinates"):
+            evolution.AdaptiveEvaluator(score="euclidean").evaluate_cycle(
+                points, [(10, 5)], np.concatenate([ring, [(10, 5)]]), 0, before, inserted_embeddings=inserted
+            )
+    with pytest.raises(InputError, match="too many to draw"):
+        evolution.AdaptiveEvaluator(score="euclidean", negatives_per_positive=10**9).evaluate_cycle(
+            points, [(10, 5)], np.concatenate([ring, [(10, 5)]]), 0, points[:10]
+        )
+
+
+@pytest.mark.parametrize("first", [[], [{"cycle": -1, "source": "x0", "target": "y1"}]], ids=["from nothing", "later"])
+def test_the_chance_level_does_not_depend_on_the_first_cycle(first: list[Event]):
+    events = first + [{"cycle": c, "source": f"n{c}{i}", "target": f"n{max(c - 1, 0)}{(i + 1) % 5}"}
+                      for c in range(3) for i in range(5)]  # fmt: skip
+    ledger = Ledger.of(events)
+    found = evaluate(ledger, {own: int(str(own)[-1]) % 2 for own in ledger.ids},
+                     embeddings={own: [1.0, float(row)] for row, own in enumerate(ledger.ids)}, score="cosine",
+                     metrics=["delta_homophily"])  # fmt: skip
+    assert [level.name for level in found["delta_homophily"].chance][-1] == "random pairs"
+
+
+# ---- ends paired at random
+
+
+def simple_graphs(degrees: list[int]) -> list[list[tuple[int, int]]]:
+    from itertools import combinations
+
+    pairs = list(combinations(range(len(degrees)), 2))
+    return [list(chosen) for chosen in combinations(pairs, sum(degrees) // 2)
+            if [sum(node in edge for edge in chosen) for node in range(len(degrees))] == degrees]  # fmt: skip
+
+
+def ends_of(edges: list[tuple[int, int]], classes: np.ndarray) -> Any:
+    from graphgauge.evolution.samples import LabelPairs
+
+    ends = np.array(edges)
+    return LabelPairs(classes[ends], ends, len(ends), 2, len(classes), 0.5, 0.5)
+
+
+@pytest.mark.parametrize("degrees", [[5, 1, 1, 1, 1, 1], [1] * 6, [3, 2, 2, 1, 1, 1], [3, 3, 2, 2, 2]])
+def test_ends_paired_at_random_agree_as_in_all_graphs_with_these_degrees(degrees: list[int]):
+    """Exactly for a star and for births without common nodes, nearly for others; two ends of a node are no pair."""
+    every = simple_graphs(degrees)
+    exact = max(degrees) == 1 or max(degrees) == sum(degrees) / 2
+    for seed in range(6):
+        classes = np.random.default_rng(seed).integers(0, 2, len(degrees))
+        found = ends_of(every[0], classes).by_ends
+        shares = [np.mean([classes[u] == classes[v] for u, v in graph]) for graph in every]
+        assert found == pytest.approx(np.mean(shares), abs=1e-9 if exact else 0.06)
+
+
+@pytest.mark.parametrize("hubs", [1, 2, 5])
+def test_random_births_to_hubs_do_not_look_heterophilic(hubs: int):
+    rng = np.random.default_rng(hubs)
+    values = []
+    for _ in range(300):
+        births = np.unique(np.stack([rng.integers(hubs, 200, 40), rng.integers(0, hubs, 40)], axis=1), axis=0)
+        pairs = ends_of(births.tolist(), rng.integers(0, 2, 200))
+        values.append(pairs.share - pairs.by_ends)
+    assert abs(np.mean(values)) <= 4 * np.std(values) / np.sqrt(300) + 1e-12
+
+
+def test_births_that_all_agree_are_as_uncertain_as_their_share():
+    classes = np.repeat([0, 1, 2], 20)
+    edges = [(2 * i, 2 * i + 1) for i in range(30)]
+    found = evaluate([{"embeddings": np.eye(60), "previous_embeddings": np.eye(60), "new_edges": edges[:20],
+                       "previous_edges": edges[20:], "all_edges": edges}], classes, score="cosine")  # fmt: skip
+    share = found["homophily_new_edges"]
+    for key in ("delta_homophily_ends", "adjusted_homophily"):
+        own = found[key]
+        assert own.value - own.interval.low >= share.value - share.interval.low - 1e-12

@@ -183,19 +183,30 @@ class GrowthRun:
 
     def _towards_hubs(self, rng: np.random.Generator) -> Ints:
         """Without direction, the node with more births is the target, so that hubs stay hubs; ties by a coin."""
-        turned = np.array([not self._is_upward(s, t, when) or (self._is_upward(t, s, when) and rng.random() < 0.5)
-                           for (s, t), when in zip(self.births.tolist(), self.born.tolist(), strict=True)], bool)  # fmt: skip
-        return np.where(turned[:, None] & ~self.fixed[:, None], self.births[:, ::-1], self.births)
+
+        def is_turned(s: int, t: int, when: int) -> bool:
+            return not self._is_upward(s, t, when) or (self._is_upward(t, s, when) and rng.random() < 0.5)
+
+        rows = zip(self.births.tolist(), self.born.tolist(), strict=True)
+        turned = np.array([is_turned(s, t, when) for (s, t), when in rows], bool) & ~self.fixed
+        return np.where(turned[:, None], self.births[:, ::-1], self.births)
 
     def _is_upward(self, source: int, target: int, when: int) -> bool:
         """Whether a birth without direction may be read as from source to target: from the new node, if one is."""
-        new = self.arrived[source] == when, self.arrived[target] == when
-        return bool(new[0]) if new[0] != new[1] else self._loads[source] <= self._loads[target]
+        arrived, loads = self._arrived, self._loads
+        new = arrived[source] == when
+        return new if new != (arrived[target] == when) else loads[source] <= loads[target]
+
+    @cached_property
+    def _arrived(self) -> list[int]:
+        arrived: list[int] = self.arrived.tolist()
+        return arrived
 
     @cached_property
     def _loads(self) -> list[int]:
         """The number of births of each node, which no exchange changes."""
-        return np.bincount(self.births.ravel(), minlength=self.num_nodes).tolist()
+        loads: list[int] = np.bincount(self.births.ravel(), minlength=self.num_nodes).tolist()
+        return loads
 
     def _exchanged(self, births: Ints, rng: np.random.Generator) -> Ints:
         free = np.flatnonzero(~self.fixed)
@@ -215,12 +226,12 @@ class GrowthRun:
                 continue
             if not (self._is_there(b, born[one]) and self._is_there(a, born[other])):
                 continue
-            if not self.directed and not self._keeps_reading(s, a, born[one], t, b, born[other], rng):
-                continue
             first, second = code(s, b, kinds[one]), code(t, a, kinds[other])
             if first in taken or second in taken:
                 continue
             if standing.get(first, -1) >= born[one] or standing.get(second, -1) >= born[other]:
+                continue
+            if not self.directed and not self._keeps_reading(s, a, born[one], t, b, born[other], rng):
                 continue
             taken -= {code(s, a, kinds[one]), code(t, b, kinds[other])}
             taken |= {first, second}
@@ -309,7 +320,12 @@ class GrowthRun:
     def _code(self, source: int, target: int, relation: int = 0) -> int:
         if not self.directed and source > target:
             source, target = target, source
-        return (relation * self.num_nodes + source) * self.num_nodes + target
+        nodes = self._size
+        return (relation * nodes + source) * nodes + target
+
+    @cached_property
+    def _size(self) -> int:
+        return len(self.arrived)
 
     def _taken(self, births: Ints) -> set[int]:
         return {self._code(s, t, kind) for (s, t), kind in zip(births.tolist(), self._kinds, strict=True)}
@@ -425,7 +441,8 @@ def read_run(
     """One run from its cycles, whose births are reconciled with the graphs before and after.
 
     Without direction, nobody knows which end chose the other: the source is drawn by a coin, so that nothing depends on
-    the order of the ends. If only one end is new, that end is the source. With `undeclared="report"`, edges that were not declared are births too.
+    the order of the ends. If only one end is new, that end is the source. With `undeclared="report"`, edges that were
+    not declared are births too.
     """
     listed = list(_without_embeddings(cycles))
     if not listed:

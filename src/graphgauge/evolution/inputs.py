@@ -467,7 +467,9 @@ class Points:
         def scored(one: Ints, other: Ints) -> Floats:
             found = as_numeric(score(self.rows[one], self.rows[other]), "score").astype(np.float64)
             if found.shape != (len(one),) or not np.isfinite(found).all():
-                wrong = f"{found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "NaN or infinite scores"
+                wrong = (
+                    f"{found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "NaN or infinite scores"
+                )
                 raise InputError(
                     f"returned {wrong}", where="score",
                     fix="Return one finite number per pair of rows, higher for likelier edges.",

@@ -34,7 +34,8 @@ class Balance:
     `declared` are births of edges, `reborn` those of edges that had died. `appeared` and `lost` edges were in the
     graphs but not declared, `absent` ones were declared and not in the graphs: births that are not in the graph after
     the cycle, or deaths of edges that were not there. Merges move edges, or join them with others (`merged_edges`): the
-    graph after has `declared` − `deaths` − `merged_edges` more edges than before, and `appeared` − `lost` more. `stray` edges have an end that never was born or that is dead.
+    graph after has `declared` − `deaths` − `merged_edges` more edges than before, and `appeared` − `lost` more.
+    `stray` edges have an end that never was born or that is dead.
     `absent_nodes` were declared to have died or merged and were not there, `repeated_nodes` were born though they were
     there, or merged into themselves.
     """
@@ -301,8 +302,10 @@ _WRONG = {
     "lost": ("are missing from the snapshot and no death was declared", "Declare every death."),
     "absent": ("were declared to have died and were not in the graph", "Remove these deaths, or declare the births."),
     "stray": ("have an end that is not a node: never born, or dead", "Declare the births of nodes before their edges."),
-    "absent_nodes": ("were declared to have died or merged and were not in the graph",
-                     "Remove these events, or declare the births of the nodes."),
+    "absent_nodes": (
+        "were declared to have died or merged and were not in the graph",
+        "Remove these events, or declare the births of the nodes.",
+    ),
 }
 
 
@@ -339,7 +342,10 @@ class _State:
         was, remains = among(touched, before), among(touched, declared)
         born, gone, transient = touched[~was & remains], touched[was & ~remains], int(np.count_nonzero(~was & ~remains))
         if self._follows:
-            born, gone = distinct(np.array(list(self._new), np.int64)), np.array(sorted(self._died.elements()), np.int64)
+            born, gone = (
+                distinct(np.array(list(self._new), np.int64)),
+                np.array(sorted(self._died.elements()), np.int64),
+            )
             transient = self._transient
         # Nobody asks for the order of what was there before the first cycle, which may be the largest part.
         births = self._in_order(events, born) if cycle > START else self.codes.edges(born, relations=True)

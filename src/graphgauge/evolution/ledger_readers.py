@@ -211,19 +211,20 @@ class _Book:
             columns[2] = np.where(columns[2] < 0, -1, numbers[columns[2]])
         whole = bool(self.rows) and all(_is_whole(own) for own in self.rows)
         return in_memory(
-            cycle[order], columns, cycles=max(len(times), self.cycles), ids=ids, directed=directed, relations=tuple(self.relations) or ("",),
+            cycle[order], columns, cycles=max(len(times), self.cycles), ids=ids, directed=directed,
+            relations=tuple(self.relations) or ("",),
             type_names=tuple(self.types), node_types=self._types(numbers, len(ids)), labels=self.labels or None,
             declares_nodes=self.declares_nodes, times=times, ordered=self.fixed or numbers is not None or not whole,
         )  # fmt: skip
 
     def _numbers(self) -> Ints | None:
         """The numbers of the nodes, if they are rows: whole numbers from 0, without many gaps."""
-        if self.fixed or not self.rows or not all(_is_whole(own) and own >= 0 for own in self.rows):
+        if self.fixed or not self.rows or not all(_is_whole(own) for own in self.rows):
             return None
-        highest = max(int(cast(Any, own)) for own in self.rows)
-        if len(self.rows) < _DENSE * (highest + 1):
+        numbers = [int(cast(Any, own)) for own in self.rows]
+        if min(numbers) < 0 or len(numbers) < _DENSE * (max(numbers) + 1):
             return None
-        return np.array([int(cast(Any, own)) for own in self.rows], np.int64)
+        return np.array(numbers, np.int64)
 
     def _with_births(self, cycle: Ints, columns: list[Ints]) -> list[Ints]:
         """Events without an action that describe a node are its birth if it is new or died in their cycle."""
@@ -488,7 +489,9 @@ def _graphrag(index: Any) -> tuple[dict[Any, str], list[tuple[Any, Any]]]:
             first, second = index
         except (TypeError, ValueError):
             raise InputError(
-                f"found {type(index).__name__}", where="folders", fix="Pass folders, or pairs (entities, relationships)."
+                f"found {type(index).__name__}",
+                where="folders",
+                fix="Pass folders, or pairs (entities, relationships).",
             ) from None
         known, linked = list(_records(first)), list(_records(second))
         title = "title" if known and "title" in known[0] else "name"
@@ -705,9 +708,9 @@ def as_times(values: Sequence[Any], where: str) -> AnyArray:
 def _periods(names: AnyArray, every: str | float) -> AnyArray:
     """All periods from the first to the last."""
     if isinstance(every, str):
-        step = np.timedelta64(7, "D") if every == "week" else np.timedelta64(1, _UNITS[every])
+        step = np.array(7 if every == "week" else 1, f"timedelta64[{'D' if every == 'week' else _UNITS[every]}]")
         count = int((names[-1] - names[0]) / step) + 1
-        return names[0] + np.arange(min(count, _MOST_PERIODS + 1)) * step
+        return np.asarray(names[0] + np.arange(min(count, _MOST_PERIODS + 1)) * step)
     first, last = (round(float(own) / every) for own in (names[0], names[-1]))
     return np.arange(first, min(last, first + _MOST_PERIODS) + 1) * every
 

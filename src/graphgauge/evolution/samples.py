@@ -27,10 +27,11 @@ from graphgauge.stats.intervals import (
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
 # Fewer cycles of a run are too few to estimate their correlation: no rule covers at memories that they cannot exclude.
 FEWEST_CYCLES = 30
+TOO_FEW_CYCLES = f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
 # Cosines of the long-run variance: few, because only the slowest are slower than a long memory.
 _COSINES = 4
-# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest. If it
-# is unknown how much of the variance is noise of single cycles, which hides the memory, it may be half, and doubt is more.
+# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest. If
+# the noise of single cycles is unknown, which hides the memory, it may be half of the variance, and doubt is more.
 _DOUBT, _MORE_DOUBT, _LONGEST, _SERIES = 2.0, 2.5, 0.97, 4000
 
 
@@ -206,6 +207,7 @@ def pair_weights(degrees: Ints) -> tuple[Floats, int | None]:
             high *= 2
         sum_ = float(brentq(lambda own: small(own) @ count - own, lowest, high)) if high > lowest else lowest
         return small(sum_)[place], None
+
     # The largest takes the larger root: the weights of all others make up its smaller one.
     def rest(sum_: float) -> float:
         return float(small(sum_) @ count - 2 * small(sum_)[-1])
@@ -294,9 +296,7 @@ class Trajectory:
             return IntervalRule("t", "seeds", lambda sample, estimate, level: self._over_seeds(estimate, level))
         values = self._values
         if len(values) < FEWEST_CYCLES:
-            return NoInterval(
-                f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
-            )
+            return NoInterval(TOO_FEW_CYCLES)
         if self.births is not None and self._pooled[1] < FEWEST_DYADIC_DF:
             return NoInterval(TOO_FEW)
         return IntervalRule(

@@ -14,8 +14,11 @@ from graphgauge.core.loop import measured
 from graphgauge.core.metric import Baseline, Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.samples import Trajectory
+from graphgauge.evolution.samples import TOO_FEW_CYCLES, Trajectory
+from graphgauge.stats.dyads import TOO_FEW
 
+# Reasons for which a run as a whole has no interval.
+_OF_RUNS = (TOO_FEW_CYCLES, TOO_FEW)
 # Condition and seed.
 Run = tuple[str, int]
 Runs = Mapping[Run, AdaptiveEvaluator]
@@ -61,6 +64,8 @@ def summary(
     names = list(dict.fromkeys(condition for condition, _ in runs))
     results = means(evaluators, len(names))
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
+    missing = {result.no_interval for result in results.values() if result.defined and result.no_interval}
+    notes += [f"no interval: {reason}" for reason in sorted(missing) if reason in _OF_RUNS]
     for name in names:
         own = [evaluator for run, evaluator in runs.items() if run[0] == name]
         if copies := len(own) - len(without_copies(own)):
