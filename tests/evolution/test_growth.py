@@ -250,6 +250,89 @@ def test_births_listed_both_ways_get_a_source_by_chance():
     assert 8 < np.count_nonzero(run.births[:, 0] < run.births[:, 1]) < 32
 
 
+def test_one_type_has_all_the_sources_and_new_nodes_choose():
+    log, _ = system(3, births=40, cycles=1, newborn=2)
+    types = np.arange(NODES + 2) % 2
+    new = np.array(log[0]["new_edges"])
+    new = np.where((types[new[:, :1]] == 1) & (types[new[:, 1:]] == 0), new[:, ::-1], new)
+    run = read_run(cycles_of([{**log[0], "new_edges": new}]), types=types)
+    old = (run.births < NODES).all(axis=1)
+    apart = old & (types[run.births[:, 0]] != types[run.births[:, 1]])
+    assert apart.any()
+    assert (types[run.births[apart, 0]] == 0).all()
+    assert (run.births[~old, 0] >= NODES).all()
+
+
+# ---- deaths of nodes
+
+
+def topics(seed, nodes=60, births=20, dying=0.8, renewed=False, edges_die=False):
+    """Two classes in turn; births join random nodes that are there; most of class 0 leaves in cycle 2."""
+    rng = np.random.default_rng(seed)
+    taken, there = set(), np.arange(nodes)
+
+    def pair():
+        while True:
+            ends = frozenset(rng.choice(there, 2, replace=False).tolist())
+            if ends not in taken:
+                taken.add(ends)
+                return dict(zip(("source", "target"), ends, strict=True))
+
+    events = [{"cycle": -1, "node": node, "label": node % 2} for node in range(nodes)]
+    events += [{"cycle": -1, **pair()} for _ in range(nodes)]
+    early = []
+    for cycle in range(4):
+        if cycle == 2:
+            dead = [node for node in range(0, nodes, 2) if rng.random() < dying]
+            if edges_die:
+                events += [{"cycle": 2, "action": "death", **edge} for edge in early[::5]]
+            events += [{"cycle": 2, "action": "death", "node": node} for node in dead]
+            if renewed:
+                events += [{"cycle": 2, "node": node} for node in dead]
+            else:
+                there = np.setdiff1d(there, dead)
+        new = [pair() for _ in range(births)]
+        early += new if cycle < 2 else []
+        events += [{"cycle": cycle, **edge} for edge in new]
+    return Ledger.of(events)
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_no_birth_outlives_its_nodes_in_a_replay(renewed):
+    """A node that dies and comes back in one cycle has lost its edges, in every replay."""
+    ledger = topics(0, renewed=renewed)
+    run = run_of_ledger(ledger)
+    changes = list(ledger.changes())
+    dead = run.renewed[2] if renewed else np.flatnonzero(~changes[2].present)
+    assert len(dead) > 10
+    draws = [*run.shuffled(5, np.random.default_rng(0)), *run.redrawn(5, np.random.default_rng(0))]
+    assert any(np.isin(births[run.born < 2], dead).any() for births in draws)
+    for births in (run.births, *draws):
+        graph = run.graph(births)
+        old = graph.history[(graph.born < 2) & (graph.gone > 2)]
+        assert not np.isin(old, dead).any()
+        # A birth that was removed with its node is not removed from another node.
+        own = run.gone[run.born < 2]
+        assert (own == NEVER).all()
+    for cycle, change in enumerate(changes):
+        assert set(pairs(run.graph().at(cycle))) == set(pairs(change.edges_after))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [{"dying": 0.7}, {"dying": 1.0, "renewed": True}, {"edges_die": True}])
+def test_random_growth_among_nodes_that_die_is_rarely_called_helpful(kind):
+    def alike(points, graph):
+        return float(np.mean(graph.edges[:, 0] % 2 == graph.edges[:, 1] % 2))
+
+    small = []
+    for seed in range(60):
+        found = replay_growth(topics(seed, **kind), embed=lambda graph: np.zeros((graph.num_nodes, 1)), probe=alike,
+                              draws=19, seed=seed)  # fmt: skip
+        both = [found[f"growth_probe_p_{kind}"].value <= 0.05 for kind in ("shuffled", "redrawn")]
+        small.append([*both, is_helpful(found)])
+    assert (np.mean(small, axis=0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)).all()
+
+
 # ---- outcomes
 
 
