@@ -226,8 +226,8 @@ def test_the_page_says_what_is_covered():
         "variance. *None* is the share of draws without an interval: by rule there is none with fewer than three "
         "degrees of freedom, and for one run none with fewer than 30 cycles. *Expected* is the mean of the coverage "
         "that the results themselves expect, if it is less than their level: a lower bound for the longest memory "
-        f"that the cycles do not exclude. {DRAWS} draws per row, so that a coverage of .95 has a standard error of .009 "
-        f"({FEW_DRAWS} if none of these has an interval); "
+        f"that the cycles do not exclude. {DRAWS} draws per row, so that a coverage of .95 has a standard error of "
+        f".009 ({FEW_DRAWS} if none of these has an interval); "
         "`GRAPHGAUGE_REGENERATE=1 pytest tests/evolution/test_coverage.py -m slow` writes this page.", "",
     ]  # fmt: skip
     places = [(title, name) for title, designs in tables().items() for name in designs]

@@ -122,7 +122,7 @@ def evaluate(
         directed, runs = log.directed, [("run", 0)]
 
         def ledger_of(run: Run) -> Ledger | None:
-            return log  # type: ignore[no-any-return]
+            return log
 
         def cycles_of(run: Run) -> Iterable[Cycle]:
             return from_ledger(log, embeddings, undeclared=undeclared)

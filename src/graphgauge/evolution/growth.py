@@ -155,9 +155,9 @@ def _histories(
             run = read_run(cycles, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(known, node_ids), future_edges)
     else:
-        runs, cycles = listed_runs(log, conditions, log_seeds)
+        runs, every = listed_runs(log, conditions, log_seeds)
         for condition, number in runs:
-            own = [cycle for cycle in cycles if (cycle.condition, cycle.seed) == (condition, number)]
+            own = [cycle for cycle in every if (cycle.condition, cycle.seed) == (condition, number)]
             run = read_run(own, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(labels, node_ids), future_edges)
 

@@ -151,7 +151,7 @@ class GrowthRun:
         if self.present is None or not len(births):
             return self.gone
         left = self._leaves[self.born[:, None], births].min(axis=1)
-        return np.minimum(self.gone, left)
+        return np.asarray(np.minimum(self.gone, left))
 
     @cached_property
     def _leaves(self) -> Ints:
@@ -454,6 +454,7 @@ def read_run(
     last_edges: Ints | None = None
     book: _Book | None = None
     for number, cycle in enumerate(listed):
+        _check_edges(cycle, size)
         with named_run(cycle.condition, cycle.seed, cycle.cycle):
             # Births are reconciled as in an evaluation.
             births = Births.of(
@@ -556,8 +557,20 @@ def _nodes_before(cycle: Cycle) -> int:
     return min(nodes, int(as_edges(cycle.previous_edges, "previous_edges").max(initial=-1)) + 1)
 
 
+_GRAPHS = ("new_edges", "all_edges", "previous_edges", "removed_edges")
+
+
 def _graphs(cycle: Cycle) -> Iterator[Any]:
-    yield from (cycle.new_edges, cycle.all_edges, cycle.previous_edges, cycle.removed_edges)
+    yield from (getattr(cycle, name) for name in _GRAPHS)
+
+
+def _check_edges(cycle: Cycle, nodes: int) -> None:
+    for name in _GRAPHS:
+        try:
+            as_edges(getattr(cycle, name), name, nodes, relations=True)
+        except InputError as error:
+            fix = f"This is in {cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}. {error.fix or ''}".rstrip()
+            raise InputError(error.what, where=error.where, fix=fix) from None
 
 
 def _without_loops(edges: Any, name: str, nodes: int, typed: bool) -> Ints:

@@ -125,7 +125,9 @@ def _no_agreement(pairs: LabelPairs) -> Mapping[str, float]:
 def _no_adjusted_agreement(pairs: LabelPairs) -> Mapping[str, float]:
     """The ends of the births, paired at random, but no node with itself: below 0 if births share hubs."""
     room = 1 - pairs.squares
-    return {"ends paired at random": (pairs.by_ends - pairs.squares) / room if room > 0 else np.nan}
+    # A single birth has only its own ends.
+    level = pairs.share if np.isnan(pairs.by_ends) else pairs.by_ends
+    return {"ends paired at random": (level - pairs.squares) / room if room > 0 else np.nan}
 
 
 def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
