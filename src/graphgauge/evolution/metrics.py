@@ -33,7 +33,7 @@ _OVER_RUNS = (
     "that share nodes, if this is wider."
 )
 # With fewer births within a class, or between classes, normal approximations to shares are poor.
-_FEW_OF_A_KIND = 10
+_FEW_OF_A_KIND = 3
 _NO_DEGREES = "the graph before the cycle has no edges"
 
 

@@ -66,6 +66,8 @@ def summary(
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
     missing = {result.no_interval for result in results.values() if result.defined and result.no_interval}
     notes += [f"no interval: {reason}" for reason in sorted(missing) if reason in _OF_RUNS]
+    if len(evaluators) == 1 and not first.contributions:
+        notes.append("too many births to be kept: the interval over cycles does not know which of them share nodes")
     for name in names:
         own = [evaluator for run, evaluator in runs.items() if run[0] == name]
         if copies := len(own) - len(without_copies(own)):
