@@ -1,6 +1,7 @@
 """The tables of `evolution_growth.md`: how often planted growth is called helpful.
 
-`python docs/evolution_growth.py` writes them; a number limits the systems per row, for a quick look.
+`python docs/evolution_growth.py` writes them, or only those that are named (null, hostile, planted). A number limits
+the systems per row, for a quick look.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from graphgauge.evolution import is_harmful, is_helpful, replay_growth
+from graphgauge.evolution import Ledger, is_harmful, is_helpful, replay_growth
 
 PLACE = Path(__file__).parent
 # Fixed before any of them was run.
 NODES, CLASSES, DEGREE, SAME, CYCLES, DRAWS, FUTURE = 150, 3, 4.0, 0.7, 5, 19, 100
 SIZES = (10, 20, 40, 80)
-SYSTEMS = {"null": 100, "planted": 20}
+SYSTEMS = {"null": 60, "hostile": 40, "planted": 30}
 Rng = np.random.Generator
 
 
@@ -88,13 +89,62 @@ def planted(same: float) -> Rule:
     return lambda system, step: system.pair(same)
 
 
-NULLS: dict[str, Rule] = {
+def sorted_by_class(rule: Rule) -> Rule:
+    """The end of the lower class is listed first, which says nothing of who chose whom."""
+
+    def pair(system: System, step: int) -> tuple[int, int]:
+        u, v = rule(system, step)
+        return (u, v) if (system.labels[u], u) < (system.labels[v], v) else (v, u)
+
+    return pair
+
+
+def dying(births: int, rng: Rng, *, back: bool = False) -> tuple[Ledger, dict[int, int], np.ndarray]:
+    """Random pairs of the nodes that are there; after half of the cycles, four fifths of a class die.
+
+    With `back`, they are born again at once, without their edges.
+    """
+    system = System.new(rng)
+    labels = dict(enumerate(system.labels.tolist()))
+    events = [{"cycle": -1, "action": "birth", "node": node} for node in labels]
+    events += [{"cycle": -1, "source": u, "target": v} for u, v in map(sorted, system.taken)]
+    there = np.arange(NODES)
+    for cycle in range(CYCLES):
+        if cycle == CYCLES // 2:
+            dead = [node for node in labels if labels[node] == 0 and rng.random() < 0.8]
+            events += [{"cycle": cycle, "action": "death", "node": node} for node in dead]
+            if back:
+                events += [{"cycle": cycle, "action": "birth", "node": node} for node in dead]
+            else:
+                there = np.setdiff1d(there, dead)
+        count = 0
+        while count < births // CYCLES:
+            u, v = rng.choice(there, 2, replace=False).tolist()
+            if system.is_free(u, v):
+                system.join(u, v)
+                events.append({"cycle": cycle, "source": u, "target": v})
+                count += 1
+    future: list[tuple[int, int]] = []
+    while len(future) < FUTURE:
+        u, v = system.pair(SAME)
+        if system.is_free(u, v) and u in there and v in there:
+            future.append((u, v))
+    return Ledger.of(events), labels, np.array(future)
+
+
+NULLS: dict[str, Rule | None] = {
     "random pairs": uniform,
     "random, by degree": by_degree,
     "random, to five hubs": five_hubs,
     "new nodes, random anchors": newborn,
+    "random pairs, nodes die": None,
 }
-PLANTED: dict[str, Rule] = {
+HOSTILE: dict[str, Rule | None] = {
+    "random pairs, ends sorted by class": sorted_by_class(uniform),
+    "random, to five hubs, ends sorted by class": sorted_by_class(five_hubs),
+    "random pairs, nodes die and come back": None,
+}
+PLANTED: dict[str, Rule | None] = {
     "good: 90 % within a class": planted(0.9),
     "weakly good: 50 %": planted(0.5),
     "harmful: 5 %": planted(0.05),
@@ -130,12 +180,12 @@ def grown(rule: Rule, births: int, rng: Rng) -> tuple[list[dict], np.ndarray, np
     return cycles, system.labels, np.array(future)
 
 
-def rates(name: str, rule: Rule, births: int, systems: int) -> dict[str, float]:
+def rates(name: str, rule: Rule | None, births: int, systems: int) -> dict[str, float]:
     """Shares of systems whose growth is called better or worse than chance, and helpful."""
     said: dict[str, list[float]] = {}
     for number in range(systems):
         rng = np.random.default_rng([zlib.crc32(name.encode()), births, number])
-        cycles, labels, future = grown(rule, births, rng)
+        cycles, labels, future = dying(births, rng, back="back" in name) if rule is None else grown(rule, births, rng)
         keys = [f"growth_{o}{part}" for o in ("probe", "future") for part in ("", "_p_shuffled", "_p_redrawn")]
         found = replay_growth(cycles, labels, future_edges=future, draws=DRAWS, metrics=keys, seed=number)
         for outcome in ("probe", "future"):
@@ -148,7 +198,7 @@ def rates(name: str, rule: Rule, births: int, systems: int) -> dict[str, float]:
     return {key: float(np.mean(values)) for key, values in said.items()}
 
 
-def table(rules: dict[str, Rule], systems: int) -> list[str]:
+def table(rules: dict[str, Rule | None], systems: int) -> list[str]:
     columns = [f"{o} {c}" for o in ("probe", "future") for c in ("effect", "shuffled", "redrawn", "helpful", "harmful")]
     lines = [f"| growth | births | systems | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
     for name, rule in rules.items():
@@ -161,8 +211,11 @@ def table(rules: dict[str, Rule], systems: int) -> list[str]:
 
 
 def main() -> None:
-    limit = int(sys.argv[1]) if len(sys.argv) > 1 else None
-    for name, rules in (("null", NULLS), ("planted", PLANTED)):
+    limit = next((int(own) for own in sys.argv[1:] if own.isdigit()), None)
+    named = [own for own in sys.argv[1:] if not own.isdigit()]
+    for name, rules in (("null", NULLS), ("hostile", HOSTILE), ("planted", PLANTED)):
+        if named and name not in named:
+            continue
         lines = table(rules, limit or SYSTEMS[name])
         if limit is None:
             (PLACE / f"evolution_growth_{name}.inc").write_text("\n".join(lines) + "\n", encoding="utf-8")

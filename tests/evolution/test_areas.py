@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 from tests.evolution.conftest import Graph, block_graph
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
-from graphgauge.evolution.areas import Candidates, area_against_non_edges
+from graphgauge.evolution.areas import Candidates, _cancelled, area_against_matched, area_against_non_edges
 from graphgauge.evolution.inputs import Points, distinct_pairs
 from graphgauge.stats.intervals import delong
 
@@ -213,3 +214,80 @@ def test_intervals_cover(key: str):
         covered.append(0.5 in result.interval)
     # Births avoid standing edges, which are closer than chance. The error also allows for other nodes than these.
     assert 0.88 < np.mean(covered) < 0.995
+
+
+# ---- candidates that are chosen themselves
+
+
+class Scores:
+    """Points with a given score of every pair."""
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def __len__(self):
+        return len(self.scores)
+
+    def order(self, first, second):
+        return -self.scores[first, second]
+
+
+def newborn_area(seed, new=60, old=30, noise=1.0, even=True, per_positive=None):
+    """New nodes with two births each, to old nodes that all have an effect on the score; any old node may be chosen."""
+    rng = np.random.default_rng(seed)
+    births = []
+    turn = np.tile(np.arange(old), 2 * new // old)
+    for node in range(new):
+        targets = turn[[2 * node, 2 * node + 1]] if even else rng.choice(old, 2, replace=False)
+        births += [(old + node, int(target)) for target in targets]
+    births = np.array(births)
+    scores = np.zeros((old + new, old + new))
+    scores[old:, :old] = rng.normal(size=old) + noise * rng.normal(size=(new, old))
+    arms = np.column_stack([np.arange(len(births)), np.zeros(len(births), int), np.ones(len(births), int)])
+    pools = np.where(np.arange(old + new) < old, 0, -1)
+    size = old + new
+    graph = np.unique(np.sort(births, axis=1) @ [size, 1])
+    return area_against_matched(
+        Scores(scores), births, arms, np.zeros(len(births), int), graph, pools, directed=False,
+        per_positive=per_positive, rng=rng, reason="none",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_effects_of_nodes_that_are_chosen_and_candidates_cancel(even):
+    """Every old node is chosen about as often as it is a candidate: its effect says nothing about the area."""
+    areas = [newborn_area(seed, even=even) for seed in range(150)]
+    values = np.array([area.value for area in areas])
+    errors, df = np.array([area.error() for area in areas]).T
+    half = stats.t.ppf(0.975, df) * errors
+    assert np.mean(np.abs(values - 0.5) <= half) >= 0.9
+    assert np.median(half) <= 1.5 * 1.96 * values.std()
+    # Errors that share nodes alone would be much wider.
+    alone = np.array([area.dyads.error(area.shares)[0] for area in areas])
+    assert np.median(alone / errors) > 1.5
+
+
+@pytest.mark.parametrize("per_positive", [None, 2])
+def test_the_variance_with_candidates_by_brute_force(per_positive):
+    rng = np.random.default_rng(0)
+    births = np.array([(6, 0), (6, 1), (7, 0), (8, 3), (8, 4)])
+    kept, replaced = births.T
+    owner = np.repeat(np.arange(5), 3 if per_positive is None else per_positive)
+    node = rng.integers(0, 6, len(owner))
+    wins = rng.integers(0, 3, len(owner)) / 2
+    counts = np.bincount(owner)
+    shares = np.bincount(owner, wins) / counts
+    errors = shares - shares.mean()
+    own = [(wins[c] - shares.mean()) / counts[owner[c]] for c in range(len(owner))]
+    total = other = 0.0
+    for x in range(9):
+        at_targets = sum(errors[b] for b in range(5) if replaced[b] == x) + sum(
+            own[c] for c in range(len(owner)) if node[c] == x
+        )
+        total += (at_targets + sum(errors[b] for b in range(5) if kept[b] == x)) ** 2
+        other += at_targets**2
+    total -= sum(errors**2)
+    for pair in {(int(kept[owner[c]]), int(node[c])) for c in range(len(owner))}:
+        total -= sum(own[c] for c in range(len(owner)) if (kept[owner[c]], node[c]) == pair) ** 2
+    found = _cancelled(shares, kept, replaced, owner, node, wins, counts, 9)
+    assert found == pytest.approx(max(total, other) / 25)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -48,37 +49,57 @@ def by_sets(events: list[dict[str, Any]], *, directed: bool) -> dict[int, dict[s
     def ends(edge: Any) -> tuple[Any, Any]:
         return edge[:2] if directed else tuple(edge[0])
 
-    graph: set[Any] = set()
+    # Every edge of the graph, and whether it was there before the cycle, perhaps with other ends.
+    graph: dict[Any, bool] = {}
     died: set[Any] = set()
+    present: set[Any] = set()
     found = {}
     for cycle in sorted({event["cycle"] for event in events}):
-        before, moved, repeated = set(graph), set(), 0
+        before, repeated, merged = set(graph), 0, 0
+        lost: Counter[Any] = Counter()
+        graph = dict.fromkeys(graph, True)
+
+        def remove(edge: Any, graph: dict[Any, bool] = graph, lost: Counter[Any] = lost) -> None:
+            lost[edge] += graph.pop(edge, False)
+
         for event in (event for event in events if event["cycle"] == cycle):
             if "source" in event:
                 edge = key(event["source"], event["target"], event["type"])
                 if event["action"] == "birth":
+                    present |= {event["source"], event["target"]}
                     repeated += edge in graph
-                    graph.add(edge)
+                    if edge not in graph:
+                        graph[edge] = lost[edge] > 0
+                        lost[edge] -= graph[edge]
                 else:
-                    graph.discard(edge)
-            else:
-                own = {edge for edge in graph if event["node"] in ends(edge)}
-                graph -= own
-                if event["action"] == "merge":
-                    moved |= own
+                    remove(edge)
+            elif event["node"] in present:
+                present.discard(event["node"])
+                own = {edge: graph[edge] for edge in list(graph) if event["node"] in ends(edge)}
+                if event["action"] == "death":
                     for edge in own:
-                        one, two = (event["into"] if end == event["node"] else end for end in ends(edge))
-                        if one != two:
-                            new = key(one, two, edge[-1])
-                            if new not in graph:
-                                moved.add(new)
-                            graph.add(new)
-        births = {edge for edge in graph - before if edge not in moved}
+                        remove(edge)
+                    continue
+                present.add(event["into"])
+                for edge in own:
+                    del graph[edge]
+                # Old edges first: what one of them becomes is old, and a new one that joins it is no birth.
+                for edge, is_old in sorted(own.items(), key=lambda item: not item[1]):
+                    one, two = (event["into"] if end == event["node"] else end for end in ends(edge))
+                    new = key(one, two, edge[-1])
+                    if one == two:
+                        merged += is_old
+                    elif new in graph:
+                        merged += is_old and graph[new]
+                        graph[new] |= is_old
+                    else:
+                        graph[new] = is_old
+        births = {edge for edge, is_old in graph.items() if not is_old}
         found[cycle] = {
-            "births": births, "deaths": {edge for edge in before - graph if edge not in moved},
-            "reborn": births & died, "repeated": repeated, "graph": set(graph),
+            "births": births, "deaths": set(lost.elements()), "died": lost.total(), "reborn": births & died,
+            "repeated": repeated, "graph": set(graph), "merged": merged,
         }  # fmt: skip
-        died = (died | (before - graph)) - graph
+        died = (died | (before - set(graph))) - set(graph)
         # Edges that lived only within the cycle had died before its end, too, but were never in a graph.
     return found
 
@@ -105,6 +126,10 @@ def test_a_replay_is_what_sets_say(seed: int, directed: bool):
         assert keys(change.edges_before) == expected[change.cycle - 1]["graph"]
         assert change.balance.repeated == own["repeated"]
         assert change.balance.declared == len(own["births"])
+        assert change.balance.merged_edges == own["merged"]
+        assert change.balance.deaths == own["died"]
+        more = len(own["births"]) - own["died"] - own["merged"]
+        assert len(change.after) - len(change.before) == more
         assert keys(ledger.edges_at(change.cycle)) == own["graph"]
     assert seen == list(range(6))
 

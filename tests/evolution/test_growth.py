@@ -79,16 +79,18 @@ def test_chance_replays_keep_sources_and_are_possible(seed, newborn):
         draws = getattr(run, kind)(5, np.random.default_rng(seed))
         assert any(pairs(births) != pairs(run.births) for births in draws)
         for births in draws:
-            np.testing.assert_array_equal(births[:, 0], run.births[:, 0])
             found = pairs(births)
             assert len(set(found)) == len(found)
             assert all(len(edge) == 2 for edge in found)
             assert not start & set(found)
-            arrived = run.arrived[births[:, 1]]
-            assert (arrived <= run.born).all()
-            np.testing.assert_array_equal(arrived == run.born, run.arrived[run.births[:, 1]] == run.born)
+            arrived = run.arrived[births]
+            assert (arrived <= run.born[:, None]).all()
+            new, own = (np.sort(run.arrived[each] == run.born[:, None]) for each in (births, run.births))
+            np.testing.assert_array_equal(new, own)
             if kind == "shuffled":
-                assert Counter(births[:, 1].tolist()) == Counter(run.births[:, 1].tolist())
+                assert Counter(births.ravel().tolist()) == Counter(run.births.ravel().tolist())
+            else:
+                np.testing.assert_array_equal(births[:, 0], run.births[:, 0])
 
 
 def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
@@ -96,7 +98,7 @@ def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
     log = [{"embeddings": np.zeros((6, 1)), "previous_embeddings": np.zeros((6, 1)),
             "new_edges": np.array([[0, 3], [1, 4], [2, 5]]), "previous_edges": np.array([[0, 4]]),
             "all_edges": np.array([[0, 4], [0, 3], [1, 4], [2, 5]])}]  # fmt: skip
-    run = cycles(log)
+    run = read_run(cycles_of(log), directed=True)
     rng = np.random.default_rng(0)
     drawn = Counter(tuple(births[:, 1].tolist()) for births in run.shuffled(1200, rng))
     expected = [order for order in itertools.permutations([3, 4, 5]) if order[0] != 4]
@@ -107,12 +109,58 @@ def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
     assert max(abs(count - 300) for count in first.values()) < 75
 
 
+def test_every_graph_with_these_degrees_stays_equally_likely():
+    """Without direction, births are read towards hubs; graphs that are drawn uniformly stay so under exchanges."""
+    degrees = [3, 2, 2, 1, 1, 1]
+    every = [frozenset(chosen) for chosen in itertools.combinations(itertools.combinations(range(6), 2), 5)
+             if [sum(node in edge for edge in chosen) for node in range(6)] == degrees]  # fmt: skip
+    reached, calls = Counter(), 100
+    for number, graph in enumerate(every):
+        edges = np.array(sorted(graph))
+        log = [{"embeddings": np.zeros((6, 1)), "previous_embeddings": np.zeros((6, 1)), "new_edges": edges,
+                "previous_edges": np.empty((0, 2), int), "all_edges": edges}]  # fmt: skip
+        run, rng = cycles(log), np.random.default_rng(number)
+        for _ in range(calls):
+            reached[frozenset(tuple(sorted(edge)) for edge in run.shuffled(1, rng)[0].tolist())] += 1
+    assert set(reached) == set(every)
+    # The standard error of a count is at most 10.
+    assert max(abs(count - calls) for count in reached.values()) < 40
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_order_of_the_ends_changes_no_replay(turned):
+    log, labels = system(2)
+    other = [{**cycle, "new_edges": np.sort(cycle["new_edges"], axis=1)[:, :: -1 if turned else 1]} for cycle in log]
+    one, two = (replay_growth(each, labels, draws=9) for each in (log, other))
+    for key in one:
+        assert one[key].value == two[key].value
+
+
+def test_sorted_ends_are_not_taken_for_growth():
+    """Random births between two blocks of numbers, each listed with the smaller number first."""
+    blocks = np.arange(40) >= 20
+
+    def within(points, graph):
+        return float(np.mean(blocks[graph.edges[:, 0]] == blocks[graph.edges[:, 1]]))
+
+    rejected = 0
+    every = np.array([(i, j) for j in range(40) for i in range(j)])
+    for seed in range(12):
+        edges = every[np.random.default_rng(seed).permutation(len(every))[:90]]
+        log = [{"embeddings": np.zeros((40, 1)), "previous_embeddings": np.zeros((40, 1)), "new_edges": edges[30:],
+                "previous_edges": edges[:30], "all_edges": edges}]  # fmt: skip
+        found = replay_growth(log, embed=lambda graph: np.zeros((40, 1)), probe=within, draws=19, seed=seed)
+        rejected += found["growth_probe_p_shuffled"].value <= 0.05
+    # With probability 0.05 each, more than 3 of 12 have probability 0.002.
+    assert rejected <= 3
+
+
 def test_types_relations_and_pools_limit_the_targets():
     log, _ = system(1)
     types = np.arange(NODES) % 2
     run = read_run(cycles_of(log), types=types)
     for births in (*run.shuffled(4, np.random.default_rng(0)), *run.redrawn(4, np.random.default_rng(0))):
-        np.testing.assert_array_equal(types[births[:, 1]], types[run.births[:, 1]])
+        np.testing.assert_array_equal(np.sort(types[births]), np.sort(types[run.births]))
     pools = np.arange(NODES) // 6
     run = cycles([{**cycle, "pools": pools} for cycle in log])
     for births in run.redrawn(4, np.random.default_rng(0)):
@@ -184,7 +232,7 @@ def test_edges_end_when_they_are_removed():
 def test_undeclared_births_are_refused_or_replayed():
     log, labels = system(2)
     hidden = [{**log[0], "new_edges": log[0]["new_edges"][1:]}, *log[1:]]
-    with pytest.raises(InputError, match="run, seed 0, cycle 0: 1 edges were neither"):
+    with pytest.raises(InputError, match="run, seed 0, cycle 0: all_edges: 1 edges were neither"):
         replay_growth(hidden, labels, draws=1)
     found = replay_growth(hidden, labels, draws=1, undeclared="report")
     assert any("undeclared edges, replayed as births: 1" in note for note in found.notes)
@@ -200,6 +248,89 @@ def test_births_listed_both_ways_get_a_source_by_chance():
     assert set(pairs(run.births)) == set(pairs(log[0]["new_edges"]))
     assert len(run.births) == 40
     assert 8 < np.count_nonzero(run.births[:, 0] < run.births[:, 1]) < 32
+
+
+def test_one_type_has_all_the_sources_and_new_nodes_choose():
+    log, _ = system(3, births=40, cycles=1, newborn=2)
+    types = np.arange(NODES + 2) % 2
+    new = np.array(log[0]["new_edges"])
+    new = np.where((types[new[:, :1]] == 1) & (types[new[:, 1:]] == 0), new[:, ::-1], new)
+    run = read_run(cycles_of([{**log[0], "new_edges": new}]), types=types)
+    old = (run.births < NODES).all(axis=1)
+    apart = old & (types[run.births[:, 0]] != types[run.births[:, 1]])
+    assert apart.any()
+    assert (types[run.births[apart, 0]] == 0).all()
+    assert (run.births[~old, 0] >= NODES).all()
+
+
+# ---- deaths of nodes
+
+
+def topics(seed, nodes=60, births=20, dying=0.8, renewed=False, edges_die=False):
+    """Two classes in turn; births join random nodes that are there; most of class 0 leaves in cycle 2."""
+    rng = np.random.default_rng(seed)
+    taken, there = set(), np.arange(nodes)
+
+    def pair():
+        while True:
+            ends = frozenset(rng.choice(there, 2, replace=False).tolist())
+            if ends not in taken:
+                taken.add(ends)
+                return dict(zip(("source", "target"), ends, strict=True))
+
+    events = [{"cycle": -1, "node": node, "label": node % 2} for node in range(nodes)]
+    events += [{"cycle": -1, **pair()} for _ in range(nodes)]
+    early = []
+    for cycle in range(4):
+        if cycle == 2:
+            dead = [node for node in range(0, nodes, 2) if rng.random() < dying]
+            if edges_die:
+                events += [{"cycle": 2, "action": "death", **edge} for edge in early[::5]]
+            events += [{"cycle": 2, "action": "death", "node": node} for node in dead]
+            if renewed:
+                events += [{"cycle": 2, "node": node} for node in dead]
+            else:
+                there = np.setdiff1d(there, dead)
+        new = [pair() for _ in range(births)]
+        early += new if cycle < 2 else []
+        events += [{"cycle": cycle, **edge} for edge in new]
+    return Ledger.of(events)
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_no_birth_outlives_its_nodes_in_a_replay(renewed):
+    """A node that dies and comes back in one cycle has lost its edges, in every replay."""
+    ledger = topics(0, renewed=renewed)
+    run = run_of_ledger(ledger)
+    changes = list(ledger.changes())
+    dead = run.renewed[2] if renewed else np.flatnonzero(~changes[2].present)
+    assert len(dead) > 10
+    draws = [*run.shuffled(5, np.random.default_rng(0)), *run.redrawn(5, np.random.default_rng(0))]
+    assert any(np.isin(births[run.born < 2], dead).any() for births in draws)
+    for births in (run.births, *draws):
+        graph = run.graph(births)
+        old = graph.history[(graph.born < 2) & (graph.gone > 2)]
+        assert not np.isin(old, dead).any()
+        # A birth that was removed with its node is not removed from another node.
+        own = run.gone[run.born < 2]
+        assert (own == NEVER).all()
+    for cycle, change in enumerate(changes):
+        assert set(pairs(run.graph().at(cycle))) == set(pairs(change.edges_after))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [{"dying": 0.7}, {"dying": 1.0, "renewed": True}, {"edges_die": True}])
+def test_random_growth_among_nodes_that_die_is_rarely_called_helpful(kind):
+    def alike(points, graph):
+        return float(np.mean(graph.edges[:, 0] % 2 == graph.edges[:, 1] % 2))
+
+    small = []
+    for seed in range(60):
+        found = replay_growth(topics(seed, **kind), embed=lambda graph: np.zeros((graph.num_nodes, 1)), probe=alike,
+                              draws=19, seed=seed)  # fmt: skip
+        both = [found[f"growth_probe_p_{kind}"].value <= 0.05 for kind in ("shuffled", "redrawn")]
+        small.append([*both, is_helpful(found)])
+    assert (np.mean(small, axis=0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)).all()
 
 
 # ---- outcomes
@@ -276,7 +407,7 @@ def test_effects_are_differences_of_the_probe_by_hand():
 
 
 def test_planted_harm_is_called_harmful():
-    log, labels = system(4, births=60, same=0.0)
+    log, labels = system(4, births=120, same=0.0, nodes=60, start=120)
     found = replay_growth(log, labels, embed=counted(labels), draws=19)
     assert is_harmful(found)
     assert not is_helpful(found)

@@ -24,6 +24,10 @@ from graphgauge.stats.dyads import Dyads
 _REDRAWS = 16
 # Pairs that are scored at once, and the most that are scored at all.
 _BLOCK, _MOST_PAIRS = 1 << 22, 1 << 33
+# Pairs that are drawn at once.
+_MOST_DRAWN = 1 << 27
+# Below this share of the other variance, one is only rounding.
+_NOTHING = 1e-9
 # With more edges than this per pair, drawn pairs are looked up among them: a table of all edges would take longer.
 _LOOKED_UP = 32
 
@@ -32,7 +36,8 @@ _LOOKED_UP = 32
 class Area:
     """For each positive, the share of negatives that are farther (ties half); `ends` are the nodes of the positives.
 
-    `drawn` is the variance that sampled negatives add to the area; it is 0 if all negatives are used.
+    `drawn` is the variance that sampled negatives add to the area; it is 0 if all negatives are used. `cancelled` is
+    the variance of the area if nodes that are often chosen are also often candidates, so that their effects cancel.
     """
 
     shares: Floats
@@ -44,6 +49,7 @@ class Area:
     warnings: tuple[str, ...] = ()
     # Areas of simple scores for the same births, by name.
     baselines: Mapping[str, float] = field(default_factory=dict)
+    cancelled: float | None = None
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -62,6 +68,8 @@ class Area:
         """Standard error and degrees of freedom of the area."""
         # There are at least as many negatives as births, so they do not limit the degrees of freedom.
         error, df = self.dyads.error(self.shares)
+        if self.cancelled is not None and self.cancelled > _NOTHING * error**2:
+            error = min(error, sqrt(self.cancelled * self.dyads.correction))
         return sqrt(error**2 + self.drawn), df
 
     def estimate(self) -> Estimate:
@@ -282,7 +290,33 @@ def area_against_matched(
         warnings=(f"births left out of {what}, because their pool has no other target: {alone}",)
         if alone and good.any()
         else (),
+        cancelled=_cancelled(means, kept[good], replaced[good], owner, node, wins, counts, size)
+        if len(arms) == len(births) and (arms[:, 0] == np.arange(len(births))).all() and good.any()
+        else None,
     )
+
+
+def _cancelled(
+    shares: Floats, kept: Ints, replaced: Ints, owner: Ints, node: Ints, wins: Floats, counts: Ints, size: int
+) -> float:
+    """The variance of an area in which every birth competes with candidates for one of its ends.
+
+    A node's effect raises the shares of its own births and lowers those of the births for which it is a candidate: the
+    errors of both are summed per node. Two births err together if they share the end that is kept or a node on the
+    other side. What is in both is subtracted, unless the other side alone varies more (Cameron, Gelbach and Miller
+    2011).
+    """
+    value = shares.mean()
+    errors, own = shares - value, (wins - value) / counts[owner]
+    # Births without a candidate are not among the shares.
+    place = np.full(len(counts), -1, np.int64)
+    place[counts > 0] = np.arange(len(shares))
+    chosen = np.bincount(replaced, errors, size) + np.bincount(node, own, size)
+    every = chosen + np.bincount(kept, errors, size)
+    _, pair = np.unique(kept[place[owner]] * size + node, return_inverse=True)
+    both = np.bincount(pair, own)
+    total = every @ every - errors @ errors - both @ both
+    return float(max(total, chosen @ chosen) / len(shares) ** 2)
 
 
 def _redrawn(
@@ -300,6 +334,11 @@ def _redrawn(
         target = members[start[owner] + step]
         good = fits(owner, target)
         return owner[good], target[good]
+    if per_positive * len(replaced) > _MOST_DRAWN:
+        raise InputError(
+            f"{per_positive * len(replaced):,} pairs are too many to draw", where="negatives_per_positive",
+            fix='Draw fewer, or pass negatives="all".',
+        )  # fmt: skip
     pending = np.repeat(np.arange(len(replaced)), per_positive)
     owners, targets = [], []
     for _ in range(_REDRAWS):

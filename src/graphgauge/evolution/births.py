@@ -158,7 +158,7 @@ def _disagreement(name: str, shown: Ints, count: int) -> InputError:
     return InputError(
         f"{count} edges {what}: {examples}",
         where=where,
-        fix=f'{fix}; undeclared="report" evaluates only the declared births, with a finding.',
+        fix=f'{fix}; undeclared="report" goes on, and reports them.',
     )
 
 

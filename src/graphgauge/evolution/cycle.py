@@ -16,7 +16,17 @@ from graphgauge.evolution.areas import Area, Candidates, area_against_matched, a
 from graphgauge.evolution.baselines import LinkScores, Ranked
 from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step, two_sides
 from graphgauge.evolution.distances import checked_temperature
-from graphgauge.evolution.inputs import SCORES, Flags, Labelled, Points, among, as_edges, distinct, whole_numbers
+from graphgauge.evolution.inputs import (
+    SCORES,
+    Flags,
+    Labelled,
+    Points,
+    among,
+    as_edges,
+    distinct,
+    types_by_row,
+    whole_numbers,
+)
 from graphgauge.evolution.ledger import UNDECLARED, Change, Codes
 from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, probe
 
@@ -107,18 +117,24 @@ class Grown:
         active: Ints | None = None,
     ) -> None:
         self.options, self.cycle = options, cycle
-        self.points = self._points(embeddings, "embeddings")
+        # Embeddings may have rows for nodes that are not in the graph: a ledger knows which are.
+        before, after = _there(change)
+        self.points = self._points(embeddings, "embeddings", after)
         self.nodes = len(self.points)
         self.unborn = int(np.count_nonzero(labelled.ids >= self.nodes))
-        self.labelled = labelled.among(self.nodes)
-        self.earlier = None if previous_embeddings is None else self._points(previous_embeddings, "previous_embeddings")
+        self.original = labelled.among(self.nodes)
+        self.there = after if after is not None and len(after) == self.nodes else np.ones(self.nodes, bool)
+        self.labelled = self.original.where(self.there)
+        self.earlier = (
+            None if previous_embeddings is None else self._points(previous_embeddings, "previous_embeddings", before)
+        )
         if self.earlier is not None and len(self.earlier) > self.nodes:
             raise InputError(
                 f"{len(self.earlier)} rows before the cycle, {self.nodes} after it", where="previous_embeddings",
                 fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
             )  # fmt: skip
         self._inserted = (
-            None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings")
+            None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings", after)
         )
         if self._inserted is not None and len(self._inserted) != self.nodes:
             raise InputError(
@@ -130,8 +146,6 @@ class Grown:
                 f"the ledger has {change.nodes} nodes, the embeddings have {self.nodes} rows", where="embeddings",
                 fix="Pass a row for every id of the ledger; NaN for nodes that are not there yet.",
             )  # fmt: skip
-        if change is not None:
-            self._restrict(change)
         self.births = Births.of_change(change) if change is not None else Births.of(
             new_edges, all_edges, previous_edges, self.nodes, last_edges=last_edges, removed_edges=removed_edges,
             undeclared=options.undeclared, directed=options.directed, seen=recoded(seen, self.nodes),
@@ -141,20 +155,14 @@ class Grown:
         self._types = None if node_types is None else self._checked_types(node_types)
         self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
         self._born = recoded(born, self.nodes)
+        self._reborn = np.empty(0, np.int64) if change is None else change.reborn_nodes
         self._active = None if active is None else np.pad(active, (0, self.nodes - len(active)))
 
-    def _points(self, embeddings: Any, name: str) -> Points:
+    def _points(self, embeddings: Any, name: str, there: Flags | None) -> Points:
         options = self.options
-        return Points.of(embeddings, name, nan=options.nan, score=options.score, directed=options.directed)
-
-    def _restrict(self, change: Change) -> None:
-        """Embeddings may have rows for nodes that are not in the graph: the ledger knows which are."""
-        before = change.present.copy()
-        before[change.born_nodes], before[change.dead_nodes] = False, True
-        self.points = replace(self.points, present=self.points.present & change.present)
-        if self.earlier is not None:
-            size = len(self.earlier)
-            self.earlier = replace(self.earlier, present=self.earlier.present & before[:size])
+        # Rows that the ledger does not have are an error later.
+        there = there if there is None or np.ndim(embeddings) != 2 or len(embeddings) <= len(there) else None
+        return Points.of(embeddings, name, nan=options.nan, score=options.score, directed=options.directed, there=there)
 
     @property
     def conventions(self) -> dict[str, str]:
@@ -213,7 +221,9 @@ class Grown:
         if self.earlier is None:
             return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
         points, standing = self._at_insertion, self._stood
+        # A node that died and is born again is not new: its embedding has seen its first life.
         fresh = points.present & ~standing
+        fresh[self._reborn] = False
         types = np.zeros(self.nodes, np.int64) if self._types is None else self._types
         pools = np.where(points.present, 2 * types + fresh, -1)
         births = self.births.edges
@@ -276,16 +286,17 @@ class Grown:
     def growth(self) -> Growth:
         if self._tgc is not None:
             return Growth(self._tgc, self.nodes)
-        component = largest_component(self.births.after, self.nodes)
-        return Growth(tgc_step(len(self.births), self.nodes, component, self._last_tgc), self.nodes)
+        component, nodes = largest_component(self.births.after, self.nodes), int(np.count_nonzero(self.there))
+        return Growth(tgc_step(len(self.births), nodes, min(component, nodes), self._last_tgc), nodes)
 
     def notes(self) -> tuple[str, ...]:
         """Notes on nodes and births that were left out."""
         said = list(self.births.notes)
         if self.births.balance is None:
             said.append(_UNRECONCILED)
-        if not self.points.present.all():
-            said.append(f"nodes left out because their embedding has NaN: {np.count_nonzero(~self.points.present)}")
+        if not self.points.present[self.there].all():
+            missing = np.count_nonzero(~self.points.present[self.there])
+            said.append(f"nodes left out because their embedding has NaN: {missing}")
         if self.unborn:
             said.append(f"original nodes that have no embedding yet: {self.unborn}")
         if self.labelled.labelled and self.labelled.unlabelled:
@@ -411,7 +422,7 @@ class Grown:
             return np.pad(self._pools, (0, self.nodes - len(self._pools)), constant_values=-1)
         degrees = self.births.degrees_before()
         grown = np.ones(self.nodes, np.int64)
-        grown[self.labelled.ids] = 0
+        grown[self.original.ids] = 0
         # The exponent of frexp: 0 for degree 0, 1 for 1, 2 for 2 and 3, 3 for 4 to 7, …
         pools: Ints = 2 * np.frexp(degrees.astype(float))[1].astype(np.int64) + grown
         return pools if self._types is None else pools + (2 * 64 + 2) * self._types
@@ -431,6 +442,7 @@ class Grown:
         return found
 
     def _checked_types(self, node_types: Any) -> Ints:
+        node_types = types_by_row(node_types, self.nodes)
         given = node_types.tolist() if isinstance(node_types, np.ndarray) else list(node_types)
         if len(given) < self.nodes:
             raise InputError(
@@ -438,6 +450,15 @@ class Grown:
             )
         names = {name: number for number, name in enumerate(sorted(set(map(str, given[: self.nodes]))))}
         return np.array([names[str(name)] for name in given[: self.nodes]], np.int64)
+
+
+def _there(change: Change | None) -> tuple[Flags | None, Flags | None]:
+    """Which nodes a ledger had before and after a cycle."""
+    if change is None:
+        return None, None
+    before = change.present.copy()
+    before[change.born_nodes], before[change.dead_nodes] = False, True
+    return before, change.present
 
 
 def _arms(births: Ints, standing: Flags, *, both: bool) -> Ints:

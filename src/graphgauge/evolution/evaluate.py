@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.family import refuse_together
-from graphgauge.evolution.inputs import listed, original_nodes
+from graphgauge.evolution.inputs import labels_by_node, listed, original_nodes
 from graphgauge.evolution.ledger import Ledger
 from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles, from_ledger
 from graphgauge.evolution.suite import EvaluationSuite
@@ -67,7 +66,7 @@ def evaluate(
     conditions, log_seeds
         Evaluate only the runs of the log with these.
     test_edges
-        Held-out edges for `static_auc`; without them it is skipped.
+        Held-out edges for `static_auc`, those of a ledger with the ids of its nodes; without them it is skipped.
     negatives, negatives_per_positive
         `sample` draws that many non-edges per birth, distinct and without replacement; `all` takes every non-edge.
     folds
@@ -104,38 +103,101 @@ def evaluate(
             future_edges=future_edges, node_types=node_types, probe=replay_probe, score=replay_score, draws=replays,
             directed=directed, undeclared=undeclared, metrics=metrics, confidence=confidence, seed=seed,
         )  # fmt: skip
-    ledger: Ledger | None = None
     if embeddings is not None and not isinstance(log, Ledger):
         raise OptionError("embeddings are for a ledger", fix="The cycles of a log have their own.")
     if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
         runs = stored_runs(stored, conditions, log_seeds)
-        ledger = stored.ledger(*runs[0], directed=directed)
         labels = stored.labels() if labels is None else labels
-        cycles: Iterable[Cycle] = chain.from_iterable(
-            stored.cycles(*run, directed=directed, undeclared=undeclared) for run in runs
-        )
+
+        def ledger_of(run: Run) -> Ledger | None:
+            return stored.ledger(*run, directed=directed)
+
+        def cycles_of(run: Run) -> Iterable[Cycle]:
+            return stored.cycles(*run, directed=directed, undeclared=undeclared)
     elif isinstance(log, Ledger):
+        refuse_for_ledger(log, directed, conditions, log_seeds)
         if embeddings is None:
             raise InputError("a ledger has no embeddings", where="embeddings", fix="Pass embeddings=.")
-        ledger, directed, runs = log, log.directed, [("run", 0)]
-        cycles = from_ledger(log, embeddings, undeclared=undeclared)
+        directed, runs = log.directed, [("run", 0)]
+
+        def ledger_of(run: Run) -> Ledger | None:
+            return log
+
+        def cycles_of(run: Run) -> Iterable[Cycle]:
+            return from_ledger(log, embeddings, undeclared=undeclared)
     else:
-        runs, cycles = listed_runs(log, conditions, log_seeds)
-    nodes = node_ids
-    if ledger is not None:
-        nodes, labels = _of_ledger(ledger, node_ids, labels)
-        node_types = ledger.node_types if node_types is None else node_types
-    elif labels is not None:
-        nodes = original_nodes(labels, node_ids)
+        runs, listed_cycles = listed_runs(log, conditions, log_seeds)
+
+        def ledger_of(run: Run) -> Ledger | None:
+            return None
+
+        def cycles_of(run: Run) -> Iterable[Cycle]:
+            return (cycle for cycle in listed_cycles if (cycle.condition, cycle.seed) == run)
+
+    given = Facts(node_ids, labels, node_types, test_edges)
+    first = given.of(ledger_of(runs[0]))
     suite = EvaluationSuite(
-        nodes, labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=test_edges, negatives=negatives,
-        negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
-        homophily_null=homophily_null, undeclared=undeclared, score=score, directed=directed, node_types=node_types,
-        metrics=metrics, nan=nan, confidence=confidence, seed=seed, threads=threads, device=device,
+        first.node_ids, first.labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=first.test_edges,
+        negatives=negatives, negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
+        homophily_null=homophily_null, undeclared=undeclared, score=score, directed=directed,
+        node_types=first.node_types, metrics=metrics, nan=nan, confidence=confidence, seed=seed, threads=threads,
+        device=device,
     )  # fmt: skip
-    suite.replay(cycles)
+    for run in runs:
+        # Runs of events number their nodes as they occur, each in its own way.
+        own = given.of(ledger_of(run))
+        if (own.labels is None) != (first.labels is None):
+            raise InputError(
+                f"{run[0]}, seed {run[1]}, and {runs[0][0]}, seed {runs[0][1]}: only one of them has labels",
+                where="labels", fix="Give the labels of every run, or leave out those without.",
+            )  # fmt: skip
+        suite.describe(*run, own.node_ids, own.labels, node_types=own.node_types, test_edges=own.test_edges)
+        suite.replay(cycles_of(run))
+    if not suite.evaluators:
+        raise InputError("contains no cycle after the start", where="log", fix="Events of cycle 0 and later grow.")
     return suite.evaluation()
+
+
+def refuse_for_ledger(ledger: Ledger, directed: bool, conditions: Any, log_seeds: Any) -> None:
+    """A ledger is one run, and knows whether its edges have a direction."""
+    if directed and not ledger.directed:
+        raise OptionError("the ledger is undirected", fix="Read it with directed=True.")
+    for name, given in (("conditions", conditions), ("log_seeds", log_seeds)):
+        if given is not None:
+            raise OptionError(f"{name} chooses runs of a log, and a ledger is one run", fix="Leave it out.")
+
+
+class Facts(NamedTuple):
+    """What is known of the nodes of a run, by their ids or by their rows."""
+
+    node_ids: Any
+    labels: Any
+    node_types: Any
+    test_edges: Any
+
+    def of(self, ledger: Ledger | None) -> Facts:
+        """By the rows of a run: those of its ledger, if it has one."""
+        if ledger is None:
+            return self if self.labels is None else self._replace(node_ids=original_nodes(self.labels, self.node_ids))
+        nodes, labels = _of_ledger(ledger, self.node_ids, self.labels)
+        types = ledger.node_types if self.node_types is None else ledger.types_by_row(self.node_types)
+        return Facts(nodes, labels, types, edges_by_id(ledger, self.test_edges))
+
+
+def edges_by_id(ledger: Ledger, edges: Any) -> Any:
+    """Edges with the ids of a ledger's nodes, as rows."""
+    if edges is None:
+        return None
+    ends = [node for edge in edges for node in _two(edge)]
+    return ledger.rows(ends).reshape(-1, 2)
+
+
+def _two(edge: Any) -> list[Any]:
+    ends = edge.tolist() if hasattr(edge, "tolist") else list(edge) if isinstance(edge, list | tuple) else []
+    if len(ends) < 2:
+        raise InputError(f"{edge!r:.80} is not an edge", where="edges", fix="Pass one pair of ids per edge.")
+    return ends[:2]
 
 
 def _differing(given: Mapping[str, Any]) -> list[str]:
@@ -151,22 +213,33 @@ def _differing(given: Mapping[str, Any]) -> list[str]:
 def _of_ledger(ledger: Ledger, node_ids: Any, labels: Any) -> tuple[Any, Any]:
     """Rows of the original nodes, and their labels by row."""
     rows = range(ledger.nodes) if node_ids is None else ledger.rows(node_ids).tolist()
-    labels = ledger.labels if labels is None else labels
+    labels = labels_by_node(ledger.labels if labels is None else labels)
     if labels is None:
         return rows, None
     if isinstance(labels, Mapping):
-        known = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        known = labels_by_row(ledger, labels)
         return rows, {row: known.get(row) for row in {*rows, *known}}
     return rows, labels
 
 
-def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], Iterable[Cycle]]:
+def labels_by_row(ledger: Ledger, labels: Mapping[Any, Any]) -> dict[int, Any]:
+    """The labels of a ledger's nodes; there may be labels of other nodes, but not only of others."""
+    known = {row: label for node, label in labels.items() if (row := ledger.row(node)) is not None}
+    if labels and not known:
+        raise InputError(
+            f"none of the {len(labels)} labels is of a node of the ledger", where="labels",
+            fix="Pass a mapping from the ids of the ledger to labels.",
+        )  # fmt: skip
+    return known
+
+
+def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], list[Cycle]]:
     """The chosen runs of a list of cycles, and their cycles."""
     given = list(as_cycles(log))
     if not given:
         raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
     runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
-    return runs, (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
+    return runs, [cycle for cycle in given if (cycle.condition, cycle.seed) in runs]
 
 
 def stored_runs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, TypedDict
 
 import numpy as np
@@ -143,6 +144,14 @@ class AdaptiveEvaluator:
         self.contributions: list[dict[str, tuple[Ints, Floats]]] = []
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
+        # Grows with the births and embeddings of each cycle: copies of a run are told by it.
+        self._digest = sha256()
+        self._any_births = False
+
+    @property
+    def fingerprint(self) -> bytes | None:
+        """Equal for runs with equal births and embeddings in every cycle; None for a run without births."""
+        return self._digest.digest() if self._any_births else None
 
     @property
     def history(self) -> Mapping[str, list[float]]:
@@ -278,7 +287,7 @@ class AdaptiveEvaluator:
             },
             notes=grown.notes(),
         )
-        self._labelled = self._labelled or grown.labelled
+        self._labelled = self._labelled or grown.original
         self._remember(number, evaluation, grown, tgc)
         return evaluation
 
@@ -295,6 +304,9 @@ class AdaptiveEvaluator:
         if tgc is None and "tgc" in evaluation:
             self._smoothed = grown.growth.tgc
         births = grown.births
+        self._any_births |= len(births) > 0
+        self._digest.update(np.ascontiguousarray(births.edges).tobytes())
+        self._digest.update(np.float64(grown.points.rows.sum()).tobytes())
         if any("kept" in metric.needs for metric, _ in self._chosen):
             new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
             self._born = _joined(self._born, births.nodes, new)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.evolution.evaluate import listed_runs, stored_runs
+from graphgauge.evolution.evaluate import edges_by_id, labels_by_row, listed_runs, refuse_for_ledger, stored_runs
 from graphgauge.evolution.growth_metrics import ALPHA, CHANCES, Replays
 from graphgauge.evolution.growth_outcomes import OUTCOMES, PAIR_SCORES, Embed, Outcomes, embedded, embedding_of
 from graphgauge.evolution.growth_runs import GrownGraph, GrowthRun, read_run, run_of_ledger
-from graphgauge.evolution.inputs import Labelled, as_edges, original_nodes, pair_codes
+from graphgauge.evolution.inputs import Labelled, as_edges, labels_by_node, original_nodes, pair_codes
 from graphgauge.evolution.ledger import UNDECLARED, Ledger
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.stats.text import fixed, p_text
@@ -141,6 +140,7 @@ def _histories(
     given: dict[str, Any] = {"types": node_types, "undeclared": undeclared}
     rest = labels, node_ids, future_edges
     if isinstance(log, Ledger):
+        refuse_for_ledger(log, directed, conditions, log_seeds)
         yield _of_ledger(log, run_of_ledger(log, seed=seed, **given), *rest)
     elif isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
@@ -155,8 +155,9 @@ def _histories(
             run = read_run(cycles, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(known, node_ids), future_edges)
     else:
-        listed = listed_runs(log, conditions, log_seeds)[1]
-        for (_, number), own in groupby(listed, lambda cycle: (cycle.condition, cycle.seed)):
+        runs, every = listed_runs(log, conditions, log_seeds)
+        for condition, number in runs:
+            own = [cycle for cycle in every if (cycle.condition, cycle.seed) == (condition, number)]
             run = read_run(own, directed=directed, seed=seed + number, **given)
             yield History(run, _labelled(labels, node_ids), future_edges)
 
@@ -167,14 +168,11 @@ def _labelled(labels: Any, node_ids: Any) -> Labelled | None:
 
 def _of_ledger(ledger: Ledger, run: GrowthRun, labels: Any, node_ids: Any, future_edges: Any) -> History:
     """Labels and future edges by the ids of a ledger's nodes; labels default to those of its events."""
-    labels = ledger.labels if labels is None else labels
+    labels = labels_by_node(ledger.labels if labels is None else labels)
     if isinstance(labels, Mapping):
-        labels = dict(zip(ledger.rows(labels).tolist(), labels.values(), strict=True))
+        labels = labels_by_row(ledger, labels)
     rows = None if node_ids is None else ledger.rows(node_ids)
-    if future_edges is not None:
-        pairs = [tuple(edge)[:2] for edge in future_edges]
-        future_edges = ledger.rows([node for pair in pairs for node in pair]).reshape(-1, 2)
-    return History(run, _labelled(labels, rows), future_edges)
+    return History(run, _labelled(labels, rows), edges_by_id(ledger, future_edges))
 
 
 def _replayed(

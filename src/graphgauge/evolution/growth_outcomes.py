@@ -166,7 +166,7 @@ class Contest:
 
 def contest(run: GrowthRun, edges: Ints, excluded: Ints, rng: np.random.Generator) -> Contest:
     """Draw the non-edges. They do not depend on the births, so that no replay is favoured."""
-    size, old = run.num_nodes, np.flatnonzero(run.arrived < 0)
+    size, old = run.num_nodes, np.flatnonzero((run.arrived < 0) & run.remaining)
     kinds = np.zeros(size, np.int64) if run.types is None else run.types
     pools = {kind: old[kinds[old] == kind] for kind in np.unique(kinds[edges]).tolist()}
     taken = distinct_pairs(excluded, size)
@@ -207,8 +207,8 @@ class Outcomes:
     def of(
         cls, run: GrowthRun, classes: Ints, future_edges: Any, score: str, probe: Any, rng: np.random.Generator
     ) -> Outcomes:
-        """`classes` has one entry per node, −1 for none; only nodes of the start are probed."""
-        old = run.arrived < 0
+        """`classes` has one entry per node, −1 for none; only nodes of the start that are still there are probed."""
+        old = (run.arrived < 0) & run.remaining
         classes = np.where(old[: len(classes)], classes[: len(old)], -1) if len(classes) else classes
         labelled = np.flatnonzero(classes >= 0)
         missing = {}

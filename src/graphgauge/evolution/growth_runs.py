@@ -7,18 +7,20 @@ anew. Growth whose targets are random is exchangeable with these, so a test agai
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import Flags, as_edges, whole_numbers
-from graphgauge.evolution.ledger import Codes, Ledger
-from graphgauge.evolution.log import Cycle
+from graphgauge.evolution.births import Births
+from graphgauge.evolution.inputs import Flags, as_edges, types_by_row, whole_numbers
+from graphgauge.evolution.ledger import DEATH, START, Codes, Ledger
+from graphgauge.evolution.log import Cycle, named_run
 
 NEVER = np.iinfo(np.int64).max
 # Swaps tried per birth, from the observed births to a common state and from there to each draw.
@@ -82,7 +84,10 @@ class GrowthRun:
     """One run: the start, and the births in order, each from its source to its target.
 
     `fixed` births are the same in every replay of chance, `moved` edges in every replay, also without births: they are
-    no growth, but follow from merged nodes. `pools` has one array per cycle.
+    no growth, but follow from merged nodes. `pools` has one array per cycle. `present` has one row per cycle, with the
+    nodes that are there after it; None if no node ever leaves. An edge goes with its nodes, in every replay; `gone` is
+    the cycle in which a birth was removed while both of its nodes stayed. `renewed` has, by cycle, nodes that died and
+    were born again within it: they are there, without the edges that they had.
     """
 
     condition: str
@@ -104,10 +109,17 @@ class GrowthRun:
     directed: bool = False
     notes: tuple[str, ...] = ()
     ids: Sequence[Hashable] | None = None
+    present: Flags | None = None
+    renewed: Mapping[int, Ints] = field(default_factory=dict)
 
     @property
     def num_nodes(self) -> int:
         return len(self.arrived)
+
+    @property
+    def remaining(self) -> Flags:
+        """The nodes that are there at the end."""
+        return np.ones(self.num_nodes, bool) if self.present is None else self.present[-1]
 
     @property
     def growth(self) -> Ints:
@@ -130,9 +142,31 @@ class GrowthRun:
         return GrownGraph(
             np.concatenate([self.start, births[kept]]),
             np.concatenate([np.full(len(self.start), -1), self.born[kept]]),
-            np.concatenate([self.start_gone, self.gone[kept]]),
+            np.concatenate([self.start_gone, self._ended(births)[kept]]),
             self.arrived, self.cycles, self.embeddings, self.condition, self.seed, relations, self.ids,
         )  # fmt: skip
+
+    def _ended(self, births: Ints) -> Ints:
+        """The cycle in which each birth disappears: it was removed, or one of its nodes left."""
+        if self.present is None or not len(births):
+            return self.gone
+        left = self._leaves[self.born[:, None], births].min(axis=1)
+        return np.asarray(np.minimum(self.gone, left))
+
+    @cached_property
+    def _leaves(self) -> Ints:
+        """For each cycle and node, the first cycle from there on after which what the node had then is gone."""
+        assert self.present is not None
+        found = np.full(self.present.shape, NEVER)
+        following = found[-1].copy()
+        for cycle in reversed(range(len(found))):
+            found[cycle] = np.where(self.present[cycle], following, cycle)
+            following = found[cycle].copy()
+            following[self.renewed.get(cycle, [])] = cycle  # for births of earlier cycles
+        return found
+
+    def _is_there(self, node: int, cycle: int) -> bool:
+        return self.present is None or bool(self.present[cycle, node])
 
     # ---- shuffled ends
 
@@ -143,8 +177,36 @@ class GrowthRun:
         are symmetric, so that observed and drawn births are exchangeable if all permitted pairings are equally likely,
         after any number of steps (Besag and Clifford, 1989).
         """
-        middle = self._exchanged(self.births, rng)
+        births = self.births if self.directed else self._towards_hubs(rng)
+        middle = self._exchanged(births, rng)
         return [self._exchanged(middle, rng) for _ in range(draws)]
+
+    def _towards_hubs(self, rng: np.random.Generator) -> Ints:
+        """Without direction, the node with more births is the target, so that hubs stay hubs; ties by a coin."""
+
+        def is_turned(s: int, t: int, when: int) -> bool:
+            return not self._is_upward(s, t, when) or (self._is_upward(t, s, when) and rng.random() < 0.5)
+
+        rows = zip(self.births.tolist(), self.born.tolist(), strict=True)
+        turned = np.array([is_turned(s, t, when) for (s, t), when in rows], bool) & ~self.fixed
+        return np.where(turned[:, None], self.births[:, ::-1], self.births)
+
+    def _is_upward(self, source: int, target: int, when: int) -> bool:
+        """Whether a birth without direction may be read as from source to target: from the new node, if one is."""
+        arrived, loads = self._arrived, self._loads
+        new = arrived[source] == when
+        return new if new != (arrived[target] == when) else loads[source] <= loads[target]
+
+    @cached_property
+    def _arrived(self) -> list[int]:
+        arrived: list[int] = self.arrived.tolist()
+        return arrived
+
+    @cached_property
+    def _loads(self) -> list[int]:
+        """The number of births of each node, which no exchange changes."""
+        loads: list[int] = np.bincount(self.births.ravel(), minlength=self.num_nodes).tolist()
+        return loads
 
     def _exchanged(self, births: Ints, rng: np.random.Generator) -> Ints:
         free = np.flatnonzero(~self.fixed)
@@ -162,15 +224,31 @@ class GrowthRun:
                 continue
             if arrived[a] > born[other] or (arrived[a] == born[other]) != (arrived[b] == born[other]):
                 continue
+            if not (self._is_there(b, born[one]) and self._is_there(a, born[other])):
+                continue
             first, second = code(s, b, kinds[one]), code(t, a, kinds[other])
             if first in taken or second in taken:
                 continue
             if standing.get(first, -1) >= born[one] or standing.get(second, -1) >= born[other]:
                 continue
+            if not self.directed and not self._keeps_reading(s, a, born[one], t, b, born[other], rng):
+                continue
             taken -= {code(s, a, kinds[one]), code(t, b, kinds[other])}
             taken |= {first, second}
             targets[one], targets[other] = b, a
         return np.stack([births[:, 0], np.array(targets, np.int64)], axis=1)
+
+    def _keeps_reading(self, s: int, a: int, one: int, t: int, b: int, other: int, rng: np.random.Generator) -> bool:
+        """Whether births s–a and t–b may become s–b and t–a, read in the same way.
+
+        Births that can be read both ways were read by a coin. An exchange that makes more of them is accepted half as
+        often for each (Metropolis), so that every pairing stays equally likely.
+        """
+        if not (self._is_upward(s, b, one) and self._is_upward(t, a, other)):
+            return False
+        ties = self._is_upward(b, s, one) + self._is_upward(a, t, other)
+        ties -= self._is_upward(a, s, one) + self._is_upward(b, t, other)
+        return bool(ties <= 0 or rng.random() < 0.5**ties)
 
     # ---- redrawn targets
 
@@ -221,6 +299,8 @@ class GrowthRun:
     def _alike(self, cycle: int, is_new: bool, kind: int, pool: int) -> Ints:
         """The nodes of a cycle that are as new, of the same type and of the same pool."""
         there = (self.arrived == cycle if is_new else self.arrived < cycle) & (self._types == kind)
+        if self.present is not None:
+            there &= self.present[cycle]
         given = self.pools[cycle] if pool >= 0 else None
         if given is not None:
             there[: len(given)] &= given == pool
@@ -240,7 +320,12 @@ class GrowthRun:
     def _code(self, source: int, target: int, relation: int = 0) -> int:
         if not self.directed and source > target:
             source, target = target, source
-        return (relation * self.num_nodes + source) * self.num_nodes + target
+        nodes = self._size
+        return (relation * nodes + source) * nodes + target
+
+    @cached_property
+    def _size(self) -> int:
+        return len(self.arrived)
 
     def _taken(self, births: Ints) -> set[int]:
         return {self._code(s, t, kind) for (s, t), kind in zip(births.tolist(), self._kinds, strict=True)}
@@ -266,50 +351,87 @@ class _Book:
         self.births: list[Ints] = []
         self.born: list[int] = []
         self.moved: list[bool] = []
-        self.both_ways: list[bool] = []
+        # Births that a merge moved later, and where they went to, are the same in all chance replays.
+        self.kept: list[bool] = []
         self.ended: list[int] = []
         self._alive: dict[int, tuple[list[int], int]] = {
             code: (self.gone, row) for row, code in enumerate(codes.of(start).tolist())
         }
 
-    def add(self, cycle: int, births: Ints, after: Ints, both_ways: Flags | None = None, moved: int = 0) -> None:
-        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle."""
+    def add(
+        self, cycle: int, births: Ints, after: Ints, moved: int = 0,
+        merges: Ints | None = None, stayed: Flags | None = None,
+    ) -> None:  # fmt: skip
+        """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle.
+
+        What leaves with its nodes, which have not `stayed`, has no end of its own.
+        """
         standing = set(after.tolist())
-        for code in [code for code in self._alive if code not in standing]:
-            ends, row = self._alive.pop(code)
-            ends[row] = cycle
+        of_births = self._merged(merges)
+        gone = [code for code in self._alive if code not in standing]
+        ends = self.codes.edges(np.array(gone, np.int64))
+        for (first, second), code in zip(ends.tolist(), gone, strict=True):
+            listed, row = self._alive.pop(code)
+            if stayed is None or listed is self.gone or (stayed[first] and stayed[second]):
+                listed[row] = cycle
         for row, code in enumerate(self.codes.of(births).tolist()):
+            is_moved = row >= len(births) - moved
+            if code in self._alive:  # a merge moved the edge, and it was born again in the same cycle
+                listed, place = self._alive[code]
+                listed[place] = cycle
             self._alive[code] = (self.ended, len(self.born))
             self.births.append(births[row])
             self.born.append(cycle)
             self.ended.append(NEVER)
-            self.moved.append(row >= len(births) - moved)
-            self.both_ways.append(both_ways is not None and bool(both_ways[row]))
+            self.moved.append(is_moved and code not in of_births)
+            self.kept.append(is_moved)
+
+    def _merged(self, merges: Ints | None) -> set[int]:
+        """Where merges move edges that are growth and nothing else; the births they come from are kept."""
+        if merges is None or not len(merges):
+            return set()
+        alive = list(self._alive)
+        ends = self.codes.edges(np.array(alive, np.int64), relations=True)
+        old = ends.copy()
+        for node, into in merges.tolist():
+            ends[:, :2] = np.where(ends[:, :2] == node, into, ends[:, :2])
+        images = self.codes.of(ends)
+        of_births, of_others = set(), set()
+        for place in np.flatnonzero((ends != old).any(axis=1)).tolist():
+            listed, row = self._alive[alive[place]]
+            if listed is self.gone or self.moved[row]:
+                of_others.add(int(images[place]))
+            else:
+                self.kept[row] = True
+                of_births.add(int(images[place]))
+        return of_births - of_others
 
     def run(
         self, arrived: Ints, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
         embeddings: Any = None, pools: Sequence[Ints | None] = (), types: Ints | None = None, notes: Iterable[str] = (),
-        ids: Sequence[Hashable] | None = None,
+        ids: Sequence[Hashable] | None = None, present: Flags | None = None,
+        renewed: Mapping[int, Ints] | None = None,
     ) -> GrowthRun:  # fmt: skip
         width = self.start.shape[1]
         births = np.array(self.births, np.int64).reshape(-1, width)
-        born, moved = np.array(self.born, np.int64), np.array(self.moved, bool)
+        born, moved, kept = np.array(self.born, np.int64), np.array(self.moved, bool), np.array(self.kept, bool)
         _, inverse, count = np.unique(self.codes.of(births), return_inverse=True, return_counts=True)
         again = count[inverse] > 1 if len(births) else np.zeros(0, bool)
         pairs = births[:, :2]
         if not self.codes.directed:
-            pairs = _oriented(pairs, born, np.array(self.both_ways, bool), arrived, rng)
+            pairs = _oriented(pairs, born, arrived, types, rng)
         counted = {
             "births of an edge that was born more than once, kept in all chance replays": again & ~moved,
             "edges moved by merges, kept in all replays": moved,
+            "births moved by merges, kept in all chance replays": kept & ~moved & ~again,
         }
         said = [f"{what}: {np.count_nonzero(which)}" for what, which in counted.items() if which.any()]
         return GrowthRun(
             condition, seed, self.start[:, :2], np.array(self.gone, np.int64), pairs, born,
-            np.array(self.ended, np.int64), arrived, cycles, again | moved, moved,
+            np.array(self.ended, np.int64), arrived, cycles, again | kept, moved,
             None if embeddings is None else np.asarray(embeddings, float), pools, types,
             self.start[:, 2] if width > 2 else None, births[:, 2] if width > 2 else None, self.codes.directed,
-            (*notes, *said), ids,
+            (*notes, *said), ids, present, renewed or {},
         )  # fmt: skip
 
 
@@ -318,46 +440,46 @@ def read_run(
 ) -> GrowthRun:
     """One run from its cycles, whose births are reconciled with the graphs before and after.
 
-    A birth that is listed both ways gets its source by a coin, because its direction is unknown. If only one end is
-    new, that end is the source. With `undeclared="report"`, edges that were not declared are births too.
+    Without direction, nobody knows which end chose the other: the source is drawn by a coin, so that nothing depends on
+    the order of the ends. If only one end is new, that end is the source. With `undeclared="report"`, edges that were
+    not declared are births too.
     """
     listed = list(_without_embeddings(cycles))
     if not listed:
         raise InputError("no cycle to replay", where="log", fix="Pass a folder, or a list of cycles.")
     first, size = listed[0], max(len(cycle.embeddings) for cycle in listed)
     codes = Codes(size, directed)
+    typed = any(np.shape(part)[1:] == (3,) for cycle in listed for part in _graphs(cycle))
     sizes, pools, hidden, last = [_nodes_before(first)], [], 0, None
+    last_edges: Ints | None = None
     book: _Book | None = None
     for number, cycle in enumerate(listed):
-        where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}"
-        after, given = (_edges(edges, name, size, where) for name, edges in
-                        (("all_edges", cycle.all_edges), ("new_edges", cycle.new_edges)))  # fmt: skip
-        standing = np.union1d(codes.of(after), codes.of(given))
-        if cycle.previous_edges is not None:
-            before = np.unique(codes.of(_edges(cycle.previous_edges, "previous_edges", size, where)))
-        else:
-            before = np.setdiff1d(standing, codes.of(given)) if last is None else last
-        if last is not None and len(np.setxor1d(before, last)):
-            raise InputError("the graph before is not the one after the last cycle", where=where,
-                             fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
+        _check_edges(cycle, size)
+        with named_run(cycle.condition, cycle.seed, cycle.cycle):
+            # Births are reconciled as in an evaluation.
+            births = Births.of(
+                cycle.new_edges, cycle.all_edges, cycle.previous_edges, size,
+                last_edges=last_edges if cycle.previous_edges is None else None,
+                removed_edges=cycle.removed_edges, undeclared=undeclared, directed=directed,
+            )  # fmt: skip
+            given = _without_loops(cycle.new_edges, "new_edges", size, typed)
+            before, standing = births.before, births.after
+            if last is not None and len(np.setxor1d(before, last)):
+                raise InputError("the graph before is not the one after the last cycle",
+                                 fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
         own = codes.of(given)
-        fresh = ~np.isin(own, before)
+        fresh = ~np.isin(own, before) & np.isin(own, standing)  # births that were removed in the same cycle are none
         _, places = np.unique(own, return_index=True)
         places = np.sort(places[fresh[places]])
         missing = np.setdiff1d(standing, np.concatenate([before, own]))
-        if len(missing) and undeclared == "refuse":
-            raise InputError(
-                f"{len(missing)} edges were neither in the graph before the cycle nor in new_edges", where=where,
-                fix='Declare every birth; undeclared="report" replays them as births.',
-            )  # fmt: skip
         hidden += len(missing)
-        directions = set(map(tuple, given.tolist()))
-        both_ways = [(v, u) in directions for u, v in given[places].tolist()] + [True] * len(missing)
-        book = book or _Book(codes, codes.edges(before))
-        book.add(number, np.concatenate([given[places], codes.edges(missing)]), standing, np.array(both_ways, bool))
-        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, f"{where}: pools"))
+        book = book or _Book(codes, codes.edges(before, relations=typed))
+        added = np.concatenate([given[places], codes.edges(missing, relations=typed)])
+        book.add(number, added, standing)
+        where = f"{cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}: pools"
+        pools.append(None if cycle.pools is None else whole_numbers(cycle.pools, where))
         sizes.append(len(cycle.embeddings))
-        last = standing
+        last, last_edges = standing, codes.edges(standing, relations=typed)
     assert book is not None
     arrived = np.repeat(np.arange(-1, len(listed)), np.diff([0, *np.maximum.accumulate(sizes)]))
     return book.run(
@@ -374,6 +496,8 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
     """
     book: _Book | None = None
     arrived, cycles = np.full(ledger.nodes, NEVER), 0
+    present: list[Flags] = []
+    dead, renewed = _declared_dead(ledger), {}
     for change in ledger.changes(undeclared=undeclared):
         if book is None:
             book = _Book(change.codes, change.edges_before)
@@ -390,12 +514,31 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
         born = np.concatenate([change.births, extra])
         ends = born[:, :2].ravel()
         arrived[ends[arrived[ends] == NEVER]] = cycles
-        book.add(cycles, born, change.after, moved=len(moved))
+        stayed = change.present.copy()
+        if change.cycle in dead:
+            renewed[cycles] = dead[change.cycle][change.present[dead[change.cycle]]]
+            stayed[renewed[cycles]] = False
+        book.add(cycles, born, change.after, moved=len(moved), merges=change.merges, stayed=stayed)
+        present.append(change.present)
         cycles += 1
     if book is None:
         raise InputError("contains no cycle after the start", where="ledger", fix="Events of cycle 0 and later grow.")
-    kinds = ledger.node_types if types is None else _checked_types(types, ledger.nodes)
-    return book.run(arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids)
+    kinds = ledger.node_types if types is None else _checked_types(ledger.types_by_row(types), ledger.nodes)
+    leaves = any((before & ~after).any() for before, after in pairwise(present))
+    return book.run(
+        arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids,
+        present=np.array(present) if leaves or dead or (arrived[~present[0]] < 0).any() else None, renewed=renewed,
+    )  # fmt: skip
+
+
+def _declared_dead(ledger: Ledger) -> dict[int, Ints]:
+    """The nodes that events of each cycle declare dead, whatever becomes of them later in the cycle."""
+    found = {}
+    for cycle, events in ledger.blocks():
+        dead = (events.target < 0) & (events.action == DEATH)
+        if cycle > START and dead.any():
+            found[cycle] = np.unique(events.source[dead])
+    return found
 
 
 def _without_embeddings(cycles: Iterable[Cycle]) -> Iterator[Cycle]:
@@ -414,25 +557,49 @@ def _nodes_before(cycle: Cycle) -> int:
     return min(nodes, int(as_edges(cycle.previous_edges, "previous_edges").max(initial=-1)) + 1)
 
 
-def _edges(edges: Any, name: str, nodes: int, where: str) -> Ints:
-    try:
-        found = as_edges(edges, name, nodes)
-    except InputError as error:
-        fix = f"This is in {where}. {error.fix or ''}".rstrip()
-        raise InputError(error.what, where=error.where, fix=fix) from None
+_GRAPHS = ("new_edges", "all_edges", "previous_edges", "removed_edges")
+
+
+def _graphs(cycle: Cycle) -> Iterator[Any]:
+    yield from (getattr(cycle, name) for name in _GRAPHS)
+
+
+def _check_edges(cycle: Cycle, nodes: int) -> None:
+    for name in _GRAPHS:
+        try:
+            as_edges(getattr(cycle, name), name, nodes, relations=True)
+        except InputError as error:
+            fix = f"This is in {cycle.condition}, seed {cycle.seed}, cycle {cycle.cycle}. {error.fix or ''}".rstrip()
+            raise InputError(error.what, where=error.where, fix=fix) from None
+
+
+def _without_loops(edges: Any, name: str, nodes: int, typed: bool) -> Ints:
+    found = as_edges(edges, name, nodes, relations=True)
     kept: Ints = found[found[:, 0] != found[:, 1]]
-    return kept
+    return np.pad(kept, ((0, 0), (0, 1))) if typed and kept.shape[1] == 2 else kept
 
 
-def _oriented(births: Ints, born: Ints, both_ways: Flags, arrived: Ints, rng: np.random.Generator) -> Ints:
+def _oriented(births: Ints, born: Ints, arrived: Ints, types: Ints | None, rng: np.random.Generator) -> Ints:
+    """Undirected births from a source to a target: a new end is the source, and otherwise a coin decides.
+
+    Between two types, all sources are of the type that is listed first more often: such as users, who choose items.
+    """
+    listed, births = births, np.sort(births, axis=1)
     new = arrived[births] == born[:, None]
-    turned = both_ways & (rng.random(len(births)) < 0.5)
+    turned = rng.random(len(births)) < 0.5
+    if types is not None and len(births):
+        first, second = types[listed].T
+        pair = np.sort(types[listed], axis=1) @ [int(types.max()) + 1, 1]
+        group = np.unique(pair, return_inverse=True)[1]
+        upward = np.bincount(group, np.sign(second - first))[group] >= 0
+        low, high = types[births].T
+        turned = np.where(low == high, turned, (low < high) != upward)
     turned = np.where(new[:, 0] == new[:, 1], turned, new[:, 1])
     return np.where(turned[:, None], births[:, ::-1], births)
 
 
 def _checked_types(types: Any, nodes: int) -> Ints:
-    given = np.asarray(types)
+    given = np.asarray(types_by_row(types, nodes))
     if given.ndim != 1 or len(given) != nodes:
         raise InputError(
             f"expected one type for each of the {nodes} nodes at the end, found shape {given.shape}", where="node_types"

@@ -25,12 +25,56 @@ _PAIRS = "Pass one edge per row, as (M, 2) node numbers."
 _SURELY_INSIDE = 1 - 1e-6
 # Pairs whose rows are multiplied at once.
 _AT_ONCE = 1 << 18
+# Cosines that agree in so many digits are equal.
+_COSINE_DIGITS = 12
+# Entries below it, or above its inverse, have squares that may not be represented.
+_TINY = 1e-100
 _REPAIR = 'Fix the embeddings, or pass nan="omit" to leave these nodes out.'
 
 
 def listed(value: Any) -> list[Any]:
     """One value, or several."""
     return list(value) if np.iterable(value) and not isinstance(value, str) else [value]
+
+
+def is_indexed(value: Any) -> bool:
+    """Whether a pandas object has an index other than 0, 1, 2 …"""
+    index = getattr(value, "index", None)
+    if index is None or callable(index) or not hasattr(value, "to_dict"):
+        return False
+    return list(index) != list(range(len(index)))
+
+
+def labels_by_node(labels: Any) -> Any:
+    """A pandas Series with an index of ids is a mapping; everything else is as it was."""
+    return labels.to_dict() if is_indexed(labels) and not hasattr(labels, "columns") else labels
+
+
+def rows_by_index(embeddings: Any, name: str) -> Any:
+    """The rows of a data frame in the order of its index, which must be the numbers of the nodes."""
+    if not is_indexed(embeddings):
+        return embeddings
+    order = sorted(embeddings.index, key=lambda own: (str(type(own)), own))
+    if order != list(range(len(order))):
+        raise InputError(
+            "has an index other than the numbers of the nodes", where=name,
+            fix="Pass the rows of nodes 0, 1, 2 … as an array; for a ledger, a mapping from id to vector.",
+        )  # fmt: skip
+    return embeddings.loc[order]
+
+
+def types_by_row(types: Any, nodes: int) -> Any:
+    """A mapping from node to type, as a list."""
+    types = labels_by_node(types)
+    if not isinstance(types, Mapping):
+        return types
+    missing = [node for node in range(nodes) if node not in types]
+    if missing:
+        raise InputError(
+            f"{len(missing)} of {nodes} nodes have no type, the first is {missing[0]}", where="node_types",
+            fix="Give every node a type.",
+        )  # fmt: skip
+    return [types[node] for node in range(nodes)]
 
 
 def whole_numbers(value: Any, name: str) -> Ints:
@@ -140,6 +184,7 @@ def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
 
 def original_nodes(labels: Any, node_ids: Any = None) -> Any:
     """The labelled nodes: as given, the keys of a mapping, or the rows of an array."""
+    labels = labels_by_node(labels)
     if node_ids is not None:
         return node_ids
     if not isinstance(labels, Sized):
@@ -168,6 +213,7 @@ class Labelled:
         """
         if labels is None:
             return cls.without_labels(node_ids)
+        labels = labels_by_node(labels)
         ids = _node_ids(node_ids)
         original = set(ids.tolist()) if isinstance(labels, Mapping) else set()
         if isinstance(labels, Mapping) and (more := [node for node in labels if node not in original]):
@@ -220,6 +266,13 @@ class Labelled:
         known, later = self.ids < nodes, self.later < nodes
         return Labelled(self.ids[known], self.classes[known], self.names, self.later[later], self.later_classes[later])
 
+    def where(self, there: Flags) -> Labelled:
+        """Those that are in the graph."""
+        known, later = there[self.ids], there[self.later]
+        if known.all() and later.all():
+            return self
+        return Labelled(self.ids[known], self.classes[known], self.names, self.later[later], self.later_classes[later])
+
     @cached_property
     def sizes(self) -> Ints:
         every = np.concatenate([self.classes, self.later_classes])
@@ -269,7 +322,7 @@ def _label_values(labels: Any) -> tuple[AnyArray, Flags]:
     # As objects, because NumPy converts None, NaN and numbers next to text to text.
     array = np.asarray(labels, object)
     require_shape(array, (None,), "labels", _ONE_LABEL)
-    known = np.array([not _is_missing(label) for label in array.tolist()], bool)
+    known = np.array([not is_missing(label) for label in array.tolist()], bool)
     named, classes = _typed_labels(array[known].tolist())
     values = np.zeros(len(array), named.dtype)
     values[known] = named
@@ -294,7 +347,7 @@ def _typed_labels(labels: Any) -> tuple[AnyArray, Flags]:
     return values, np.array([not _is_missing_text(name) for name in names.tolist()], bool)[codes]
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """None, NaN, or a value such as pandas' NA, whose comparison with itself is undefined."""
     try:
         return label is None or bool(label != label)
@@ -331,24 +384,36 @@ class Points:
     @classmethod
     def of(
         cls, embeddings: Any, name: str, *, nan: str = "raise", score: str | Callable[[Any, Any], Any] = "poincare",
-        directed: bool = False,
+        directed: bool = False, there: Flags | None = None,
     ) -> Points:  # fmt: skip
-        given = as_numeric(embeddings, name)
+        """Check the embeddings. If it is known which nodes are `there`, the rows of others are not looked at."""
+        given = as_numeric(rows_by_index(embeddings, name), name)
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
+        if there is not None and not there[: len(rows)].all():
+            present = there[: len(rows)].copy()
+            rows = np.where(present[:, None], rows, 0.0)
+            if score == "given" and len(rows) == rows.shape[1]:
+                rows = np.where(present, rows, 0.0)
+            given = rows
         if score == "given":
             if len(rows) != rows.shape[1]:
                 raise InputError(
                     f"expected a score for each pair of nodes, found shape {rows.shape}", where=name,
                     fix='With score="given", pass (N, N) scores, higher for likelier edges.',
                 )  # fmt: skip
-            present = ~np.isnan(np.diagonal(rows)) if nan == "omit" else present
-            if np.isnan(rows[np.ix_(present, present)]).any():
+            present = present & ~np.isnan(np.diagonal(rows)) if nan == "omit" else present
+            scored = rows[np.ix_(present, present)]
+            if np.isnan(scored).any():
                 raise InputError(
                     "has NaN", where=name, fix='Fill it; with nan="omit", NaN on the diagonal omits a node.'
                 )
+            if np.isinf(scored).any():
+                raise InputError("has infinite scores", where=name, fix="Use finite ones, such as the largest float.")
             return cls(rows, present, score, directed)
+        if score != "poincare":
+            rows = _scaled(rows, score)
         sizes = np.einsum("ij,ij->i", rows, rows)
         if not (sizes < (_SURELY_INSIDE if score == "poincare" else np.inf)).all():  # also true for NaN
             if nan == "raise":
@@ -387,11 +452,13 @@ class Points:
             return squared_gaps(self.rows, first, second)
         if not isinstance(self.score, str):
             return self._called(first, second)
-        return np.concatenate([
+        products = np.concatenate([
             np.empty(0),
             *(-np.einsum("ij,ij->i", self.rows[first[at : at + _AT_ONCE]], self.rows[second[at : at + _AT_ONCE]])
               for at in range(0, len(first), _AT_ONCE)),
         ])  # fmt: skip
+        # Cosines of parallel rows differ only by rounding.
+        return np.round(products, _COSINE_DIGITS) if self.score == "cosine" else products
 
     def _called(self, first: Ints, second: Ints) -> Floats:
         score = self.score
@@ -399,10 +466,13 @@ class Points:
 
         def scored(one: Ints, other: Ints) -> Floats:
             found = as_numeric(score(self.rows[one], self.rows[other]), "score").astype(np.float64)
-            if found.shape != (len(one),) or np.isnan(found).any():
+            if found.shape != (len(one),) or not np.isfinite(found).all():
+                wrong = (
+                    f"{found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "NaN or infinite scores"
+                )
                 raise InputError(
-                    f"returned {found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "returned NaN",
-                    where="score", fix="Return one number per pair of rows, higher for likelier edges.",
+                    f"returned {wrong}", where="score",
+                    fix="Return one finite number per pair of rows, higher for likelier edges.",
                 )  # fmt: skip
             return found
 
@@ -428,12 +498,37 @@ class Points:
         if by is None:
             return self if extra <= 0 else replace(self, rows=rows, present=present)
         fresh = ~present & by.present[:nodes]
+        if not fresh.any():
+            return replace(self, rows=rows, present=present)
+        if self.score != "given" and by.rows.shape[1] != rows.shape[1]:
+            raise InputError(
+                f"new nodes have {by.rows.shape[1]} coordinates, those that were there {rows.shape[1]}",
+                where="embeddings", fix="New and old nodes are compared: embed them in one space.",
+            )  # fmt: skip
         if self.score == "given":
             either = fresh[:, None] | fresh
             rows = np.where(either, by.rows[:nodes, :nodes], rows)
         else:
             rows = np.where(fresh[:, None], by.rows[:nodes], rows)
         return replace(self, rows=rows, present=present | fresh)
+
+
+def _scaled(rows: Floats, score: str | Callable[[Any, Any], Any]) -> Floats:
+    """Rows whose products neither overflow nor vanish; a power of 2 changes no order and no digit.
+
+    Cosines may scale every row by itself, distances and products only all rows together.
+    """
+    if score not in ("cosine", "euclidean", "dot") or not rows.size:
+        return rows
+    sizes = np.abs(rows).max(axis=1)
+    known = np.isfinite(sizes) & (sizes > 0)
+    if not known.any() or (sizes[known].min() > _TINY and sizes[known].max() < 1 / _TINY):
+        return rows
+    if score == "cosine":
+        powers = np.where(known, np.frexp(np.where(known, sizes, 1.0))[1], 0)[:, None]
+    else:
+        powers = np.frexp(sizes[known].max())[1]
+    return np.ldexp(rows, -powers)
 
 
 def _refuse_outside(rows: Floats, name: str) -> None:

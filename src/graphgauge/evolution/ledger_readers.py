@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from itertools import pairwise
 from numbers import Real
@@ -15,8 +16,8 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import parse_json, require_file
-from graphgauge.evolution.inputs import as_edges
-from graphgauge.evolution.ledger import BIRTH, DEATH, MERGE, START, Events, Ledger
+from graphgauge.evolution.inputs import as_edges, is_missing
+from graphgauge.evolution.ledger import ABOUT, BIRTH, DEATH, MERGE, START, Events, Ledger
 from graphgauge.io.parquet import open_parquet, read_parquet, sound
 
 # Names that logs use; the first is ours.
@@ -38,6 +39,14 @@ ACTIONS = {
 }
 EVERY = ("second", "minute", "hour", "day", "week", "month", "year")
 _UNITS = {"second": "s", "minute": "m", "hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
+# Numbers are rows if at least this share of the numbers up to the highest occur.
+_DENSE = 0.25
+# Nodes of a large file are rows; there may be so many more than events.
+_SPARSE, _MOST_ROWS = 8, 1 << 24
+# The most periods of `every` between the first and the last event.
+_MOST_PERIODS = 1_000_000
+# 1970-01-05, in days: a Monday, with which weeks begin.
+_MONDAY = 4
 # Cycles are whole numbers of 64 bits.
 _MOST_CYCLES = 1 << 62
 _FORM = 'One event per line: {"cycle": 0, "action": "birth", "source": "a", "target": "b"}.'
@@ -51,19 +60,20 @@ def read_ledger(
 
     An event has an `action` (birth, death, merge; default: birth), a `cycle` or a `time`, and `source` and `target`,
     or `node` (with `into`, if it is merged). `type` is the relation of an edge or the type of a node, `label` a node's
-    class, which may come with a later event.
+    class, which may come with a later event: without an action, it is a birth only if the node is new.
 
     Parameters
     ----------
     directed
         Whether (a, b) and (b, a) are different edges.
     every
-        The length of a cycle if events have only a time: a number, or second, minute, hour, day, week, month or year.
-        By default each distinct time is a cycle.
+        The length of a cycle if events have only a time: a number, or second, minute, hour, day, week (from Monday),
+        month or year. By default each distinct time is a cycle.
     start
         Events before this time, or with a cycle below 0, built the graph before the first cycle.
     ids
-        The ids of all nodes in the order of the rows of the embeddings; by default in the order in which they occur.
+        The ids of all nodes in the order of the rows of the embeddings. By default numbers from 0 are rows, and other
+        ids are in the order in which they occur.
     columns
         Names of the columns in this log, by ours: {"source": "from_id", …}.
 
@@ -80,6 +90,7 @@ def read_ledger(
         raise InputError("is neither .jsonl nor .parquet", where=str(path), fix=_FORM)
     names = _names(open_parquet(path).schema_arrow.names, columns, str(path))
     if ids is None and _is_plain(path, names):
+        _refuse_times(every, start)
         return _streamed(path, names, directed)
     table = read_parquet(path, list(names.values()))
     with sound(path):
@@ -91,13 +102,15 @@ def read_ledger(
 def ledger_of(
     events: Iterable[Any], *, directed: bool = False, every: str | float | None = None, start: Any = None,
     ids: Sequence[Hashable] | None = None, columns: Mapping[str, str] | None = None, where: str = "ledger",
+    cycles: int = 0,
 ) -> Ledger:  # fmt: skip
-    """A ledger of events in memory; see `read_ledger`."""
+    """A ledger of events in memory, with so many cycles at least; see `read_ledger`."""
     book = _Book(ids, where)
+    book.cycles = cycles
     names: dict[str, str] | None = None
-    for number, event in enumerate(events):
-        given = event if isinstance(event, Mapping) else getattr(event, "__dict__", None)
-        if not isinstance(given, Mapping):
+    for number, event in enumerate(_records(events)):
+        given = _mapping(event)
+        if given is None:
             raise InputError(f"event {number} is {type(event).__name__}", where=where, fix=_FORM)
         if names is None or not set(names.values()) >= set(given):
             names = _names(given, columns, where)
@@ -124,6 +137,8 @@ class _Book:
         self.cycle: list[Any] = []
         self.time: list[Any] = []
         self.declares_nodes = False
+        # Cycles 0, 1, 2 … that exist, also without events.
+        self.cycles = 0
 
     def add(self, number: int, event: dict[str, Any]) -> None:
         source, target = event.get("source"), event.get("target")
@@ -135,10 +150,15 @@ class _Book:
             source, target = node, None
         if _missing(source) or (action == MERGE and _missing(target)):
             raise InputError(f"event {number} names no node", where=self.where, fix=_FORM)
+        if _missing(target) and _missing(node):
+            raise InputError(f"event {number} has a source and no target", where=self.where,
+                             fix="Give both; an event of a node has `node`.")  # fmt: skip
         first = self._row(number, source)
         second = -1 if _missing(target) else self._row(number, target)
         kind = "" if _missing(event.get("type")) else str(event["type"])
         if second < 0:
+            if action == BIRTH and _missing(event.get("action")) and (kind or not _missing(event.get("label"))):
+                action = ABOUT
             self.declares_nodes |= action == BIRTH
             if kind:
                 self.type_of[first] = self.types.setdefault(kind, len(self.types))
@@ -163,6 +183,10 @@ class _Book:
 
     def _row(self, number: int, own: Any) -> int:
         own = tuple(own) if isinstance(own, list) else own
+        if isinstance(own, bool | np.bool_):
+            raise InputError(
+                f"event {number} has {own!r} as a node", where=self.where, fix="Use text or numbers as ids."
+            )
         try:
             row = self.rows.get(own)
         except TypeError:
@@ -178,17 +202,68 @@ class _Book:
     def ledger(self, *, directed: bool, every: str | float | None, start: Any) -> Ledger:
         cycle, order, times = self._cycles(every, start)
         columns = [np.array(part, np.int64)[order] for part in (self.action, self.source, self.target, self.kind)]
+        columns = self._with_births(cycle[order], columns)
+        numbers = self._numbers()
+        ids: Sequence[Hashable] = tuple(self.rows)
+        if numbers is not None:
+            ids = range(int(numbers.max()) + 1)
+            columns[1] = numbers[columns[1]]
+            columns[2] = np.where(columns[2] < 0, -1, numbers[columns[2]])
+        whole = bool(self.rows) and all(_is_whole(own) for own in self.rows)
         return in_memory(
-            cycle[order], columns, ids=tuple(self.rows), directed=directed, relations=tuple(self.relations) or ("",),
-            type_names=tuple(self.types), node_types=self._types(), labels=self.labels or None,
-            declares_nodes=self.declares_nodes, times=times,
+            cycle[order], columns, cycles=max(len(times), self.cycles), ids=ids, directed=directed,
+            relations=tuple(self.relations) or ("",),
+            type_names=tuple(self.types), node_types=self._types(numbers, len(ids)), labels=self.labels or None,
+            declares_nodes=self.declares_nodes, times=times, ordered=self.fixed or numbers is not None or not whole,
         )  # fmt: skip
 
-    def _types(self) -> Ints | None:
+    def _numbers(self) -> Ints | None:
+        """The numbers of the nodes, if they are rows: whole numbers from 0, without many gaps."""
+        if self.fixed or not self.rows or not all(_is_whole(own) for own in self.rows):
+            return None
+        numbers = [int(cast(Any, own)) for own in self.rows]
+        if min(numbers) < 0 or len(numbers) < _DENSE * (max(numbers) + 1):
+            return None
+        return np.array(numbers, np.int64)
+
+    def _with_births(self, cycle: Ints, columns: list[Ints]) -> list[Ints]:
+        """Events without an action that describe a node are its birth if it is new or died in their cycle."""
+        action, source, target, _ = columns
+        about = action == ABOUT
+        if not about.any():
+            return columns
+        # The first event that names a node, and the first cycle in which an edge does.
+        named = {node: place for place, node in reversed(list(enumerate(source.tolist())))}
+        linked: dict[int, int] = {}
+        for place in np.flatnonzero(target >= 0).tolist():
+            for node in (int(source[place]), int(target[place])):
+                linked.setdefault(node, int(cycle[place]))
+        ended: dict[int, int] = {}
+        born: set[int] = set()
+        action = action.copy()
+        for place in np.flatnonzero((target < 0) | (action == MERGE)).tolist():
+            node, when = int(source[place]), int(cycle[place])
+            if not about[place]:
+                if action[place] == BIRTH:
+                    born.add(node)
+                else:
+                    ended[node] = when
+                    born.discard(node)
+                continue
+            is_new = linked.get(node, when) >= when and int(cycle[named[node]]) >= when
+            if node not in born and (is_new or ended.get(node) == when):
+                action[place] = BIRTH
+                born.add(node)
+                # With an edge in the same cycle, it may be only a description of a node that the edge brought.
+                self.declares_nodes |= linked.get(node) != when or node not in linked
+        return [action, *columns[1:]]
+
+    def _types(self, numbers: Ints | None, nodes: int) -> Ints | None:
         if not self.type_of:
             return None
-        found = np.zeros(len(self.rows), np.int64)
-        found[list(self.type_of)] = list(self.type_of.values())
+        found = np.zeros(nodes, np.int64)
+        rows = np.array(list(self.type_of), np.int64)
+        found[rows if numbers is None else numbers[rows]] = list(self.type_of.values())
         return found
 
     def _cycles(self, every: str | float | None, start: Any) -> tuple[Ints, Ints, dict[int, Any]]:
@@ -196,6 +271,7 @@ class _Book:
             return np.empty(0, np.int64), np.empty(0, np.int64), {}
         numbered = [not _missing(own) for own in self.cycle]
         if all(numbered):
+            _refuse_times(every, start)
             found = np.array([_whole(own, self.where) for own in self.cycle], np.int64)
             return np.maximum(found, START), np.argsort(found, kind="stable"), {}
         if any(numbered):
@@ -208,18 +284,27 @@ class _Book:
         bins = binned(when, every)
         early = np.zeros(len(when), bool) if start is None else when < as_times([start], "start")[0]
         names, places = np.unique(bins[~early], return_inverse=True)
+        if every is not None and len(names):
+            # Periods without events are cycles too.
+            every_name = _periods(names, every)
+            if len(every_name) > _MOST_PERIODS:
+                raise OptionError(f"every={every!r} gives {len(every_name):,} cycles", fix="Choose longer ones.")
+            places, names = np.searchsorted(every_name, names)[places], every_name
         cycles = np.full(len(when), START, np.int64)
         cycles[~early] = places
         return cycles, order, dict(enumerate(names.tolist()))
 
 
-def in_memory(cycle: Ints, columns: Sequence[Ints], **rest: Any) -> Ledger:
-    """A ledger of columns action, source, target and kind that are sorted by cycle."""
+def in_memory(cycle: Ints, columns: Sequence[Ints], *, cycles: int = 0, **rest: Any) -> Ledger:
+    """A ledger of columns action, source, target and kind that are sorted by cycle; so many cycles exist at least."""
     bounds = np.flatnonzero(np.append(True, cycle[1:] != cycle[:-1])) if len(cycle) else np.empty(0, np.int64)
     parts = [
         (int(cycle[low]), Events(*(column[low:high] for column in columns)))
         for low, high in pairwise([*bounds.tolist(), len(cycle)])
     ]
+    known, nothing = {number for number, _ in parts}, Events(*(column[:0] for column in columns))
+    parts += [(number, nothing) for number in range(cycles) if number not in known]
+    parts.sort(key=lambda part: part[0])
     return Ledger(lambda: iter(parts), **rest)
 
 
@@ -234,15 +319,24 @@ def from_bitemporal(
 
     `edges` are mappings or objects with `source_node_uuid`, `target_node_uuid`, `name`, and `created_at` and
     `expired_at` (`axis="system"`: when the system knew them), or `valid_at` and `invalid_at` (`axis="valid"`: when
-    they were true); or a .jsonl or .parquet file of them. Parallel edges with one name are one edge, from the birth of
+    they were true); or a data frame, or a .jsonl or .parquet file of them. Of several records with one `uuid`, the last
+    counts. Parallel edges with one name are one edge, from the birth of
     the first to the death of the last.
     """
     one_of("axis", axis, ("system", "valid"))
     begins, ends = ("created_at", "expired_at") if axis == "system" else ("valid_at", "invalid_at")
     rows = _records(edges)
+    ends_before = "edge {} ends before it begins: {} is before {}"
     spans: dict[tuple[Any, Any, str], list[tuple[Any, int]]] = {}
+    latest: dict[Any, tuple[int, Mapping[str, Any]]] = {}
     for number, row in enumerate(rows):
-        own = row if isinstance(row, Mapping) else vars(row)
+        own = _mapping(row)
+        if own is None:
+            raise InputError(f"edge {number} is {type(row).__name__}", where="edges", fix="Pass mappings or objects.")
+        # A record that comes again with its `uuid` is a later version of the edge.
+        name = own.get("uuid")
+        latest[("row", number) if _missing(name) else ("uuid", name)] = number, own
+    for number, own in latest.values():
         source = own.get("source_node_uuid", own.get("source"))
         target = own.get("target_node_uuid", own.get("target"))
         born, died = own.get(begins), own.get(ends)
@@ -260,6 +354,9 @@ def from_bitemporal(
         spans.setdefault(key, []).append((born, 1))
         if not _missing(died):
             spans[key].append((died, -1))
+            begun, ended = as_times([born, died], "edges")
+            if ended < begun:
+                raise InputError(ends_before.format(number, died, born), where="edges")
     events = []
     for (source, target, kind), marks in spans.items():
         when = as_times([time for time, _ in marks], "edges")
@@ -272,8 +369,6 @@ def from_bitemporal(
                 events.append({"action": action, "time": marks[place][0], "source": source, "target": target,
                                "type": kind})  # fmt: skip
             alive += step
-            if alive < 0:
-                raise InputError(f"edge {source!r} → {target!r} ends before it begins", where="edges")
     return ledger_of(events, directed=directed, every=every, start=start, ids=ids, where="edges")
 
 
@@ -286,19 +381,23 @@ def from_snapshots(
     """A ledger of the differences between snapshots: networkx graphs, PyG `Data`, or (E, 2) edges.
 
     The first is the graph before the first cycle. Nodes of networkx graphs are born and die too; a node attribute
-    `type` and an edge attribute `type`, or a multigraph's keys, become types and relations.
+    `type` and an edge attribute `type`, or a multigraph's keys, become types and relations. Edges have a direction if
+    those of any snapshot have one.
     """
     events: list[dict[str, Any]] = []
     previous: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
-    oriented = directed
-    for number, snapshot in enumerate(snapshots):
-        nodes, edges, own = _parts(snapshot)
-        oriented = own if oriented is None else oriented
+    parts = [_parts(snapshot) for snapshot in snapshots]
+    oriented = any(own for _, _, own, _ in parts) if directed is None else directed
+    if directed is None and oriented and any(once and not own for _, _, own, once in parts):
+        raise InputError(
+            "some snapshots are directed and some are not", where="snapshots", fix="Pass directed=True or False."
+        )
+    for number, (nodes, edges, _, _) in enumerate(parts):
         if not oriented:
             edges = {_unordered(edge): kind for edge, kind in edges.items()}
         events += _difference(previous, (nodes, edges), number - 1)
         previous = nodes, edges
-    return ledger_of(events, directed=bool(oriented), ids=ids, where="snapshots")
+    return ledger_of(events, directed=bool(oriented), ids=ids, where="snapshots", cycles=len(parts) - 1)
 
 
 def _difference(before: tuple[Any, Any], after: tuple[Any, Any], cycle: int) -> Iterator[dict[str, Any]]:
@@ -309,19 +408,21 @@ def _difference(before: tuple[Any, Any], after: tuple[Any, Any], cycle: int) -> 
     for node, kind in after[0].items():
         if node not in before[0]:
             yield {"cycle": cycle, "action": "birth", "node": node, "type": kind}
+        elif kind and kind != before[0][node]:
+            yield {"cycle": cycle, "node": node, "type": kind}
     for source, target, kind in [edge for edge in after[1] if edge not in before[1]]:
         yield {"cycle": cycle, "action": "birth", "source": source, "target": target, "type": kind}
 
 
-def _parts(snapshot: Any) -> tuple[dict[Any, Any], dict[tuple[Any, Any, str], None], bool]:
-    """Nodes with their types, typed edges, and whether they are directed."""
+def _parts(snapshot: Any) -> tuple[dict[Any, Any], dict[tuple[Any, Any, str], None], bool, bool]:
+    """Nodes with their types, typed edges, whether they are directed, and whether an edge is listed once if not."""
     if hasattr(snapshot, "is_directed") and hasattr(snapshot, "edges") and hasattr(snapshot, "nodes"):
         nodes = {node: str(given.get("type", "")) for node, given in snapshot.nodes(data=True)}
         if snapshot.is_multigraph():
             listed = [(u, v, str(given.get("type", key))) for u, v, key, given in snapshot.edges(keys=True, data=True)]
         else:
             listed = [(u, v, str(given.get("type", ""))) for u, v, given in snapshot.edges(data=True)]
-        return nodes, dict.fromkeys(listed), snapshot.is_directed()
+        return nodes, dict.fromkeys(listed), snapshot.is_directed(), True
     index = getattr(snapshot, "edge_index", None)
     if index is not None:
         pairs = np.asarray(index.detach().cpu() if is_tensor(index) else index).T
@@ -330,10 +431,16 @@ def _parts(snapshot: Any) -> tuple[dict[Any, Any], dict[tuple[Any, Any, str], No
         count = int(snapshot.num_nodes)
         edges = [(u, v, kind) for (u, v), kind in zip(pairs.tolist(), named, strict=True)]
         undirected = getattr(snapshot, "is_undirected", None)
-        return dict.fromkeys(range(count), ""), dict.fromkeys(edges), not (undirected is not None and undirected())
+        oriented = not (undirected is not None and undirected())
+        return dict.fromkeys(range(count), ""), dict.fromkeys(edges), oriented, False
+    if np.shape(snapshot) == (2, 3):
+        raise InputError(
+            "has shape (2, 3): two edges with relations, or an edge_index of three", where="snapshot",
+            fix="Pass edge_index.T, or a networkx graph or PyG Data.",
+        )  # fmt: skip
     given = as_edges(snapshot, "snapshot", relations=True)
     listed = [(u, v, str(*more)) for u, v, *more in given.tolist()]
-    return {}, dict.fromkeys(listed), False
+    return {}, dict.fromkeys(listed), False, False
 
 
 def _unordered(edge: tuple[Any, Any, str]) -> tuple[Any, Any, str]:
@@ -348,30 +455,52 @@ def _unordered(edge: tuple[Any, Any, str]) -> tuple[Any, Any, str]:
 # ---- GraphRAG
 
 
-def from_graphrag(folders: Iterable[str | os.PathLike[str]], *, directed: bool = False) -> Ledger:
-    """A ledger of the differences between indexes of GraphRAG, one output folder each, in order.
+def from_graphrag(folders: Iterable[Any], *, directed: bool = False) -> Ledger:
+    """A ledger of the differences between indexes of GraphRAG, in order: output folders, or pairs of data frames.
 
     Reads `entities.parquet` (`title`, `type`) and `relationships.parquet` (`source`, `target`), or the
-    `create_final_…` files of earlier versions. Nodes are titles, because relationships refer to them. The first folder
-    is the graph before the first cycle.
+    `create_final_…` files of earlier versions; a pair has the two tables. Nodes are titles, because relationships refer
+    to them. The first index is the graph before the first cycle.
     """
     if isinstance(folders, str | os.PathLike):
         raise InputError("expected folders, found one", where="folders", fix="Pass them in order, oldest first.")
     events: list[dict[str, Any]] = []
+    last = 0
     previous: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
-    for number, folder in enumerate(map(Path, folders)):
+    for number, index in enumerate(folders):
+        nodes, pairs = _graphrag(index)
+        edges = dict.fromkeys((u, v, "") if directed else _unordered((u, v, "")) for u, v in pairs)
+        events += _difference(previous, (nodes, edges), number - 1)
+        previous, last = (nodes, edges), number
+    return ledger_of(events, directed=directed, where="folders", cycles=last)
+
+
+def _graphrag(index: Any) -> tuple[dict[Any, str], list[tuple[Any, Any]]]:
+    """Entities with their types, and relationships."""
+    if isinstance(index, str | os.PathLike):
+        folder = Path(index)
         entities, relationships = _graphrag_file(folder, "entities"), _graphrag_file(folder, "relationships")
         named = open_parquet(entities).schema_arrow.names
         title = "title" if "title" in named else "name"
-        known = read_parquet(entities, [title, *(["type"] if "type" in named else [])])
-        kinds = known["type"].to_pylist() if "type" in named else [""] * known.num_rows
-        nodes = dict(zip(known[title].to_pylist(), ("" if kind is None else kind for kind in kinds), strict=True))
-        table = read_parquet(relationships, ["source", "target"])
-        pairs = zip(table["source"].to_pylist(), table["target"].to_pylist(), strict=True)
-        edges = dict.fromkeys((u, v, "") if directed else _unordered((u, v, "")) for u, v in pairs)
-        events += _difference(previous, (nodes, edges), number - 1)
-        previous = nodes, edges
-    return ledger_of(events, directed=directed, where="folders")
+        known = read_parquet(entities, [title, *(["type"] if "type" in named else [])]).to_pylist()
+        linked = read_parquet(relationships, ["source", "target"]).to_pylist()
+    else:
+        try:
+            first, second = index
+        except (TypeError, ValueError):
+            raise InputError(
+                f"found {type(index).__name__}",
+                where="folders",
+                fix="Pass folders, or pairs (entities, relationships).",
+            ) from None
+        known, linked = list(_records(first)), list(_records(second))
+        title = "title" if known and "title" in known[0] else "name"
+    for what, rows, columns in (("entities", known, (title,)), ("relationships", linked, ("source", "target"))):
+        for row in rows:
+            if not isinstance(row, Mapping) or any(_missing(row.get(column)) for column in columns):
+                raise InputError(f"a row of {what} lacks {' or '.join(columns)}", where="folders")
+    nodes = {row[title]: "" if _missing(row.get("type")) else str(row["type"]) for row in known}
+    return nodes, [(row["source"], row["target"]) for row in linked]
 
 
 def _graphrag_file(folder: Path, what: str) -> Path:
@@ -408,8 +537,14 @@ def _streamed(path: Path, names: Mapping[str, str], directed: bool) -> Ledger:
         if min(source.min(), target.min()) < 0:
             raise InputError("has a negative node number", where=str(path), fix="Number the nodes from 0.")
         highest = max(highest, int(source.max()), int(target.max()))
-    if file.metadata.num_rows == 0:
+    events = file.metadata.num_rows
+    if events == 0:
         raise InputError("has no events", where=str(path))
+    if highest >= _SPARSE * events + _MOST_ROWS:
+        raise InputError(
+            f"has {events:,} events and a node {highest:,}, but nodes are rows of the embeddings", where=str(path),
+            fix="Number the nodes from 0, or pass their ids in order as ids=.",
+        )  # fmt: skip
 
     def blocks() -> Iterator[tuple[int, Events]]:
         waiting: list[tuple[AnyArray, ...]] = []
@@ -439,6 +574,9 @@ def _plain_batches(path: Path, names: Mapping[str, str]) -> Iterator[tuple[Ints,
     from graphgauge.io.parquet import read_columns
 
     for batch in read_columns(path, list(names.values())):
+        for name in ("cycle", "source", "target"):
+            if batch[names[name]].null_count:
+                raise InputError(f"has missing values in {names[name]!r}", where=str(path), fix="Fill them.")
         cycle, source, target = (
             np.asarray(batch[names[name]]).astype(np.int64, copy=False) for name in ("cycle", "source", "target")
         )
@@ -453,8 +591,9 @@ def _actions(column: Any, path: Path) -> Ints:
         if str(name).lower() not in ACTIONS or ACTIONS[str(name).lower()] == MERGE:
             raise InputError(f"has the action {name!r:.80}", where=str(path), fix="Use birth or death.")
         known.append(ACTIONS[str(name).lower()])
-    places = np.asarray(coded.indices.fill_null(0)).astype(np.int64)
-    return np.array(known or [BIRTH], np.int64)[places]
+    # A missing action is a birth.
+    places = np.asarray(coded.indices.fill_null(len(known))).astype(np.int64)
+    return np.array([*known, BIRTH], np.int64)[places]
 
 
 # ---- parts
@@ -488,7 +627,14 @@ def _lines(path: Path) -> Iterator[Any]:
 
 
 def _records(edges: Any) -> Iterable[Any]:
+    """Rows: of a file, of a data frame (pandas, polars) or of an Arrow table; others are rows already."""
     if not isinstance(edges, str | os.PathLike):
+        if hasattr(edges, "to_pylist"):
+            return cast(Iterable[Any], edges.to_pylist())
+        if hasattr(edges, "columns") and hasattr(edges, "to_dicts"):
+            return cast(Iterable[Any], edges.to_dicts())
+        if hasattr(edges, "columns") and hasattr(edges, "to_dict"):
+            return cast(Iterable[Any], edges.to_dict("records"))
         return cast(Iterable[Any], edges)
     path = Path(edges)
     require_file(path)
@@ -497,8 +643,33 @@ def _records(edges: Any) -> Iterable[Any]:
     return cast(Iterable[Any], read_parquet(path).to_pylist())
 
 
+def _mapping(row: Any) -> Mapping[str, Any] | None:
+    """The names and values of a mapping, a named tuple, a data class or another object."""
+    if isinstance(row, Mapping):
+        return row
+    if hasattr(row, "_asdict"):
+        return cast(Mapping[str, Any], row._asdict())
+    if is_dataclass(row) and not isinstance(row, type):
+        return {part.name: getattr(row, part.name) for part in fields(row)}
+    return getattr(row, "__dict__", None)
+
+
 def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    """None, NaN, NaT and pandas' NA."""
+    return not isinstance(value, str | tuple | list) and is_missing(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _refuse_times(every: Any, start: Any) -> None:
+    for name, given in (("every", every), ("start", start)):
+        if given is not None:
+            raise OptionError(
+                f"{name} is for events with times, and these have cycles",
+                fix="Leave it out: events with a cycle below 0 built the start. Or leave out the cycles.",
+            )
 
 
 def _whole(value: Any, where: str) -> int:
@@ -534,6 +705,16 @@ def as_times(values: Sequence[Any], where: str) -> AnyArray:
     return np.array(found, "datetime64[us]")
 
 
+def _periods(names: AnyArray, every: str | float) -> AnyArray:
+    """All periods from the first to the last."""
+    if isinstance(every, str):
+        step = np.array(7 if every == "week" else 1, f"timedelta64[{'D' if every == 'week' else _UNITS[every]}]")
+        count = int((names[-1] - names[0]) / step) + 1
+        return np.asarray(names[0] + np.arange(min(count, _MOST_PERIODS + 1)) * step)
+    first, last = (round(float(own) / every) for own in (names[0], names[-1]))
+    return np.arange(first, min(last, first + _MOST_PERIODS) + 1) * every
+
+
 def _utc(moment: datetime) -> datetime:
     offset = moment.utcoffset()
     return moment if offset is None else (moment - offset).replace(tzinfo=None)
@@ -548,9 +729,12 @@ def binned(when: AnyArray, every: str | float | None) -> AnyArray:
         one_of("every", every, EVERY)
         if not dated:
             raise OptionError(f"every={every!r} needs times with a date", fix="Pass a number.")
+        if every == "week":
+            days = when.astype("datetime64[D]").astype(np.int64)
+            return (days - (days - _MONDAY) % 7).astype("datetime64[D]")
         return when.astype(f"datetime64[{_UNITS[every]}]")
     if isinstance(every, bool) or not np.isfinite(every) or every <= 0:
         raise OptionError(f"every must be a positive number or a unit of time, not {every!r}")
     if dated:
         raise OptionError("every must be a unit of time, because events have dates", fix=f"One of {', '.join(EVERY)}.")
-    return cast(AnyArray, np.floor(when / every) * every)
+    return cast(AnyArray, np.round(np.floor(when / every)) * every)

@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.files import readable
 from graphgauge.core.options import whole_number
 from graphgauge.evolution.births import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, as_edges
+from graphgauge.evolution.inputs import COORDINATES, as_edges, is_indexed, rows_by_index
 from graphgauge.evolution.ledger import Change, Codes, Ledger
 from graphgauge.evolution.ledger_readers import read_ledger
 from graphgauge.io.npz import open_npz, read_npz, write_npz
@@ -56,6 +57,17 @@ class Cycle:
     removed_edges: AnyArray | None = None
     inserted_embeddings: AnyArray | None = None
     change: Change | None = None
+
+
+@contextmanager
+def named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
+    """Errors within name the run and the cycle."""
+    try:
+        yield
+    except InputError as error:
+        place = f"{condition}, seed {seed}, cycle {cycle}"
+        where = place if error.where is None else f"{place}: {error.where}"
+        raise InputError(error.what, where=where, fix=error.fix) from None
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
@@ -288,7 +300,7 @@ class EvolutionLog:
 
 
 def _rows(embeddings: Any) -> AnyArray:
-    rows = as_numeric(embeddings, "embeddings")
+    rows = as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings")
     require_shape(rows, (None, None), "embeddings", COORDINATES)
     return rows
 
@@ -341,11 +353,18 @@ def from_ledger(
     is the state before the first one. An array has a row for every id of the ledger, and a mapping from id to vector
     may take its place.
     """
-    last = _of_cycle(embeddings, -1, ledger, missing=None)
+    last = unchanging(_of_cycle(embeddings, -1, ledger, missing=None))
     for change in ledger.changes(undeclared=undeclared):
         current = _of_cycle(embeddings, change.cycle, ledger)
         yield Cycle(condition, seed, change.cycle, current, None, None, last, change=change)
-        last = current
+        last = unchanging(current) if callable(embeddings) else current
+
+
+def unchanging(embeddings: Any) -> Any:
+    """A copy, because systems often update their embeddings in place; not of what cannot be written to."""
+    if embeddings is None or (isinstance(embeddings, np.ndarray) and not embeddings.flags.writeable):
+        return embeddings
+    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))
 
 
 def _of_cycle(embeddings: Any, cycle: int, ledger: Ledger, missing: Any = ...) -> Any:
@@ -358,12 +377,39 @@ def _of_cycle(embeddings: Any, cycle: int, ledger: Ledger, missing: Any = ...) -
         found = None if name is None else embeddings[name]
     else:
         found = embeddings
+    if is_indexed(found):
+        found = dict(zip(found.index, found.to_numpy(), strict=True))
     if isinstance(found, Mapping):
-        width = len(next(iter(found.values())))
-        rows = np.full((ledger.nodes, width), np.nan)
-        rows[ledger.rows(found)] = [np.asarray(own, float) for own in found.values()]
-        return rows
+        return _by_id(found, ledger)
+    if found is not None and not ledger.ordered:
+        raise InputError(
+            "the nodes of the ledger are numbers with many gaps, so they are no rows of an array", where="embeddings",
+            fix="Pass a mapping from id to vector, or the order of the rows as ids= of the reader.",
+        )  # fmt: skip
+    # Numbers are rows: further rows are of nodes that no event names.
+    if found is not None and isinstance(ledger.ids, range) and np.ndim(found) == 2 and len(found) > ledger.nodes:
+        found = found[: ledger.nodes]
     return found
+
+
+def _by_id(vectors: Mapping[Any, Any], ledger: Ledger) -> AnyArray:
+    """Rows of the vectors of a ledger's nodes, NaN for nodes without one; others are no nodes of this ledger."""
+    known = {row: own for node, own in vectors.items() if (row := ledger.row(node)) is not None}
+    if not known:
+        raise InputError(
+            f"none of the {len(vectors)} vectors is of a node of the ledger", where="embeddings",
+            fix="Pass a mapping from the ids of the ledger to vectors.",
+        )  # fmt: skip
+    found = [as_numeric(own, "embeddings").astype(float) for own in known.values()]
+    shapes = {own.shape for own in found}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+        raise InputError(
+            f"found vectors of shapes {', '.join(map(str, sorted(shapes)))}", where="embeddings",
+            fix="Pass one vector per node, all of the same length.",
+        )  # fmt: skip
+    rows = np.full((ledger.nodes, len(found[0])), np.nan)
+    rows[list(known)] = found
+    return rows
 
 
 def _numbers(embeddings: Mapping[Any, Any]) -> set[Any]:

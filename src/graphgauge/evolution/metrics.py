@@ -32,6 +32,8 @@ _OVER_RUNS = (
     "For several runs: Student's t over seeds. For one run: over cycles, with their long-run variance, or over births "
     "that share nodes, if this is wider."
 )
+# With fewer births within a class, or between classes, normal approximations to shares are poor.
+_FEW_OF_A_KIND = 3
 _NO_DEGREES = "the graph before the cycle has no edges"
 
 
@@ -92,7 +94,14 @@ def _over_labelled(pairs: LabelPairs, estimate: Estimate) -> IntervalRule | NoIn
 
 def _linear(influence: Callable[[LabelPairs], Floats]) -> Callable[[LabelPairs, Estimate, float], Bounds]:
     def bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
-        return t_interval(estimate.value, *pairs.dyads.error(influence(pairs)), confidence, scale=1.0)
+        low, high = t_interval(estimate.value, *pairs.dyads.error(influence(pairs)), confidence, scale=1.0)
+        few = min(np.count_nonzero(pairs.same), np.count_nonzero(~pairs.same))
+        if few >= _FEW_OF_A_KIND:
+            return low, high
+        # With few births of a kind, a variance to first order misses what the interval of the share knows.
+        room = 1.0 if influence is LabelPairs.beyond_ends else 1 - pairs.squares
+        outer = [estimate.value + (end - pairs.share) / room for end in pairs.interval(confidence)]
+        return np.fmin(low, outer[0]), np.fmax(high, outer[1])
 
     return bounds
 
@@ -111,6 +120,14 @@ def _linearised(influence: Callable[[LabelPairs], Floats]) -> IntervalChoice:
 def _no_agreement(pairs: LabelPairs) -> Mapping[str, float]:
     """The ends of the births, paired at random."""
     return {"ends paired at random": 0.0}
+
+
+def _no_adjusted_agreement(pairs: LabelPairs) -> Mapping[str, float]:
+    """The ends of the births, paired at random, but no node with itself: below 0 if births share hubs."""
+    room = 1 - pairs.squares
+    # A single birth has only its own ends.
+    level = pairs.share if np.isnan(pairs.by_ends) else pairs.by_ends
+    return {"ends paired at random": (level - pairs.squares) / room if room > 0 else np.nan}
 
 
 def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
@@ -283,7 +300,7 @@ def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
     return pairs.difference(pairs.by_ends, "fewer than two births")
 
 
-@metric(key="adjusted_homophily", chance=_levels(_no_agreement), **_LABELS | {
+@metric(key="adjusted_homophily", chance=_levels(_no_adjusted_agreement), **_LABELS | {
     "reference": "platonov2023", "bounds": (-np.inf, 1), "interval": _linearised(LabelPairs.adjusted_influence),
     "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
 def adjusted_homophily(pairs: LabelPairs) -> Estimate:

@@ -27,10 +27,12 @@ from graphgauge.stats.intervals import (
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
 # Fewer cycles of a run are too few to estimate their correlation: no rule covers at memories that they cannot exclude.
 FEWEST_CYCLES = 30
+TOO_FEW_CYCLES = f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
 # Cosines of the long-run variance: few, because only the slowest are slower than a long memory.
 _COSINES = 4
-# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest.
-_DOUBT, _LONGEST, _SERIES = 2.5, 0.97, 4000
+# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest. If
+# the noise of single cycles is unknown, which hides the memory, it may be half of the variance, and doubt is more.
+_DOUBT, _MORE_DOUBT, _LONGEST, _SERIES = 2.0, 2.5, 0.97, 4000
 
 
 def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) -> Estimate:
@@ -107,19 +109,35 @@ class LabelPairs:
     def by_ends(self) -> float:
         """The share in the same class if the ends of the births were paired at random, every node keeping its number.
 
-        With direction, sources are paired with targets. Without, any two of the 2n ends are, each end once.
+        With direction, sources are paired with targets. Without, an end is paired with one of any other node: nodes
+        have weights whose products are the expected numbers of births of each pair (quasi-independence).
         """
         n = len(self)
         if n < 1 or (not self.directed and n < 2):
             return np.nan
-        first, second = self.ends_by_class
         if self.directed:
+            first, second = self.ends_by_class
             return float(first @ second / n**2)
-        total = 2 * first
-        return float(total @ (total - 1) / (2 * n * (2 * n - 1)))
+        return float(self._partners.mean())
+
+    @cached_property
+    def _partners(self) -> Floats:
+        """For each end of each birth, the share of the nodes that it could be paired with, by weight, in its class."""
+        nodes, place, degrees = np.unique(self.ends, return_inverse=True, return_counts=True)
+        place = place.reshape(-1, 2)
+        weights, hub = pair_weights(degrees)
+        own = np.zeros(len(nodes), np.int64)
+        own[place] = self.classes
+        in_class = np.bincount(own, weights)
+        shares = (in_class[own] - weights) / (weights.sum() - weights)
+        if hub is not None:  # all births are of one node: the others can be paired with it alone
+            shares = np.where(np.arange(len(nodes)) == hub, shares, own == own[hub])
+        return np.asarray(shares[place])
 
     def beyond_ends(self) -> Floats:
         """Each birth's contribution to the share minus `by_ends`: that of the mean, to first order."""
+        if not self.directed:
+            return np.asarray(self.same - self._partners.sum(axis=1))
         first, second = self.ends_by_class
         n = max(len(self), 1)
         own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / n
@@ -163,6 +181,44 @@ class LabelPairs:
             return np.nan
         shared = _xlogx(joint).sum() - _xlogx(first).sum() - _xlogx(second).sum()
         return float(max(shared, 0.0) / entropy)
+
+
+def pair_weights(degrees: Ints) -> tuple[Floats, int | None]:
+    """Weights x of nodes with x_u · Σ_{v ≠ u} x_v = d_u, and the node that has all births, if there is one.
+
+    x_u is a root of x(S − x) = d_u, the smaller one unless one node has nearly as many births as all others together;
+    S is the sum of the weights. A node with all births has an unbounded weight: here the weights of the others count.
+    """
+    from scipy.optimize import brentq
+
+    sizes, place, count = np.unique(np.asarray(degrees, float), return_inverse=True, return_counts=True)
+    largest, total = float(sizes[-1]), float(sizes @ count)
+    if count[-1] == 1 and 2 * largest >= total * (1 - 1e-12):
+        return np.asarray(degrees, float), int(np.argmax(degrees))
+
+    def small(sum_: float) -> Floats:
+        # Stable for large sums, where S − √(S² − 4d) would cancel.
+        return np.asarray(2 * sizes / (sum_ + np.sqrt(np.maximum(sum_**2 - 4 * sizes, 0.0))))
+
+    lowest = 2 * np.sqrt(largest)
+    if small(lowest) @ count >= lowest:
+        high = lowest
+        while small(high) @ count > high:
+            high *= 2
+        sum_ = float(brentq(lambda own: small(own) @ count - own, lowest, high)) if high > lowest else lowest
+        return small(sum_)[place], None
+
+    # The largest takes the larger root: the weights of all others make up its smaller one.
+    def rest(sum_: float) -> float:
+        return float(small(sum_) @ count - 2 * small(sum_)[-1])
+
+    high = lowest
+    while rest(high) < 0:
+        high *= 2
+    sum_ = float(brentq(rest, lowest, high)) if high > lowest else lowest
+    weights = small(sum_)
+    weights[-1] = largest / weights[-1]
+    return weights[place], None
 
 
 def _xlogx(shares: Floats) -> Floats:
@@ -240,9 +296,7 @@ class Trajectory:
             return IntervalRule("t", "seeds", lambda sample, estimate, level: self._over_seeds(estimate, level))
         values = self._values
         if len(values) < FEWEST_CYCLES:
-            return NoInterval(
-                f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
-            )
+            return NoInterval(TOO_FEW_CYCLES)
         if self.births is not None and self._pooled[1] < FEWEST_DYADIC_DF:
             return NoInterval(TOO_FEW)
         return IntervalRule(
@@ -290,7 +344,15 @@ class Trajectory:
 
     def _expected(self, confidence: float) -> float | None:
         """What an interval over cycles covers with the longest memory that these cycles do not exclude."""
-        return shortfall(_serial_coverage(len(self._values), _longest_memory(self._values), confidence), confidence)
+        found = min(_serial_coverage(len(self._values), memory, share, confidence)
+                    for memory, share in _longest_memories(self._values, self._noise))  # fmt: skip
+        return shortfall(found, confidence)
+
+    @cached_property
+    def _noise(self) -> float | None:
+        """The variance of a cycle's value that its births alone would cause; None if there is no telling."""
+        several = [own for _, own in self.births or () if len(own) > 1]
+        return float(np.mean([own.var(ddof=1) / len(own) for own in several])) if several else None
 
     def _over_seeds(self, estimate: Estimate, confidence: float) -> Bounds:
         values = self.means
@@ -306,24 +368,43 @@ def _cosine_error(deviations: Floats) -> tuple[Any, float]:
     return np.sqrt(2 * squares / _COSINES) / size, float(_COSINES)
 
 
-def _longest_memory(values: Floats) -> float:
-    """The autocorrelation of neighbours, corrected for its bias (Kendall 1954), and some standard errors more."""
+def _longest_memories(values: Floats, noise: float | None) -> list[tuple[float, float]]:
+    """Memories that these cycles do not exclude, and the shares of the variance that have them; the rest is noise.
+
+    The autocorrelation of neighbours, corrected for its bias (Kendall 1954), and some standard errors more. Noise of
+    single cycles makes it smaller. A slow part varies less within a few cycles than it would over many.
+    """
     centred, size = values - values.mean(), len(values)
     square = float(centred @ centred)
     raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
     found = float(np.clip(raw + (1 + 3 * raw) / size, 0.0, _LONGEST))
-    return round(min(found + _DOUBT * float(np.sqrt((1 - found**2) / size)), _LONGEST), 2)
+    doubt = _MORE_DOUBT if noise is None else _DOUBT
+    highest = min(found + doubt * float(np.sqrt((1 - found**2) / size)), _LONGEST)
+    if noise is None or square <= 0:
+        return [(_fiftieth(highest), 1.0), (_fiftieth(2 * highest), 0.5)]
+    slow = max(square / (size - 1) - noise, 0.0) + noise * float(np.sqrt(2 / size))
+    memory = _fiftieth(highest * (slow + noise) / slow) if slow > 0 else _LONGEST
+    lags = np.arange(1, size)
+    inside = 1 - (1 + 2 * float((1 - lags / size) @ memory**lags)) / size
+    share = slow / inside / (slow / inside + noise) if slow > 0 else 1.0
+    return [(memory, max(round(share, 1), 0.1))]
 
 
-@lru_cache(maxsize=256)
-def _serial_coverage(cycles: int, memory: float, confidence: float) -> float:
-    """How often the interval of a normal autoregression of order one contains its mean."""
+def _fiftieth(memory: float) -> float:
+    return min(round(memory * 50) / 50, _LONGEST)
+
+
+@lru_cache(maxsize=4096)
+def _serial_coverage(cycles: int, memory: float, share: float, confidence: float) -> float:
+    """How often the interval of a normal autoregression of order one, with noise, contains its mean."""
     from scipy.signal import lfilter
 
     rng = np.random.default_rng(0)
     news = rng.standard_normal((cycles, _SERIES))
-    news[0] /= np.sqrt(1 - memory**2)
-    series = np.asarray(lfilter([1.0], [1.0, -memory], news, axis=0))
+    news[1:] *= np.sqrt(1 - memory**2)
+    series = np.sqrt(share) * np.asarray(lfilter([1.0], [1.0, -memory], news, axis=0))
+    if share < 1:
+        series += np.sqrt(1 - share) * rng.standard_normal((cycles, _SERIES))
     mean = series.mean(axis=0)
     error, df = _cosine_error(series - mean)
     return float(np.mean(np.abs(mean) <= t_quantile(df, confidence)[0] * error))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,9 +16,9 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
-from graphgauge.evolution.inputs import as_edges, listed
+from graphgauge.evolution.inputs import as_edges, listed, rows_by_index
 from graphgauge.evolution.ledger import Change, Codes
-from graphgauge.evolution.log import Cycle, as_cycles
+from graphgauge.evolution.log import Cycle, as_cycles, named_run, unchanging
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -54,12 +53,21 @@ class EvaluationSuite:
         # The graph before the first cycle of each run, and that after its last one.
         self._starts: dict[Run, AnyArray] = {}
         self._ends: dict[Run, AnyArray] = {}
+        self._described: dict[Run, tuple[Any, Any, dict[str, Any]]] = {}
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
-    def _evaluator(self, seed: int) -> AdaptiveEvaluator:
-        options = self._options.copy()
-        options["seed"] = options.get("seed", 0) + seed
-        return AdaptiveEvaluator(self._nodes, self._labels, **options)
+    def describe(
+        self, condition: str, seed: int, node_ids: Any, labels: Any, *, node_types: Any = None, test_edges: Any = None
+    ) -> None:
+        """Nodes, labels, types and held-out edges of one run, if runs number their nodes differently."""
+        run = self._run(condition, seed)
+        self._described[run] = node_ids, labels, {"node_types": node_types, "test_edges": test_edges}
+
+    def _evaluator(self, run: Run) -> AdaptiveEvaluator:
+        nodes, labels, own = self._described.get(run, (self._nodes, self._labels, {}))
+        options: dict[str, Any] = {**self._options, **own}
+        options["seed"] = options.get("seed", 0) + run[1]
+        return AdaptiveEvaluator(nodes, labels, **options)
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
         """Set the state before the first cycle, so that this cycle has an `auc_birth` too."""
@@ -89,11 +97,11 @@ class EvaluationSuite:
         The suite remembers the state after the last cycle; `previous_edges` and `previous_embeddings` replace it.
         """
         run = self._run(condition, seed)
-        evaluator = self.evaluators.get(run) or self._evaluator(run[1])
+        evaluator = self.evaluators.get(run) or self._evaluator(run)
         before, edges = self._last.get(run, (None, None))
         before = before if previous_embeddings is None else previous_embeddings
         edges = edges if previous_edges is None else previous_edges
-        with _named_run(condition, seed, cycle):
+        with named_run(condition, seed, cycle):
             evaluation = evaluator.evaluate_cycle(
                 embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
                 removed_edges=removed_edges, inserted_embeddings=inserted_embeddings,
@@ -113,15 +121,15 @@ class EvaluationSuite:
     ) -> Evaluation:  # fmt: skip
         """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`."""
         run = self._run(condition, seed)
-        evaluator = self.evaluators.get(run) or self._evaluator(run[1])
+        evaluator = self.evaluators.get(run) or self._evaluator(run)
         before = self._last.get(run, (None, None))[0] if previous_embeddings is None else previous_embeddings
-        with _named_run(condition, seed, change.cycle):
+        with named_run(condition, seed, change.cycle):
             evaluation = evaluator.evaluate_change(
                 change, embeddings, before, tgc, pools=pools, inserted_embeddings=inserted_embeddings
             )
         self._starts.setdefault(run, change.before)
         self._ends[run] = change.after
-        self._last[run] = embeddings, None
+        self._last[run] = unchanging(embeddings), None
         self.evaluators[run] = evaluator
         evaluation.run |= {"method": condition, "seed": seed}
         return evaluation
@@ -241,17 +249,6 @@ class Evaluators(dict[Any, AdaptiveEvaluator]):
         raise KeyError(key)
 
 
-@contextmanager
-def _named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
-    """Errors within name the run and the cycle."""
-    try:
-        yield
-    except InputError as error:
-        place = f"{condition}, seed {seed}, cycle {cycle}"
-        where = place if error.where is None else f"{place}: {error.where}"
-        raise InputError(error.what, where=where, fix=error.fix) from None
-
-
 class _OriginalResult(Evaluation):
     """The result of one cycle, with the condition among its keys, as in the original protocol."""
 
@@ -321,4 +318,4 @@ def _hash(edges: Any) -> str:
 
 
 def _copied(embeddings: Any) -> AnyArray:
-    return np.array(as_numeric(embeddings, "embeddings"))
+    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))

@@ -14,15 +14,19 @@ from graphgauge.core.loop import measured
 from graphgauge.core.metric import Baseline, Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.samples import Trajectory
+from graphgauge.evolution.samples import TOO_FEW_CYCLES, Trajectory
+from graphgauge.stats.dyads import TOO_FEW
 
+# Reasons for which a run as a whole has no interval.
+_OF_RUNS = (TOO_FEW_CYCLES, TOO_FEW)
 # Condition and seed.
 Run = tuple[str, int]
 Runs = Mapping[Run, AdaptiveEvaluator]
 
 
 def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[str, Result]:
-    """Every metric as the mean over runs of the mean over their cycles."""
+    """Every metric as the mean over runs of the mean over their cycles; copies of a run count once."""
+    evaluators = without_copies(evaluators)
     first = evaluators[0]
     chosen = [find(key, "evolution") for key in first.evaluations[0]]
     found = measured(
@@ -32,6 +36,14 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
         conventions=first.evaluations[0].conventions,
     )
     return {result.key: result for result in found.results}
+
+
+def without_copies(evaluators: Sequence[AdaptiveEvaluator]) -> list[AdaptiveEvaluator]:
+    """The first of all runs with the same births and embeddings: the others say nothing new."""
+    first: dict[Any, AdaptiveEvaluator] = {}
+    for number, own in enumerate(evaluators):
+        first.setdefault(own.fingerprint or number, own)
+    return list(first.values())
 
 
 def summary(
@@ -52,6 +64,14 @@ def summary(
     names = list(dict.fromkeys(condition for condition, _ in runs))
     results = means(evaluators, len(names))
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
+    missing = {result.no_interval for result in results.values() if result.defined and result.no_interval}
+    notes += [f"no interval: {reason}" for reason in sorted(missing) if reason in _OF_RUNS]
+    if len(evaluators) == 1 and not first.contributions:
+        notes.append("too many births to be kept: the interval over cycles does not know which of them share nodes")
+    for name in names:
+        own = [evaluator for run, evaluator in runs.items() if run[0] == name]
+        if copies := len(own) - len(without_copies(own)):
+            notes.append(f"{name}: runs with the births and embeddings of an earlier seed, counted once: {copies}")
     by_condition = _by_condition(runs, names) if len(names) > 1 else None
     return Evaluation(
         "evolution",
@@ -79,12 +99,17 @@ def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditi
     every = [result for run in results for result in run]
     levels: dict[str, list[float]] = {}
     kinds = {chance.name: Baseline if chance.kind == "baseline" else float for one in every for chance in one.chance}
+    # The metric's own order, in which the last is its chance level; a cycle may lack some of them.
+    longest = max(every, key=lambda result: len(result.chance))
+    for name in [*(chance.name for chance in longest.chance), *kinds]:
+        levels.setdefault(name, [])
     for result in every:
-        for chance in result.chance:
-            levels.setdefault(chance.name, []).append(chance.value)
+        if result.defined or not any(one.defined for one in every):
+            for chance in result.chance:
+                levels[chance.name].append(chance.value)
     return Trajectory(
         [np.array([result.value for result in run]) for run in results],
-        {name: kinds[name](float(np.mean(values))) for name, values in levels.items()},
+        {name: kinds[name](float(np.mean(values))) for name, values in levels.items() if values},
         conditions,
         tuple(dict.fromkeys(result.reason for result in every if result.reason)),
         tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),

@@ -135,6 +135,12 @@ class Dyads:
             return 0.0
         return float(min(expected**2 / squares, len(self.ends) - 1))
 
+    @property
+    def correction(self) -> float:
+        """What an estimate of the variance is multiplied by, because the mean is estimated too."""
+        true, expected, _ = self._moments
+        return true / expected if expected > _NOTHING * true else 1.0
+
     def error(self, values: ArrayLike) -> tuple[float, float]:
         """Standard error of the weighted mean of these values, and its degrees of freedom."""
         values = np.asarray(values, dtype=float)
