@@ -278,8 +278,7 @@ def _notes(table: SampleTable) -> tuple[str, ...]:
     if table.copied is not None and table.copied.any():
         count = int(np.count_nonzero(table.copied))
         notes.append(
-            f"{count} generated samples are training samples: tests leave them out like real ones, unless fewer than "
-            "10 remain"
+            f"{count} generated samples are training samples: tests leave them out like real ones, and need 10 others"
         )
     if table.real_valid is not None and not table.real_valid.all():
         count = int(np.count_nonzero(~table.real_valid))

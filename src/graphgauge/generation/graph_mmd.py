@@ -220,11 +220,17 @@ def _shares_of(counts: Callable[[Graphs], Floats], extra: float) -> Callable[[Gr
 # ----------------------------------------------------------------------------------------------------------- kernels
 
 
+def cityblock(x: Floats, y: Floats) -> Floats:
+    """Sums of absolute differences (n, m) between rows, most of whose entries may be 0."""
+    from scipy.spatial.distance import cdist
+
+    used = x.any(axis=0) | y.any(axis=0)
+    return np.asarray(cdist(x, y, "cityblock") if used.all() else cdist(x[:, used], y[:, used], "cityblock"))
+
+
 def _total_variation(bandwidth: float) -> Kernel:
     def kernel(x: Floats, y: Floats) -> Floats:
-        from scipy.spatial.distance import cdist
-
-        return np.asarray(np.exp(-((cdist(x, y, "cityblock") / 2) ** 2) / (2 * bandwidth**2)))
+        return np.asarray(np.exp(-((cityblock(x, y) / 2) ** 2) / (2 * bandwidth**2)))
 
     return kernel
 

@@ -41,19 +41,27 @@ def compared(*collections: Graphs, most: int = MOST_REFINEMENTS) -> GraphIds:
     _alike(collections)
     alike: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     for place, graphs in enumerate(collections):
-        colours = refined(graphs)
+        before = refined(graphs, ROUNDS - 1)
+        colours = _refined_once(before, _links(graphs.through, graphs.edge_labels, graphs.directed))
         signature = np.zeros(len(graphs), np.uint64)
         np.add.at(signature, graphs.owner, mixed(colours))
-        sizes = zip(graphs.nodes.tolist(), np.diff(graphs.offsets).tolist(), signature.tolist(), strict=True)
-        for index, key in enumerate(sizes):
+        # If every node has a colour of its own, another round of equal colours maps neighbours to neighbours.
+        settled = _all_different(before, graphs)
+        keys = graphs.nodes.tolist(), np.diff(graphs.offsets).tolist(), signature.tolist(), settled.tolist()
+        for index, key in enumerate(zip(*keys, strict=True)):
             alike[key].append((place, index))
     ids = [np.empty(len(graphs), np.int64) for graphs in collections]
     known, undecided = 0, 0
-    for members in alike.values():
+    for (*_, settled), members in alike.items():
         found: list[bytes | None] = [b""] * len(members)
         # Graphs with the same edges are equal without a search.
-        if len({_plain_form(collections[place], index) for place, index in members}) > 1:
-            found = [canonical_form(collections[place], index, most=most) for place, index in members]
+        plain = [] if settled else [_plain_form(collections[place], index) for place, index in members]
+        different = dict(zip(plain, members, strict=False))
+        if len(different) > 1:
+            forms = {
+                own: canonical_form(collections[place], index, most=most) for own, (place, index) in different.items()
+            }
+            found = [forms[own] for own in plain]
         if None in found:
             undecided += len(members)
             found = [b""] * len(members)
@@ -62,6 +70,15 @@ def compared(*collections: Graphs, most: int = MOST_REFINEMENTS) -> GraphIds:
             ids[place][index] = number[form]
         known += len(number)
     return GraphIds(_in_order(ids), undecided)
+
+
+def _all_different(colours: Words, graphs: Graphs) -> NDArray[np.bool_]:
+    """Whether the nodes of each graph have different colours."""
+    found = np.ones(len(graphs), bool)
+    order = np.lexsort((colours, graphs.owner))
+    owner, colours = graphs.owner[order], colours[order]
+    found[owner[1:][(owner[1:] == owner[:-1]) & (colours[1:] == colours[:-1])]] = False
+    return found
 
 
 def _in_order(ids: list[Ints]) -> tuple[Ints, ...]:

@@ -253,20 +253,31 @@ def _moved_bits(samples: Any, generator: np.random.Generator) -> Any:
 
 
 def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
-    found = []
-    for index, nodes in enumerate(graphs.nodes.tolist()):
-        edges, possible = graphs[index], nodes * (nodes - 1) // 2
-        if not len(edges) or len(edges) >= possible:
-            found.append((nodes, edges))
-            continue
-        known = set(map(tuple, edges.tolist()))
-        while True:
-            pair = tuple(sorted(generator.choice(nodes, 2, replace=False).tolist()))
-            if pair not in known:
-                break
-        kept = np.delete(edges, generator.integers(len(edges)), axis=0)
-        found.append((nodes, np.concatenate([kept, [pair]])))
-    return Graphs.of(found)
+    """A moved edge keeps its label. Graphs without edges and complete ones are unchanged."""
+    counts, nodes = np.diff(graphs.offsets), graphs.nodes
+    movable = np.flatnonzero((counts > 0) & (counts < nodes * (nodes - 1) // 2))
+    edges = graphs.edges.copy()
+    width = int(nodes.max(initial=1))
+
+    def keys(owner: Ints, pairs: Ints) -> Ints:
+        return np.asarray((owner * width + pairs[:, 0]) * width + pairs[:, 1])
+
+    owner = np.repeat(np.arange(len(graphs)), counts)
+    known = keys(owner, edges)  # sorted, as edges are
+    moved = graphs.offsets[movable] + generator.integers(0, counts[movable])
+    waiting = np.arange(len(movable))
+    while len(waiting):
+        size = nodes[movable[waiting]]
+        first = generator.integers(0, size)
+        second = (first + generator.integers(1, size)) % size
+        pairs = np.sort(np.stack([first, second], axis=1), axis=1)
+        wanted = keys(movable[waiting], pairs)
+        free = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] != wanted
+        edges[moved[waiting[free]]] = pairs[free]
+        waiting = waiting[~free]
+    order = np.argsort(keys(owner, edges), kind="stable")
+    labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
+    return Graphs(nodes, graphs.offsets, edges[order], graphs.node_labels, labels)
 
 
 def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:

@@ -45,6 +45,7 @@ from graphgauge.generation.declared import (
     values_of,
 )  # fmt: skip
 from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, pair_distances, row_ids, unique_at
+from graphgauge.generation.graph_mmd import cityblock
 from graphgauge.generation.graphs import Graphs, concatenated
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import GraphIds, colour_counts, compared
@@ -205,8 +206,6 @@ class Valid:
         copies = near_copies(self.train, self.draws.generator(14))
         if not isinstance(self.train, Graphs):
             own, known = row_ids(_flat(copies), _flat(self.train))
-        elif any(self.train.labelled):
-            return np.nan
         else:
             own, known = compared(copies, self.train).ids
         return float(np.mean(~np.isin(own, known)))
@@ -278,7 +277,7 @@ class Nearest:
 
         def weights(points: Floats) -> Floats:
             """How much of each point's nearest neighbour each of the pool is."""
-            distances = _cityblock(points, pool) if graphs else squared_distances(points, pool)
+            distances = cityblock(points, pool) if graphs else squared_distances(points, pool)
             nearest = distances == distances.min(axis=1, keepdims=True)
             return np.asarray(nearest / nearest.sum(axis=1, keepdims=True))
 
@@ -297,12 +296,6 @@ def _at_most(points: Floats, most: int, generator: np.random.Generator) -> Float
     return points if len(points) <= most else points[np.sort(generator.choice(len(points), most, replace=False))]
 
 
-def _cityblock(first: Floats, second: Floats) -> Floats:
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(first, second, "cityblock"))
-
-
 def _rows_of(samples: Samples, index: Codes) -> Samples:
     return samples.take(index) if isinstance(samples, Graphs) else samples[index]
 
@@ -312,6 +305,20 @@ def _vectors_of(*samples: Any) -> list[Floats]:
     if isinstance(samples[0], Graphs):
         return [colour_counts(part) for part in samples]
     return [_flat(part).astype(np.float64) for part in samples]
+
+
+def _real_answers(table: SampleTable) -> tuple[Bits, Codes] | None:
+    """Whether real samples are valid, and their conditions; those of the training set are real samples as well."""
+    if table.real_valid is None:
+        return None
+    if not len(table.excluded):
+        return table.real_valid, table.real_codes
+    if table.excluded_valid is None:
+        return None
+    return (
+        np.concatenate([table.real_valid, table.excluded_valid]),
+        np.concatenate([table.real_codes, table.excluded]),
+    )
 
 
 @dataclass(frozen=True)
@@ -328,7 +335,7 @@ class Attempts(ConditionSample):
     def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Attempts:
         return cls(
             table.labels, codes=table.codes, answers=table.valid, valid=Valid(table, draws, common.get("threads")),
-            real_answers=None if table.real_valid is None else (table.real_valid, table.real_codes), **common,
+            real_answers=_real_answers(table), **common,
         )  # fmt: skip
 
     @property

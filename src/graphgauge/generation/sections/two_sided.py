@@ -34,6 +34,7 @@ from graphgauge.generation.two_sample import (
     PRDC,
     EnergyTest,
     MMDTest,
+    Neighbours,
     biased,
     energy,
     energy_test,
@@ -93,17 +94,20 @@ class Sides:
         """The real and the generated samples of one condition."""
         return _rows(self.real, self.real_codes == code), _rows(self.generated, self.codes == code)
 
-    def unseen_pair(self, code: int) -> tuple[Any, Any]:
-        """Both sides without training samples, for tests; with them if too few are left.
+    def unseen(self, code: int) -> Bits | None:
+        """The generated samples of one condition without training samples, for tests; None if too few are left.
 
         Real samples of the training set are left out of everything. If they are a part of what occurs often, a perfect
         generator would differ by them alone.
         """
-        real, generated = self.pair(code)
-        if self.copied is None:
-            return real, generated
-        generated = _rows(generated, ~self.copied[self.codes == code])
-        return (real, generated) if len(generated) >= FEWEST_COMPARED else self.pair(code)
+        rows = self.codes == code
+        new = rows if self.copied is None else rows & ~self.copied
+        return new if np.count_nonzero(new) >= FEWEST_COMPARED else None
+
+    def unseen_pair(self, code: int) -> tuple[Any, Any] | None:
+        """Both sides without training samples."""
+        rows = self.unseen(code)
+        return None if rows is None else (self.pair(code)[0], _rows(self.generated, rows))
 
     def fresh(self, code: int, real: Any) -> Any:
         """Real samples and those that were left out: what a perfect generator would generate."""
@@ -360,8 +364,8 @@ class Described(Sides):
             return self.energy
         return self.each(lambda code: self._energy(code, self.unseen_pair(code)))
 
-    def _energy(self, code: int, pair: tuple[Any, Any]) -> EnergyTest | None:
-        if not self.names:
+    def _energy(self, code: int, pair: tuple[Any, Any] | None) -> EnergyTest | None:
+        if not self.names or pair is None:
             return None
         real, generated = (self.in_units(side, self.scale[code]) for side in pair)
         return energy_test(
@@ -455,13 +459,11 @@ class Encoded(Sides):
             held_out = len(real)
             real = self.fresh(code, real)
             within = squared_distances(real, real)
-            parts = splits(held_out, len(real), kept, fresh, generator)
-            radii = [squared_radii(within[np.ix_(a, a)], NEIGHBOURS) for a, _ in parts]
+            parts, neighbours = splits(held_out, len(real), kept, fresh, generator), Neighbours(within, NEIGHBOURS)
+            radii = [neighbours.radii(a) for a, _ in parts]
             found = {
                 "perfect": [
-                    prdc_of(
-                        own_radii, squared_radii(within[np.ix_(b, b)], NEIGHBOURS), within[np.ix_(a, b)], NEIGHBOURS
-                    )
+                    prdc_of(own_radii, neighbours.radii(b), within[np.ix_(a, b)], NEIGHBOURS)
                     for (a, b), own_radii in zip(parts, radii, strict=True)
                 ]
             }
@@ -499,7 +501,9 @@ class Encoded(Sides):
         """The same without training samples, for the p-value."""
         return self.mmd if self.copied is None else self.each(lambda code: self._mmd(code, self.unseen_pair(code)))
 
-    def _mmd(self, code: int, pair: tuple[Any, Any]) -> MMDTest:
+    def _mmd(self, code: int, pair: tuple[Any, Any] | None) -> MMDTest | None:
+        if pair is None:
+            return None
         return mmd_test(*pair, permutations=self._draws.permutations, generator=self._draws.generator(4, code))
 
     @cached_property
@@ -576,12 +580,10 @@ class Drawn(Sides):
         """The same without training graphs, for the p-value."""
         if self.copied is None:
             return self.mmd(kind)
-        new = ~self.copied
 
-        def test(code: int) -> MMDTest:
-            own = self.codes == code
-            enough = np.count_nonzero(own & new) >= FEWEST_COMPARED
-            return self._mmd(kind, code, own & new if enough else own)
+        def test(code: int) -> MMDTest | None:
+            rows = self.unseen(code)
+            return None if rows is None else self._mmd(kind, code, rows)
 
         return self.each(test)
 
