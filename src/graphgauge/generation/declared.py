@@ -93,7 +93,7 @@ def of_draws(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoIn
 
 def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the standard error of an MMD² in large samples."""
-    return IntervalRule("asymptotic-t", "samples", _t_bounds, approximate=True,
+    return IntervalRule("asymptotic-t", "samples", _above_least, approximate=True,
                         note="the normal limit of an MMD, which a small one approaches slowly")  # fmt: skip
 
 
@@ -116,6 +116,12 @@ def _t_bounds(sample: ConditionSample, estimate: Estimate, confidence: float) ->
     return t_or_agreement_interval(
         estimate.value, error, df, estimate.facts.get("range"), confidence, scale=0.0, units=estimate.facts["n"]
     )
+
+
+def _above_least(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+    """Not below the least value that the estimate can have: 0 if it is biased."""
+    low, high = _t_bounds(sample, estimate, confidence)
+    return np.maximum(low, estimate.facts.get("least", -np.inf)), high
 
 
 def _wilson_bounds(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:

@@ -35,7 +35,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.core.state import load_state
 from graphgauge.generation.collect import Collection
-from graphgauge.generation.compare_samples import compare_samples
+from graphgauge.generation.compare_samples import compare_samples, compared_metrics
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
 from graphgauge.generation.graph_mmd import CONVENTIONS
@@ -221,13 +221,22 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Any) -> 
     sides = {"generated": read["generated"], Path(given["against"]).stem: other}
     if len(sides) < 2:
         raise InputError("both generators have the same name", where=given["against"], fix="Rename the file.")
-    shared = {name: read.get(name) for name in ("real", "train")}
-    options = {name: given[name] for name in ("samples", "node_labels", "edge_labels", "convention", "confidence")}
-    found = compare_samples(
-        shared["real"], sides, train=shared["train"], permutations=given["permutations"], resamples=given["resamples"],
-        seed=given["seed"], **options,
-    )  # fmt: skip
-    return [str(one) for one in found]
+    rival = Path(given["against"]).stem
+    if not compared_metrics(given["metrics"]):
+        return [f"{rival}: none of the metrics is compared over samples"]
+    unused = [f"--{name.replace('_', '-')}" for name in _READERS if name in read and name not in _COMPARED_WITH]
+    notes = [f"the comparison with {rival} is made without {', '.join(unused)}"] if unused else []
+    shared = {name: read.get(name) for name in ("train", *_COMPARED_WITH)}
+    options = {name: given[name] for name in (
+        "samples", "node_labels", "edge_labels", "convention", "confidence", "permutations", "resamples", "seed",
+        "metrics", "nan",
+    )}  # fmt: skip
+    found = compare_samples(read.get("real"), sides, **shared, **options)
+    return [*notes, *(str(one) for one in found)]
+
+
+# What describes samples and is used in comparisons with another generator as well.
+_COMPARED_WITH = ("real_valid",)
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
-from graphgauge.core.errors import InputError
-from graphgauge.generation.graphs import Graphs, Words, require_same_labels
+from graphgauge.generation.graph_reading import Words
+from graphgauge.generation.graphs import Graphs, require_alike, require_same_labels
 
 # Rounds of colour refinement on all graphs at once.
 ROUNDS = 4
@@ -93,8 +93,7 @@ def _in_order(ids: list[Ints]) -> tuple[Ints, ...]:
 def _alike(collections: tuple[Graphs, ...]) -> None:
     """Refuse to compare graphs of different kinds."""
     given = [graphs for graphs in collections if len(graphs)]
-    if len({graphs.directed for graphs in given}) > 1:
-        raise InputError("some graphs are directed and others are not", where="graphs", fix="Convert them to one kind.")
+    require_alike(given)
     require_same_labels([graphs.labelled[0] for graphs in given if graphs.nodes.any()], "node", "graphs")
     require_same_labels([graphs.labelled[1] for graphs in given if len(graphs.edges)], "edge", "graphs")
 

@@ -14,7 +14,7 @@ from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
-from graphgauge.generation.graphs import Graphs, concatenated, is_graphs
+from graphgauge.generation.graphs import Graphs, concatenated, is_graphs, require_alike
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
@@ -41,7 +41,8 @@ _WRITE = "A table is written with table.save(), or with --save-table."
 # The side that an argument belongs to; its rows are dropped together.
 _REAL = ("real", "reconstructed", "latents", "latent_variances", "statistics", "real_valid")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
-_MEASURED = {*_REAL, *_GENERATED} - {"valid", "real_valid"}
+_TRAIN = ("train", "train_latents", "train_statistics")
+_MEASURED = {*_REAL, *_GENERATED, *_TRAIN} - {"valid", "real_valid"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,17 +142,18 @@ class SampleTable:
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
             "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
             "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
-            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances,
+            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances, "train": train,
+            "train_conditions": train_conditions, "train_latents": train_latents, "train_statistics": train_statistics,
         }  # fmt: skip
         reading = SampleReading.of(samples, node_labels, edge_labels)
         if any(is_table(value) for value in (real, generated, train)):
             tabular = True
             read_in = as_rows({"real": real, "generated": generated, "train": train})
             real, generated, train = (read_in[name][0] for name in ("real", "generated", "train"))
-            given |= {"real": real, "generated": generated}
+            given |= {"real": real, "generated": generated, "train": train}
             given["statistics"] = statistics = statistics or read_in["real"][1]
             given["generated_statistics"] = generated_statistics = generated_statistics or read_in["generated"][1]
-            train_statistics = train_statistics or read_in["train"][1]
+            given["train_statistics"] = train_statistics or read_in["train"][1]
         if nan_policy(nan) == "omit":
             given, dropped = _without_nan(given)
             notes = (*notes, *dropped)
@@ -168,8 +170,11 @@ class SampleTable:
             ordered=bool(ordered),
         )
         pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
-        train = _like(read, as_samples(train, "train", reading), "train") if train is not None else None
-        of_train = _read_training(train, train_conditions, train_latents, train_statistics, names, labels is not None)
+        train = None if train is None else _like(read, as_samples(given["train"], "train", reading), "train")
+        of_train = _read_training(
+            train, given["train_conditions"], given["train_latents"], given["train_statistics"], names,
+            labels is not None,
+        )  # fmt: skip
         _check_pairs({**read, **of_train})
         notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
@@ -262,8 +267,28 @@ class SampleTable:
 
 def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
     """A note about attributes of graphs that are neither labels nor edges."""
-    names = dict.fromkeys(name for graphs in collections if isinstance(graphs, Graphs) for name in graphs.ignored)
-    return (f"attributes of graphs that are numbers are ignored: {', '.join(names)}",) if names else ()
+    given = [graphs for graphs in collections if isinstance(graphs, Graphs)]
+    names = dict.fromkeys(name for graphs in given for name in graphs.ignored)
+    notes = [f"attributes of graphs that are numbers are ignored: {', '.join(names)}"] if names else []
+    padded = sum(graphs.padded for graphs in given)
+    if padded:
+        notes.append(
+            f"{padded} adjacency matrices end in nodes without edges, which count as nodes of the graph: if they are "
+            "padding, pass a list of matrices of the graphs' own sizes"
+        )
+    return (*notes, *_foreign_labels(*collections))
+
+
+def _foreign_labels(real: Any, generated: Any, train: Any) -> tuple[str, ...]:
+    """A note if labels of generated graphs never occur elsewhere: they are probably written in another way."""
+    notes = []
+    for kind in ("node", "edge"):
+        own = getattr(generated, f"{kind}_labels", None)
+        others = [getattr(graphs, f"{kind}_labels", None) for graphs in (real, train)]
+        known = [words for words in others if words is not None and len(words)]
+        if own is not None and len(own) and known and not np.isin(own, np.concatenate(known)).any():
+            notes.append(f"no label of generated {kind}s occurs among the real and training graphs")
+    return tuple(notes)
 
 
 # The samples that an argument describes.
@@ -344,6 +369,8 @@ def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Sample
         return model[:0] if isinstance(model, np.ndarray) else Graphs.of([])
     if isinstance(samples, Graphs) != isinstance(model, Graphs) and _rows(samples) and _rows(model):
         raise InputError("graphs on one side and arrays on the other", where=name)
+    if isinstance(samples, Graphs) and isinstance(model, Graphs):
+        require_alike((model, samples), name)
     shapes = [part.shape[1:] for part in (samples, model) if isinstance(part, np.ndarray)]
     if len(set(shapes)) > 1 and (len(samples) or len(model)):
         raise InputError(f"samples of shape {shapes[0]}, others have {shapes[1]}", where=name)
@@ -394,7 +421,10 @@ def _graphs(parts: Mapping[str, NDArray[Any]], name: str) -> Graphs:
             raise ValueError(f"{key} of another number of nodes or edges")
     if not labels and not directed:
         return read
-    return Graphs(read.nodes, offsets, edges, labels.get("node_labels"), labels.get("edge_labels"), directed)
+    names = {
+        key: tuple(str(item) for item in parts[key].tolist()) for key in ("node_names", "edge_names") if key in parts
+    }
+    return Graphs(read.nodes, offsets, edges, **labels, **names, directed=directed)  # type: ignore[arg-type]
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -411,7 +441,8 @@ def _rows(samples: Samples | None) -> int:
 def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Drop and count samples with a NaN in any argument of their side."""
     kept, notes = dict(given), []
-    for side, conditions in ((_REAL, "real_conditions"), (_GENERATED, "conditions")):
+    sides = (_REAL, "real_conditions"), (_GENERATED, "conditions"), (_TRAIN, "train_conditions")
+    for side, conditions in sides:
         columns = [column for name in side if name in _MEASURED for column in _float_columns(given.get(name), name)]
         missing = [np.isnan(column.reshape(len(column), -1)).any(1) for column in columns if column.size]
         if not missing or len({len(rows) for rows in missing}) > 1 or not np.any(missing):

@@ -521,6 +521,8 @@ def _copies_levels(function: MetricFunction, sample: Attempts, params: Mapping[s
 
 
 def _read(result: Result) -> str:
+    if "perfect" in (result.compatible or ()) and result.value <= 0.95:
+        return "as many distinct samples as real ones have"
     if result.value > 0.95:
         return "nearly all samples differ"
     if result.value > 0.8:
@@ -690,4 +692,6 @@ def unique_samples(sample: Attempts) -> Estimate:
 @metric(key="total_valid", **_COUNT)
 def total_valid(sample: Attempts) -> Estimate:
     """Number of valid samples."""
-    return counted(sample, sample.counts, "no valid samples")
+    if sample.attempts.sum():
+        return sample.estimate(np.where(sample.attempts > 0, sample.counts, np.nan), sample.counts, "no samples")
+    return counted(sample, sample.counts, "no samples were generated")

@@ -288,7 +288,9 @@ def _of_tests(sample: TwoSided[Any], values: Floats, tests: list[Any], **facts: 
 def _of_mmd(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     errors = values_of(tests, "error")
     df = np.maximum(np.minimum(_compared(tests), sample.sides.real_counts) - 1, 0).astype(float)
-    return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df)
+    convention = getattr(sample.sides, "convention", None)
+    least = {"least": 0.0} if convention is not None and convention.is_biased else {}
+    return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df, **least)
 
 
 def _p_of(sample: TwoSided[Any], tests: list[Any]) -> Estimate:

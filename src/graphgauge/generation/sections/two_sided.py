@@ -236,6 +236,10 @@ class Described(Sides):
             axis=-1,
         ) if self._spans else columns  # fmt: skip
 
+    def columns(self, statistics: Mapping[str, Any], rows: int) -> Floats:
+        """Statistics in the columns of this comparison (rows, columns)."""
+        return _columns(statistics, self._spans, rows)
+
     def in_units(self, rows: Floats, scale: Floats) -> Floats:
         """Rows (n, columns) in units of the scales of their statistics; different categories are one unit apart."""
         found = np.empty_like(rows)
@@ -610,6 +614,7 @@ class Drawn(Sides):
                 side[codes == code]
                 for side, codes in zip(self._described(kind), (self.real_codes, self.codes), strict=True)
             )
+            generated = self._kept(generated, kind, code)
             real, generated, train = padded(real, generated, chosen.features(own))
             inside = chosen.kernel(real, real).sum()
             values = [
