@@ -116,6 +116,11 @@ def repeated_samples(attempts: Attempts) -> Evidence | None:
     if not sizes:
         return None
     unique, of_real = (float(share) for share in np.average(shares, axis=0, weights=sizes))
+    perfect = attempts.averaged("macro").unique_level(None)
+    if perfect is not None:
+        own = perfect.own if perfect.own is not None else unique
+        if perfect.low is not None and own >= perfect.low:  # as many as real samples may have by chance
+            return None
     return {"unique": unique, "real": of_real} if unique < _MOSTLY_DISTINCT * of_real else None
 
 

@@ -92,9 +92,12 @@ def of_draws(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoIn
 
 
 def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Student's t with the standard error of an MMD² in large samples."""
-    return IntervalRule("asymptotic-t", "samples", _above_least, approximate=True,
-                        note="the normal limit of an MMD, which a small one approaches slowly")  # fmt: skip
+    """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation at these
+    sizes."""
+    note = "the normal limit of an MMD, which a small one approaches slowly"
+    if "least" in estimate.facts:
+        note = "an interval of the biased value at these sizes, which is above the MMD of the distributions"
+    return IntervalRule("asymptotic-t", "samples", _above_least, approximate=True, note=note)
 
 
 def of_area(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.generation.graph_reading import LabelNames, as_list, comparable, may_be_adjacency
+from graphgauge.generation.graph_reading import LabelNames, as_list, comparable, is_networkx, is_pyg, may_be_adjacency
 from graphgauge.generation.graphs import Graphs, is_graphs
 
 Bits = NDArray[np.bool_]
@@ -70,7 +70,7 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
                 fix="Pass bits as one array, or edges as tuples.",
             )  # fmt: skip
         return Graphs.of(value, name, reading.labels)
-    if isinstance(value, Graphs):
+    if isinstance(value, Graphs) or (isinstance(value, list | tuple) and any(map(_is_object, value[:1]))):
         raise InputError("graphs, but samples='bits'", where=name)
     array = as_numeric(value, name)
     if reading.kind is None and may_be_adjacency(array):
@@ -81,6 +81,11 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
             "generation.Graphs.of(array).",
         )  # fmt: skip
     return as_bits(array, name)
+
+
+def _is_object(value: Any) -> bool:
+    """Whether this is a graph of another library, which iterates over its nodes."""
+    return is_networkx(value) or is_pyg(value)
 
 
 def _may_be_bits(value: Any) -> bool:
@@ -139,6 +144,8 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
 
 def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, Floats]:
     """Named statistics, one finite number per sample."""
+    if is_table(value) and not isinstance(value, Mapping):
+        value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
     found = {}
@@ -261,6 +268,21 @@ def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Code
         raise InputError(f"some answers are not among the codes 0 … {conditions - 1}", where=name)
     codes: Codes = array.astype(np.int64)
     return codes
+
+
+def as_conditions(value: Any, name: str, rows: int | None, names: tuple[str, ...], *, by_code: bool) -> Codes:
+    """The code of the condition that each answer names: by number or text, as conditions are named."""
+    given = np.asarray(value)
+    if given.dtype.kind in "UO" and all(isinstance(item, str) for item in given.ravel().tolist()):
+        require_shape(given, (rows,), name, "Give one answer per sample.")
+        return _codes(given.astype(str), names, name)
+    if by_code or UNCONDITIONAL in names:
+        return as_answers(value, name, rows, len(names))
+    array = as_numeric(value, name)
+    require_shape(array, (rows,), name, "Give one answer per sample.")
+    refuse_nan(array, name)
+    texts = np.array([str(comparable(item)) for item in array.tolist()], str)
+    return _codes(texts, names, name)
 
 
 def as_validity(value: Any, name: str, rows: int) -> Bits:

@@ -23,6 +23,7 @@ from graphgauge.generation.inputs import (
     as_answers,
     as_bits,
     as_categories,
+    as_conditions,
     as_known_codes,
     as_names,
     as_rows,
@@ -86,6 +87,9 @@ class SampleTable:
     # Whether those are valid by the rules; None if this is not known.
     excluded_valid: Bits | None = None
     excluded_samples: Samples | None = None
+    # Their statistics and latent vectors, if the real samples have any.
+    excluded_statistics: Mapping[str, Floats] | None = None
+    excluded_latents: Floats | None = None
     # Which generated samples are training samples; None if no real ones were dropped.
     copied: Bits | None = None
     # Whether latent vectors change if only the condition does; None if this was not tested.
@@ -125,6 +129,8 @@ class SampleTable:
         excluded: Any = None,
         excluded_valid: Any = None,
         excluded_samples: Any = None,
+        excluded_statistics: Mapping[str, Any] | None = None,
+        excluded_latents: Any = None,
         copied: Any = None,
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
@@ -169,7 +175,10 @@ class SampleTable:
             labels,
             ordered=bool(ordered),
         )
-        pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
+        by_code = labels is not None or not all(name.lstrip("-").isdigit() for name in names)
+        pair = _answers(
+            given["predicted"], classifier_labels, classifier_predicted, read["generated"], names, by_code=by_code
+        )
         train = None if train is None else _like(read, as_samples(given["train"], "train", reading), "train")
         of_train = _read_training(
             train, given["train_conditions"], given["train_latents"], given["train_statistics"], names,
@@ -184,10 +193,25 @@ class SampleTable:
         if copied is not None:
             copied = as_validity(copied, "copied", _rows(read["generated"]))
         fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
+        described = (
+            None if excluded_statistics is None
+            else as_statistics(excluded_statistics, "excluded_statistics", len(before))
+        )  # fmt: skip
+        encoded = None if excluded_latents is None else as_vectors(excluded_latents, "excluded_latents", len(before))
+        if tabular and seen.any() and _mostly_repeated(read["real"]):
+            notes = (
+                *notes,
+                f"{np.count_nonzero(seen)} of {len(seen)} real rows are also in the training set; they are kept, "
+                "because real rows repeat each other as well",
+            )
+            seen = np.zeros(len(seen), bool)
         if seen.any():
             own = None if read["real_valid"] is None else read["real_valid"][seen]
             fits = own if fits is None else np.concatenate([fits, own]) if own is not None else None
             left = concatenated(left, _kept(read["real"], seen))
+            known = len(before) == 0
+            described = _and_further(described, _kept(read["statistics"], seen), none=known)
+            encoded = _and_further(encoded, _kept(read["latents"], seen), none=known)
             if read["generated"] is not None:
                 again = learned(read["generated"], train)
                 copied = again if copied is None else copied | again
@@ -202,6 +226,8 @@ class SampleTable:
             codes=codes.get("conditions", np.empty(0, np.int64)),
             excluded_valid=fits,
             excluded_samples=left,
+            excluded_statistics=described,
+            excluded_latents=encoded,
             copied=copied,
             train=train,
             leaks=leaks,
@@ -243,7 +269,7 @@ class SampleTable:
             raise InputError(error.what, where=error.where, fix=_WRITE) from None
         try:
             given: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
-            for name in ("statistics", "generated_statistics", "train_statistics"):
+            for name in ("statistics", "generated_statistics", "train_statistics", "excluded_statistics"):
                 if name in facts:
                     given[name] = {key: arrays[f"{name}.{place}"] for place, key in enumerate(facts.pop(name))}
             for name in ("real", "generated", "train", "excluded_samples"):
@@ -263,6 +289,30 @@ class SampleTable:
                 raise
             raise InputError("the table is incomplete", where=str(path), fix=_WRITE) from None
         return replace(table, notes=notes)
+
+
+# Equal rows are no sign of a leak if at least this share of the real rows equals another real one.
+_REPEATED = 0.05
+
+
+def _mostly_repeated(rows: Samples | None) -> bool:
+    """Whether rows of a table, by their hashes, often equal each other."""
+    if rows is None or len(rows) < 2:
+        return False
+    assert isinstance(rows, np.ndarray)
+    counts = np.unique(np.packbits(rows, axis=1), axis=0, return_counts=True)[1]
+    return bool(counts[counts > 1].sum() >= _REPEATED * len(rows))
+
+
+def _and_further(first: Any, second: Any, *, none: bool) -> Any:
+    """Both parts; None if either is unknown. `none`: there is no first part."""
+    if second is None or (first is None and not none):
+        return None
+    if first is None:
+        return second
+    if isinstance(second, Mapping):
+        return {name: np.concatenate([first[name], column]) for name, column in second.items()}
+    return np.concatenate([first, second])
 
 
 def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
@@ -377,19 +427,24 @@ def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Sample
     return samples
 
 
-def _answers(predicted: Any, labels: Any, answers: Any, generated: Samples | None, conditions: int) -> dict[str, Any]:
-    """A classifier's predictions, and the true codes."""
+def _answers(
+    predicted: Any, labels: Any, answers: Any, generated: Samples | None, names: tuple[str, ...], *, by_code: bool
+) -> dict[str, Any]:
+    """A classifier's predictions, and the true codes.
+
+    Numbers are codes if the conditions have names, and the conditions themselves if those are numbers.
+    """
     if (labels is None) != (answers is None):
         raise InputError("classifier_labels and classifier_predicted must be given together", where="classifier_labels")
     found: dict[str, Any] = {}
     if predicted is not None:
         if generated is None:
             raise InputError("predicted without generated", where="predicted", fix="Pass generated= with it.")
-        found["predicted"] = as_answers(predicted, "predicted", len(generated), conditions)
+        found["predicted"] = as_conditions(predicted, "predicted", len(generated), names, by_code=by_code)
     if labels is not None:
-        found["classifier_labels"] = as_answers(labels, "classifier_labels", None, conditions)
+        found["classifier_labels"] = as_conditions(labels, "classifier_labels", None, names, by_code=by_code)
         rows = len(found["classifier_labels"])
-        found["classifier_predicted"] = as_answers(answers, "classifier_predicted", rows, conditions)
+        found["classifier_predicted"] = as_conditions(answers, "classifier_predicted", rows, names, by_code=by_code)
     return found
 
 

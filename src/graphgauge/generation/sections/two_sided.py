@@ -193,6 +193,9 @@ class Described(Sides):
         if table.train_statistics is not None and table.train_codes is not None:
             rows = _columns(table.train_statistics, self._spans, len(table.train_codes))
             self.train, self.train_codes = _in_order(rows, table.train_codes)
+        if table.excluded_statistics is not None and len(table.excluded):
+            rows = _columns(table.excluded_statistics, self._spans, len(table.excluded))
+            self.left, self.left_codes = _in_order(rows, table.excluded, table.excluded_valid)
         self.copied = _copied_rows(generated, table)
 
     @cached_property
@@ -327,8 +330,12 @@ class Described(Sides):
         sizes = np.where(self.enough, self.counts, 0), np.where(self.enough, self.real_counts, 0)
         resamples = self._draws.resamples
 
+        further = None if self.left is None or self.left_codes is None else (self.left, self.left_codes)
+
         def drawn(sample: Floats, codes: Codes, stream: int) -> NullDraws:
-            found = null_distances(sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream))
+            found = null_distances(
+                sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream), further=further
+            )
             found = NullDraws(self._distances(found.distances), self._spreads(found.scales))
             n = np.maximum(np.bincount(codes, minlength=self.groups), 2)[:, np.newaxis]
             return found._replace(distances=found.distances * np.sqrt(n / (n - 1)))
@@ -384,7 +391,8 @@ class Described(Sides):
             test = self.energy[code]
             if test is None:
                 return None
-            real = self.in_units(self.pair(code)[0], self.scale[code])
+            own = self.pair(code)[0]
+            real, fresh = (self.in_units(side, self.scale[code]) for side in (own, self.fresh(code, own)))
             generator = self._draws.generator(9, code)
             chance = unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]
             pools = {"chance": chance}
@@ -393,7 +401,7 @@ class Described(Sides):
                 pools["memoriser"] = self.in_units(train, self.scale[code])
             return kernel_levels(
                 lambda x, y: np.sqrt(squared_distances(x, y)), real, pools, *test.n, energy,
-                draws=self._draws.resamples, generator=generator,
+                draws=self._draws.resamples, generator=generator, fresh=fresh,
             )  # fmt: skip
 
         return self.drawn(self.each(levels))
@@ -418,10 +426,10 @@ class Encoded(Sides):
             train = None if table.train is None or not len(table.train) else _as_vectors(table.train)
         if train is not None and table.train_codes is not None:
             self.train, self.train_codes = _in_order(train, table.train_codes)
-        if not encoded(table) and isinstance(table.excluded_samples, np.ndarray) and len(table.excluded):
-            self.left, self.left_codes = _in_order(
-                _as_vectors(table.excluded_samples), table.excluded, table.excluded_valid
-            )
+        left = table.excluded_latents if encoded(table) else table.excluded_samples
+        if isinstance(left, np.ndarray) and len(table.excluded):
+            left = left if encoded(table) else _as_vectors(left)
+            self.left, self.left_codes = _in_order(left, table.excluded, table.excluded_valid)
         assert generated is not None
         self.copied = _copied_rows(generated, table)
         assert real is not None
@@ -694,9 +702,8 @@ Spans = dict[str, tuple[slice, Any]]
 
 def _spans(table: SampleTable) -> Spans:
     """Numbers have one column; categories have one each, of those that occur on any side."""
-    sides = [
-        part for part in (table.statistics, table.generated_statistics, table.train_statistics) if part is not None
-    ]
+    given = table.statistics, table.generated_statistics, table.train_statistics, table.excluded_statistics
+    sides = [part for part in given if part is not None]
     found, start = {}, 0
     for name in sides[0]:
         columns = [part[name] for part in sides]
