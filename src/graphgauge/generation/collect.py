@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.factory import own_code
 from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
 from graphgauge.generation.asking import Respondent, joined
 from graphgauge.generation.capabilities import PARTS
+from graphgauge.generation.graph_reading import as_list
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, SampleReading, Samples, as_samples, read_conditions, thresholded
 from graphgauge.generation.overlap import learned
@@ -41,9 +43,8 @@ _MOST_DESCRIBED = 10_000
 _METHODS = {
     "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
     "generated_statistics": "statistics", "generated": "generate", "valid": "validate",
-    "real_valid": "validate", "excluded_valid": "validate",
-    "excluded_statistics": "statistics", "excluded_latents": "encode", "predicted": "predict", "train_latents": "encode",
-    "train_statistics": "statistics",
+    "real_valid": "validate", "excluded_valid": "validate", "excluded_statistics": "statistics",
+    "excluded_latents": "encode", "predicted": "predict", "train_latents": "encode", "train_statistics": "statistics",
     "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
 }  # fmt: skip
 
@@ -323,6 +324,8 @@ class Collection:
                 drawn = self._subject.answer(
                     "generate", code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
                 )
+                with own_code(place):
+                    drawn = drawn if isinstance(drawn, Iterator) else as_list(drawn)
                 count = self._subject.length("generate", drawn)
                 if count != size:
                     raise InputError(

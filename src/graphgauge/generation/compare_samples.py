@@ -15,8 +15,8 @@ from graphgauge.core.metric import find
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.generation.declared import FAMILY, FEWEST_COMPARED
 from graphgauge.generation.distances import row_ids, unique_at
-from graphgauge.generation.evaluate import evaluate
-from graphgauge.generation.graph_mmd import CONVENTIONS, STATISTICS, padded
+from graphgauge.generation.evaluate import evaluate, require_graphs
+from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION, STATISTICS, padded
 from graphgauge.generation.graphs import Graphs, require_alike
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import graph_ids
@@ -70,7 +70,7 @@ def compare_samples(
     samples: str | None = None,
     node_labels: Sequence[str] | str | None = None,
     edge_labels: Sequence[str] | str | None = None,
-    convention: str = "graphgauge",
+    convention: str = DEFAULT_CONVENTION,
     metrics: Sequence[str] | str | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -118,6 +118,7 @@ def compare_samples(
         }  # fmt: skip
         tables[name] = SampleTable.of(**shared, **own)
         _require_same_kind(next(iter(tables.values())), tables[name], name)
+        require_graphs(convention, tables[name].generated)
         remarks[name] = _copies(tables[name], name, seed)
     outside = tail(confidence_level(confidence))
     frame, found = Frame.of(list(tables.values()), draws), []
@@ -239,9 +240,7 @@ def _copies(table: SampleTable, name: str, seed: int) -> str | None:
     return f"{name}: {said[0].message} ({said[0].check})" if said else None
 
 
-def _measures(
-    first: SampleTable, second: SampleTable, frame: Frame, convention: str, draws: Draws
-) -> list[_Measured]:
+def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention: str, draws: Draws) -> list[_Measured]:
     found: list[_Measured] = []
     sides = [_kept(table, draws) for table in (first, second)]
     if first.valid is not None and second.valid is not None:
@@ -276,9 +275,7 @@ def _measures(
         found.append(_discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws))
     if frame.described is not None:
         given = [first.statistics, first.generated_statistics, second.generated_statistics]
-        parts = [
-            frame.rows(part, rows) for part, rows in zip(given, (fit, *sides), strict=True) if part is not None
-        ]
+        parts = [frame.rows(part, rows) for part, rows in zip(given, (fit, *sides), strict=True) if part is not None]
         found.append(
             _discrepancy("energy_distance", parts, lambda x, y: np.sqrt(squared_distances(x, y)), energy, draws)
         )

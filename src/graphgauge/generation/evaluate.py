@@ -17,6 +17,8 @@ from graphgauge.core.options import confidence_level, metric_names, nan_policy, 
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
+from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, cutoffs, section_results
 from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
@@ -68,7 +70,7 @@ def evaluate(
     samples: str | None = None,
     node_labels: Sequence[str] | str | None = None,
     edge_labels: Sequence[str] | str | None = None,
-    convention: str = "graphgauge",
+    convention: str = DEFAULT_CONVENTION,
     metrics: Sequence[str] | str | None = None,
     k: Sequence[int] | int = 10,
     empty: int | str = 1,
@@ -168,9 +170,18 @@ def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
             raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
 
 
+def require_graphs(convention: str, samples: Any) -> None:
+    """Raise an error for a convention of comparing graphs if samples are not graphs."""
+    if convention != DEFAULT_CONVENTION and not isinstance(samples, Graphs):
+        raise OptionError(f"convention {convention!r} is about graphs, and samples are not", fix="Leave it out.").about(
+            "convention"
+        )
+
+
 def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:
     """One requested section: its results, breakdowns and skipped parts."""
     names = request.by_section[name]
+    require_graphs(request.convention, table.real if table.generated is None else table.generated)
     at_hand = Capabilities(table, request.empty, request.draws, request.threads, request.convention)
     skipped: dict[str, str] = {}
     wanted = asked(FAMILY, names)

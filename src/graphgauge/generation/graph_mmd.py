@@ -54,6 +54,9 @@ class Convention:
         return self.score is biased
 
 
+DEFAULT_CONVENTION = "graphgauge"
+
+
 def graph_mmd(
     real: Graphs,
     generated: Graphs,
@@ -61,7 +64,7 @@ def graph_mmd(
     *,
     permutations: int,
     generator: np.random.Generator,
-    convention: str = "graphgauge",
+    convention: str = DEFAULT_CONVENTION,
 ) -> MMDTest:
     """MMD² of the graphs' `degree`, `clustering`, `orbit` or `spectral` statistics under a convention."""
     rules = CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
@@ -290,7 +293,7 @@ CONVENTIONS = {
     rule.name: rule
     for rule in (
         Convention(
-            "graphgauge",
+            DEFAULT_CONVENTION,
             _tv_kernels(degree_histograms, clustering_histograms, spectral_histograms),
             unbiased,
             _UNBIASED,

@@ -69,8 +69,13 @@ def may_be_adjacency(array: NDArray[Any]) -> bool:
     return not loops and bool(array.any()) and bool((array == np.swapaxes(array, 1, 2)).all())
 
 
+def is_graph_object(value: Any) -> bool:
+    """Whether this can be nothing but one graph: of networkx or PyG, from JSON, or types of nodes and edges."""
+    return is_networkx(value) or is_pyg(value) or _is_mapping(value) or _is_typed(value)
+
+
 def is_graph(value: Any) -> bool:
-    if is_networkx(value) or is_pyg(value) or _is_mapping(value):
+    if is_graph_object(value):
         return True
     if _is_pair(value):
         value = value[1]
@@ -82,13 +87,20 @@ def is_graph(value: Any) -> bool:
 def is_matrix(value: Any) -> bool:
     """Whether this could be one adjacency matrix: a square array, tensor or sparse matrix."""
     shape = getattr(value, "shape", None)
-    return shape is not None and len(shape) == 2 and shape[0] == shape[1] and not is_graph(value)
+    return shape is not None and len(shape) == 2 and shape[0] == shape[1]
+
+
+def are_matrices(values: Sequence[Any]) -> bool:
+    """Whether a list is one of adjacency matrices; whole numbers of shape (2, 2) alone are lists of edges."""
+    return all(map(is_matrix, values)) and not all(map(is_graph, values))
 
 
 def as_list(value: Any) -> Any:
-    """A list of graphs from an iterator, an array of objects, or PyG's batch of graphs."""
+    """A list of graphs from an iterator, an array of objects, or PyG's batch or data set of graphs."""
     if hasattr(value, "to_data_list"):
         return value.to_data_list()
+    if callable(getattr(value, "indices", None)) and hasattr(value, "__len__") and not hasattr(value, "shape"):
+        return [value[place] for place in range(len(value))]
     if isinstance(value, Iterator) or (isinstance(value, np.ndarray) and value.dtype == object):
         return list(value)
     return value
@@ -104,18 +116,30 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int | np.integer)
 
 
+def _is_typed(value: Any) -> bool:
+    """[types of nodes (N,), types of edges (N, N)], as DiGress returns graphs; type 0 is no edge."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    nodes, edges = (getattr(part, "shape", ()) for part in value)
+    return len(nodes) == 1 and len(edges) == 2 and edges[0] == edges[1] == nodes[0]
+
+
 # ----------------------------------------------------------------------------------------------------------- reading
 
 
-def read_graph(value: Any, where: str, labels: LabelNames) -> OneGraph:
-    """The number of nodes, the edges as pairs of node indices, and attributes."""
-    if is_matrix(value):
-        return _from_matrix(value, where)
+def read_graph(value: Any, where: str, labels: LabelNames, *, matrix: bool = False, padded: bool = False) -> OneGraph:
+    """The number of nodes, the edges as pairs of node indices, and attributes.
+
+    `matrix`: an array that could be a list of edges or a matrix is a matrix. `padded`: the last rows of a matrix that
+    have no edges are not nodes.
+    """
+    if is_matrix(value) and (matrix or not is_graph(value)):
+        return _from_matrix(value, where, padded=padded)
     if not is_graph(value):
         raise InputError(
             f"expected a graph, found {'nothing' if value is None else type(value).__name__}", where=where,
-            fix="Pass a networkx graph, PyG data, an adjacency matrix, an edge list (E, 2), or (number of nodes, edge "
-            "list).",
+            fix="Pass a networkx graph, PyG data, an adjacency matrix, an edge list (E, 2), (number of nodes, edge "
+            "list), or [types of nodes (N,), types of edges (N, N)].",
         )  # fmt: skip
     if is_networkx(value):
         return _from_networkx(value, where)
@@ -123,6 +147,8 @@ def read_graph(value: Any, where: str, labels: LabelNames) -> OneGraph:
         return _from_pyg(value, where, labels)
     if _is_mapping(value):
         return _from_mapping(value, where)
+    if _is_typed(value):
+        return _from_types(value[0], value[1], where)
     if _is_pair(value):
         edges = as_edges(value[1], where)
         _within(int(value[0]), edges, where)
@@ -141,19 +167,41 @@ def _from_edges(value: Any, where: str, edge_values: Attributes | None = None, *
     return OneGraph(len(names), as_edges(numbered, where), {}, edge_values or {}, directed)
 
 
-def _from_matrix(value: Any, where: str) -> OneGraph:
+def _from_matrix(value: Any, where: str, *, padded: bool = False) -> OneGraph:
     """From an adjacency matrix: an array, a tensor, or a sparse matrix of SciPy."""
     dense = value.toarray() if hasattr(value, "toarray") else value
     array = as_numeric(dense, where)
     if not np.isin(array, (0, 1)).all():
         raise InputError("an adjacency matrix has entries other than 0 and 1", where=where, fix="Pass weights != 0.")
+    _require_symmetric(array, where)
+    return OneGraph(_size(array) if padded else len(array), as_edges(np.argwhere(np.triu(array)), where))
+
+
+def _from_types(nodes: Any, edges: Any, where: str) -> OneGraph:
+    types, array = as_numeric(nodes, where), as_numeric(edges, where)
+    if not all((part >= 0).all() and (part == np.floor(part)).all() for part in (types, array)):
+        raise InputError("types of nodes or edges are not whole numbers from 0", where=where,
+                         fix="Pass the nodes of the graph only, without padding.")  # fmt: skip
+    _require_symmetric(array, where)
+    listed = as_edges(np.argwhere(np.triu(array)), where)
+    return OneGraph(
+        len(types), listed, {UNNAMED: types.astype(np.int64).tolist()},
+        {UNNAMED: array[listed[:, 0], listed[:, 1]].astype(np.int64).tolist()},
+    )  # fmt: skip
+
+
+def _require_symmetric(array: NDArray[Any], where: str) -> None:
     if (array != array.T).any():
         raise InputError("an adjacency matrix is not symmetric", where=where,
                          fix="Pass directed graphs as networkx.DiGraph.")  # fmt: skip
-    return OneGraph(len(array), as_edges(np.argwhere(np.triu(array)), where))
 
 
-def read_stack(array: NDArray[Any], name: str) -> list[tuple[int, Ints]]:
+def _size(matrix: NDArray[Any]) -> int:
+    """The number of nodes up to the last one with an edge."""
+    return int(np.flatnonzero(matrix.any(axis=1)).max(initial=-1)) + 1
+
+
+def read_stack(array: NDArray[Any], name: str, *, padded: bool = False) -> list[tuple[int, Ints]]:
     """The graphs of a stack of symmetric adjacency matrices of 0 and 1."""
     if not np.isin(array, (0, 1)).all():
         raise InputError("adjacency matrices have entries other than 0 and 1", where=name, fix="Pass weights != 0.")
@@ -162,13 +210,7 @@ def read_stack(array: NDArray[Any], name: str) -> list[tuple[int, Ints]]:
             "adjacency matrices of undirected graphs are symmetric with a diagonal of 0", where=name,
             fix="Pass directed graphs as networkx.DiGraph.",
         )  # fmt: skip
-    return [(array.shape[1], np.argwhere(np.triu(matrix, 1))) for matrix in array]
-
-
-def ends_in_isolated_nodes(array: NDArray[Any]) -> int:
-    """How many graphs of a stack end in nodes without edges, if not all do: these may be padding."""
-    last = ~array[:, -1].any(axis=1) if array.shape[1] else np.zeros(len(array), bool)
-    return int(np.count_nonzero(last))
+    return [(_size(matrix) if padded else len(matrix), np.argwhere(np.triu(matrix, 1))) for matrix in array]
 
 
 def _within(nodes: int, edges: Ints, where: str) -> None:
@@ -321,7 +363,8 @@ def label_words(
     ignored: tuple[str, ...] = ()
     if names is None:
         chosen = [name for name in present if all(_are_categories(part[name]) for part in parts if name in part)]
-        ignored = tuple(_STANDARD_TEXT[kind] if name == UNNAMED else str(name) for name in present if name not in chosen)
+        others = [name for name in present if name not in chosen]
+        ignored = tuple(_STANDARD_TEXT[kind] if name == UNNAMED else str(name) for name in others)
     else:
         by_text = {str(name): name for name in present}
         absent = [name for name in names if name not in by_text]

@@ -16,10 +16,10 @@ from graphgauge.generation.graph_reading import (
     ALL_LABELS,
     LabelNames,
     Words,
+    are_matrices,
     as_list,
-    ends_in_isolated_nodes,
     is_graph,
-    is_matrix,
+    is_graph_object,
     is_stack,
     label_words,
     read_graph,
@@ -52,24 +52,34 @@ class Graphs:
     # The attributes that the labels are from, if these have names.
     node_names: tuple[str, ...] | None = None
     edge_names: tuple[str, ...] | None = None
-    # How many graphs of a stack of matrices end in nodes without edges.
+    # How many graphs from matrices of one size end in nodes without edges, which may be padding.
     padded: int = 0
 
     @classmethod
-    def of(cls, value: Any, name: str = "graphs", labels: LabelNames = ALL_LABELS) -> Graphs:
-        """From a list of networkx graphs, PyG data, edge lists (E, 2), or pairs (number of nodes, edge list); or from a
-        stack (n, N, N) of adjacency matrices.
+    def of(cls, value: Any, name: str = "graphs", labels: LabelNames = ALL_LABELS, *, padded: bool = False) -> Graphs:
+        """From a list of networkx graphs, PyG data, adjacency matrices, edge lists (E, 2), pairs (number of nodes, edge
+        list), or pairs [types of nodes (N,), types of edges (N, N)]; or from a stack (n, N, N) of adjacency matrices.
 
         An edge list cannot contain isolated nodes: its nodes are those that occur. Attributes of networkx graphs that
-        are text, whole numbers or truth values are labels, unless `labels` names others.
+        are text, whole numbers or truth values are labels, unless `labels` names others. `padded`: the last nodes of an
+        adjacency matrix that have no edges are padding, and no nodes.
         """
         if isinstance(value, Graphs):
             return value.labelled_by(labels, name)
-        padded = 0
-        if is_stack(value):
-            array = as_numeric(value, name)
-            value, padded = read_stack(array, name), ends_in_isolated_nodes(array)
-        read = [read_graph(graph, f"{name}[{index}]", labels) for index, graph in enumerate(as_list(value))]
+        value = as_list(value)
+        one_size = is_stack(value)
+        if one_size:
+            value = read_stack(as_numeric(value, name), name, padded=padded)
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise InputError(f"expected a list of graphs, found {_described(value)}", where=name,
+                             fix="Adjacency matrices have shape (n, N, N).")  # fmt: skip
+        matrices = are_matrices(value)
+        one_size = one_size or (matrices and len({item.shape for item in value}) == 1)
+        read = [
+            read_graph(graph, f"{name}[{index}]", labels, matrix=matrices, padded=padded)
+            for index, graph in enumerate(value)
+        ]
+        isolated = sum(graph.listed.max(initial=-1) < graph.nodes - 1 for graph in read) if one_size else 0
         total = sum(graph.nodes for graph in read)
         if total > _MOST_NODES:
             raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
@@ -100,7 +110,7 @@ class Graphs:
             nodes, offsets, edges, _joined(chosen[0].words, nodes),
             _joined([words for _, words in sorted_edges], np.diff(offsets)), directed,
             tuple(dict.fromkeys((*chosen[0].ignored, *chosen[1].ignored, *others))), chosen[0].names, chosen[1].names,
-            padded,
+            int(isolated),
         )  # fmt: skip
 
     def labelled_by(self, labels: LabelNames, name: str) -> Graphs:
@@ -182,6 +192,10 @@ class Graphs:
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
 
 
+def _described(value: Any) -> str:
+    return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
+
+
 def concatenated(first: Any, second: Any) -> Any:
     """Samples of the first collection and then those of the second: both graphs, or both arrays; either may be None."""
     if first is None or second is None:
@@ -207,7 +221,9 @@ def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None
     if len(set(labelled)) > 1:
         raise InputError(
             f"some graphs have labelled {kind}s and others do not", where=where,
-            fix=f"Label all of them, or ignore the labels with {kind}_labels=[].",
+            fix=f"Label all of them, or ignore the labels with {kind}_labels=[] (on the command line, "
+            f'--{kind}-labels ""). '
+            f"Floats are labels only if {kind}_labels names them.",
         )  # fmt: skip
 
 
@@ -234,21 +250,22 @@ def is_graphs(value: Any) -> bool:
     value = as_list(value)
     if not isinstance(value, list | tuple) or not value:
         return False
-    if all(is_graph(item) for item in value):
+    if all(map(is_graph, value)) or any(map(is_graph_object, value)):
         return True
     # Square arrays of one size may be samples of bits.
-    matrices = all(is_matrix(item) for item in value)
-    return matrices and (len({item.shape for item in value}) > 1 or hasattr(value[0], "toarray"))
+    return are_matrices(value) and (len({item.shape for item in value}) > 1 or hasattr(value[0], "toarray"))
 
 
 def require_alike(collections: Iterable[Graphs], where: str = "graphs") -> None:
-    """Refuse to compare directed graphs with others, and labels of different attributes."""
+    """Refuse to compare directed graphs with others, labelled ones with others, and labels of different attributes."""
     given = [graphs for graphs in collections if len(graphs)]
     if len({graphs.directed for graphs in given if len(graphs.edges)}) > 1:
         raise InputError(
             "some graphs are directed and others are not", where=where,
             fix="Convert them to one kind. PyG data that list each edge once are read as directed: use to_undirected.",
         )  # fmt: skip
+    require_same_labels((graphs.labelled[0] for graphs in given if graphs.nodes.any()), "node", where)
+    require_same_labels((graphs.labelled[1] for graphs in given if len(graphs.edges)), "edge", where)
     for kind, names in (
         ("node", {graphs.node_names for graphs in given if graphs.node_names}),
         ("edge", {graphs.edge_names for graphs in given if graphs.edge_names}),

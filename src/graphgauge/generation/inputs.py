@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.generation.graph_reading import LabelNames, as_list, comparable, is_networkx, is_pyg, may_be_adjacency
+from graphgauge.generation.graph_reading import LabelNames, as_list, comparable, is_graph_object, may_be_adjacency
 from graphgauge.generation.graphs import Graphs, is_graphs
 
 Bits = NDArray[np.bool_]
@@ -30,7 +30,8 @@ TAKEN = {
 UNCONDITIONAL = "all"
 
 
-SAMPLE_KINDS = ("bits", "graphs")
+# "padded" are adjacency matrices of graphs whose last nodes are padding if they have no edges.
+SAMPLE_KINDS = ("bits", "graphs", "padded")
 
 
 class SampleReading(NamedTuple):
@@ -61,8 +62,8 @@ def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ..
 def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
     value = as_list(value)
-    if reading.kind == "graphs":
-        return Graphs.of(value, name, reading.labels)
+    if reading.kind in ("graphs", "padded"):
+        return Graphs.of(value, name, reading.labels, padded=reading.kind == "padded")
     if reading.kind is None and is_graphs(value):
         if _may_be_bits(value):
             raise InputError(
@@ -70,27 +71,24 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
                 fix="Pass bits as one array, or edges as tuples.",
             )  # fmt: skip
         return Graphs.of(value, name, reading.labels)
-    if isinstance(value, Graphs) or (isinstance(value, list | tuple) and any(map(_is_object, value[:1]))):
+    if isinstance(value, Graphs) or (isinstance(value, list | tuple) and any(map(is_graph_object, value))):
         raise InputError("graphs, but samples='bits'", where=name)
     array = as_numeric(value, name)
     if reading.kind is None and may_be_adjacency(array):
         raise InputError(
             f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0: adjacency matrices of "
             "graphs, or samples of bits", where=name,
-            fix='Say which: samples="graphs" or samples="bits", --samples on the command line. A subject returns '
-            "generation.Graphs.of(array).",
+            fix='Say which: samples="graphs", "padded" (the last nodes without edges are padding) or "bits", --samples '
+            "on the command line. A subject returns generation.Graphs.of(array).",
         )  # fmt: skip
     return as_bits(array, name)
-
-
-def _is_object(value: Any) -> bool:
-    """Whether this is a graph of another library, which iterates over its nodes."""
-    return is_networkx(value) or is_pyg(value)
 
 
 def _may_be_bits(value: Any) -> bool:
     """Whether a list of graphs could also be an array (n, m, 2) of 0 and 1."""
     if isinstance(value, Graphs) or not all(isinstance(item, list | np.ndarray) for item in value):
+        return False
+    if any(map(is_graph_object, value)):
         return False
     if len({len(item) for item in value}) > 1:
         return False
@@ -142,8 +140,8 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
     return _finite(array, name)
 
 
-def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, Floats]:
-    """Named statistics, one finite number per sample."""
+def as_statistics(value: Mapping[str, Any], name: str, rows: int, *, compared: bool = False) -> dict[str, Floats]:
+    """Named statistics, one finite number per sample. Those that are compared must not become equal by rounding."""
     if is_table(value) and not isinstance(value, Mapping):
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
@@ -162,8 +160,22 @@ def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, F
             continue
         array = as_numeric(values, where)
         require_shape(array, (rows,), where, "Give one number per sample.")
+        if compared:
+            _refuse_rounded(array, where)
         found[str(key)] = _finite(array, where)
     return found
+
+
+def _refuse_rounded(array: AnyArray, where: str) -> None:
+    """Refuse whole numbers that a float cannot represent."""
+    large = array[np.abs(array.astype(float)) > 2**53].tolist() if array.dtype.kind in "iu" else []
+    inexact = [value for value in large if int(float(value)) != value]
+    if inexact:
+        raise InputError(
+            f"{len(inexact)} of {array.size} whole numbers are too large to be compared exactly, the first is "
+            f"{inexact[0]}", where=where,
+            fix="Subtract a constant on all sides, leave them out, or pass text if they are names.",
+        )  # fmt: skip
 
 
 def as_categories(values: Any) -> Any:
@@ -272,7 +284,7 @@ def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Code
 
 def as_conditions(value: Any, name: str, rows: int | None, names: tuple[str, ...], *, by_code: bool) -> Codes:
     """The code of the condition that each answer names: by number or text, as conditions are named."""
-    given = np.asarray(value)
+    given = as_numeric(value, name) if is_tensor(value) else np.asarray(value)
     if given.dtype.kind in "UO" and all(isinstance(item, str) for item in given.ravel().tolist()):
         require_shape(given, (rows,), name, "Give one answer per sample.")
         return _codes(given.astype(str), names, name)

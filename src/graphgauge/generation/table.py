@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, as_numeric
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
 from graphgauge.generation.graphs import Graphs, concatenated, is_graphs, require_alike
@@ -160,6 +160,9 @@ class SampleTable:
             given["statistics"] = statistics = statistics or read_in["real"][1]
             given["generated_statistics"] = generated_statistics = generated_statistics or read_in["generated"][1]
             given["train_statistics"] = train_statistics or read_in["train"][1]
+        reading_options = {"samples": samples, "node_labels": node_labels, "edge_labels": edge_labels}
+        if tabular:
+            _refuse_unused(reading_options, "rows of a table")
         if nan_policy(nan) == "omit":
             given, dropped = _without_nan(given)
             notes = (*notes, *dropped)
@@ -185,6 +188,8 @@ class SampleTable:
             labels is not None,
         )  # fmt: skip
         _check_pairs({**read, **of_train})
+        if not any(isinstance(side, Graphs) for side in (read["real"], read["generated"], train)):
+            _refuse_unused({**reading_options, "samples": None}, "bits")
         notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
         seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
@@ -315,6 +320,13 @@ def _and_further(first: Any, second: Any, *, none: bool) -> Any:
     return np.concatenate([first, second])
 
 
+def _refuse_unused(options: Mapping[str, Any], kind: str) -> None:
+    """Raise an error for an option that samples of this kind do not use."""
+    for name, value in options.items():
+        if value is not None:
+            raise OptionError(f"samples are {kind}, for which there is no {name}", fix="Leave it out.").about(name)
+
+
 def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
     """A note about attributes of graphs that are neither labels nor edges."""
     given = [graphs for graphs in collections if isinstance(graphs, Graphs)]
@@ -323,8 +335,8 @@ def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
     padded = sum(graphs.padded for graphs in given)
     if padded:
         notes.append(
-            f"{padded} adjacency matrices end in nodes without edges, which count as nodes of the graph: if they are "
-            "padding, pass a list of matrices of the graphs' own sizes"
+            f"{padded} adjacency matrices end in nodes without edges, which count as nodes: if they are padding, pass "
+            'samples="padded" (--samples padded), or a list of matrices of the graphs\' own sizes'
         )
     return (*notes, *_foreign_labels(*collections))
 
@@ -348,6 +360,7 @@ _NEEDED = {"real_conditions": "real", "real_valid": "real", "conditions": "gener
 def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, Any]:
     """Both sides, each argument checked against its samples."""
     read: dict[str, Any] = {}
+    compared = given["statistics"] is not None and given["generated_statistics"] is not None
     for samples, vectors, described in (
         ("real", "latents", "statistics"),
         ("generated", "generated_latents", "generated_statistics"),
@@ -358,7 +371,10 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         read[samples] = None if given[samples] is None else as_samples(given[samples], samples, reading)
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
-        read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
+        read[described] = (
+            None if given[described] is None
+            else as_statistics(given[described], described, rows, compared=compared)
+        )  # fmt: skip
     read["latent_variances"] = None
     if given["latent_variances"] is not None:
         if read["latents"] is None:
