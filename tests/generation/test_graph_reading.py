@@ -86,7 +86,7 @@ def test_padding_is_no_node_if_that_is_said_and_a_note_otherwise() -> None:
     for read in (stacks, {name: list(stack) for name, stack in stacks.items()}):
         table = SampleTable.of(**read, samples="graphs")
         assert table.real.nodes.tolist() == [9] * 12
-        assert any('24 adjacency matrices end in nodes without edges' in note for note in table.notes)
+        assert any("24 adjacency matrices end in nodes without edges" in note for note in table.notes)
     assert not SampleTable.of(**stacks, samples="padded").notes
 
 
@@ -171,7 +171,7 @@ def test_a_label_is_the_same_through_every_reader() -> None:
 
 
 def test_attributes_that_are_named_must_exist() -> None:
-    with pytest.raises(InputError, match="no node has the attribute 'atm'.*Attributes: atom"):
+    with pytest.raises(InputError, match=r"no node has the attribute 'atm'.*Attributes: atom"):
         value(UNIQUE, generated=[path("COC"), path("COO")], node_labels=["atm"])
     numbers = [data(z=torch.tensor(atoms)) for atoms in ([6, 7, 6], [6, 8, 6])]
     assert value(UNIQUE, generated=numbers, node_labels=["z"]) == 1

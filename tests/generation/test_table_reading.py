@@ -35,7 +35,9 @@ def test_numbers_that_rounding_makes_equal_are_not_compared(kind: str) -> None:
     if kind == "statistics":
         given = {"real": BITS[:20], "generated": BITS[20:40], "statistics": {"s": large}}
         given["generated_statistics"] = {"s": other}
-    with pytest.raises(InputError, match=r"statistics\['s'\]: 20 of 20 whole numbers are too large.*1152921504606846977"):
+    with pytest.raises(
+        InputError, match=r"statistics\['s'\]: 20 of 20 whole numbers are too large.*1152921504606846977"
+    ):
         SampleTable.of(**given)
     exact = {"real": {"s": large}, "generated": {"s": np.full(20, 2**60 + 2**20)}}
     assert value("wasserstein_s", **exact) == 2**20
@@ -129,7 +131,23 @@ def test_predictions_of_saved_tables_are_the_same(tmp_path: Any) -> None:
     assert SampleTable.load(tmp_path / "table.npz").predicted.tolist() == table.predicted.tolist()
 
 
-@pytest.mark.parametrize("predicted", [GIVEN - 1, GIVEN + 1.5, GIVEN.astype(str).tolist()[:-1] + ["x"]])
+@pytest.mark.parametrize("predicted", [GIVEN - 1, GIVEN + 1.5, [*GIVEN.astype(str).tolist()[:-1], "x"]])
 def test_predictions_of_unknown_conditions_are_refused(predicted: Any) -> None:
-    with pytest.raises(InputError, match="predicted: unknown conditions .*Known: 1, 2, 3"):
+    with pytest.raises(InputError, match=r"predicted: unknown conditions .*Known: 1, 2, 3"):
         SampleTable.of(generated=BITS, conditions=ASKED, predicted=predicted)
+
+
+def test_a_value_like_that_of_real_samples_is_not_called_repetitive() -> None:
+    def table(count: int) -> dict[str, Any]:
+        return {"age": rng.integers(20, 60, count), "city": rng.choice(["a", "b"], count)}
+
+    rng = np.random.default_rng(0)
+    found = generation.evaluate(real=table(150), generated=table(200), metrics=[UNIQUE], resamples=99)
+    level = next(level for level in found[UNIQUE].levels if level.name == "perfect")
+    assert found[UNIQUE].value < 0.5 < level.value  # at fewer samples, so they cannot be compared
+    text = " ".join(str(found).split())
+    assert "missed by real samples too: as many distinct samples as real ones have" in text
+    assert "repeats itself" not in text
+    assert f"{level.own:.4f} with so many samples: perfect {level.value:.4f}" in text
+    (row,) = [line for line in str(found).splitlines() if line.strip().startswith(f"{UNIQUE} ")][:1]
+    assert f"{level.value:.4f}" not in row

@@ -89,6 +89,8 @@ def compare_samples(
     metrics
         The metrics or sections to compare; all that apply by default. p-values are corrected for these.
 
+    Categories and scales of statistics are those of the real samples and all generators together.
+
     Discrepancies (MMDs, energy distance) are tested by exchanging samples between both generators, and shares likewise.
     Intervals are percentiles of a bootstrap of all samples, moved to the observed difference. At most 1,000 samples of
     each generator are compared, and equally many of both if the discrepancy depends on the number of samples (energy

@@ -108,16 +108,18 @@ def evaluate(
     statistics, generated_statistics
         `{name: (n,)}`, statistics whose distributions are compared: numbers, or text for categories.
     predicted
-        The condition that a classifier predicts for each generated sample, as a code; `classifier_labels` and
-        `classifier_predicted` are the true and predicted codes of real held-out samples.
+        The condition that a classifier predicts for each generated sample; `classifier_labels` and
+        `classifier_predicted` are the true and predicted conditions of real held-out samples. Numbers are codes if the
+        conditions are names, and the conditions themselves if those are numbers.
     labels, ordered, channels
         Names of the conditions in the order of their codes; whether that order is meaningful (text conditions then need
         `labels`); names of the first axis of a sample.
     samples
-        `graphs` or `bits`, for arrays (n, N, N) that could be both.
+        For arrays (n, N, N) that could be adjacency matrices: `graphs`, `padded` if the last nodes without edges are
+        padding, or `bits`.
     node_labels, edge_labels
-        Attributes of networkx graphs that are labels, `x` and `edge_attr` of PyG data; an empty list for none. By
-        default all that are text, whole numbers or truth values.
+        Attributes of networkx graphs or PyG data that are labels; an empty list for none. By default all of networkx
+        graphs, and `x` and `edge_attr` of PyG data, that are text, whole numbers or truth values.
     convention
         How graphs are compared: `graphgauge`, or as in the code of `gran`, `spectre`, `digress`, `digress_emd` or
         `polygraph`.

@@ -126,7 +126,11 @@ class Graphs:
                 found = replace(found, **{f"{kind}_labels": None, f"{kind}_names": None})
             elif known is None or set(wanted) != set(known):
                 own = "have no names" if known is None else f"are {', '.join(known)}"
-                raise InputError(f"labels of {kind}s {own}", where=name, fix=f"Ignore them with {kind}_labels=[].")
+                raise InputError(
+                    f"labels of {kind}s {own}",
+                    where=name,
+                    fix=f'Ignore them with {kind}_labels=[] (--{kind}-labels "").',
+                )
         return found
 
     def __len__(self) -> int:
