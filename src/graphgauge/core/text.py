@@ -150,10 +150,10 @@ def _compatible_lines(evaluation: Evaluation) -> Iterator[str]:
     for note, keys in _grouped(notes):
         yield f"levels of {', '.join(keys)}: {note}."
     for result in evaluation.values():
-        own = [level for level in result.chance if level.own is not None]
+        own = [level.own for level in result.chance if level.own is not None]
         if own and not result.is_companion:
-            levels = ", ".join(f"{level.name} {number(level.value)}" for level in own)
-            yield f"{result.key} {number(own[-1].own)} with so many samples: {levels}."
+            levels = (f"{level.name} {number(level.value)}" for level in result.chance if level.own is not None)
+            yield f"{result.key} {number(own[-1])} with so many samples: {', '.join(levels)}."
 
 
 def results_grid(results: Iterable[Result], notes: Iterable[str] = ()) -> Grid:

@@ -120,7 +120,7 @@ def _is_typed(value: Any) -> bool:
     """[types of nodes (N,), types of edges (N, N)], as DiGress returns graphs; type 0 is no edge."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         return False
-    nodes, edges = (getattr(part, "shape", ()) for part in value)
+    nodes, edges = (tuple[int, ...](getattr(part, "shape", ())) for part in value)
     return len(nodes) == 1 and len(edges) == 2 and edges[0] == edges[1] == nodes[0]
 
 
@@ -298,7 +298,7 @@ def _from_pyg(value: Any, where: str, labels: LabelNames) -> OneGraph:
     listed = set(map(tuple, edges.tolist()))
     directed = any((b, a) not in listed for a, b in listed)
     nodes, of_edges = values("x", count, labels.nodes), values("edge_attr", len(edges), labels.edges)
-    others = ()
+    others: tuple[str, ...] = ()
     if labels.nodes is None and hasattr(value, "keys"):
         keys = value.keys() if callable(value.keys) else value.keys
         others = tuple(str(key) for key in keys if key not in _STANDARD and _has_rows(getattr(value, key), count))
@@ -309,7 +309,7 @@ _STANDARD = ("x", "edge_index", "edge_attr", "y", "batch", "ptr", "num_nodes")
 
 
 def _has_rows(content: Any, rows: int) -> bool:
-    shape = getattr(content, "shape", ())
+    shape: tuple[int, ...] = getattr(content, "shape", ())
     return len(shape) > 0 and shape[0] == rows
 
 

@@ -123,7 +123,8 @@ class Graphs:
             if wanted is None or words is None:
                 continue
             if not wanted:
-                found = replace(found, **{f"{kind}_labels": None, f"{kind}_names": None})
+                unlabelled: dict[str, Any] = {f"{kind}_labels": None, f"{kind}_names": None}
+                found = replace(found, **unlabelled)
             elif known is None or set(wanted) != set(known):
                 own = "have no names" if known is None else f"are {', '.join(known)}"
                 raise InputError(
