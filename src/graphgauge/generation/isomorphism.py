@@ -9,6 +9,7 @@ bounded; a graph beyond the bound is compared by its colours alone.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,6 +134,42 @@ def colour_counts(graphs: Graphs, rounds: int = 1) -> NDArray[np.float64]:
         counts = np.bincount(graphs.owner * _BINS + bins, minlength=len(graphs) * _BINS)
         found.append(counts.reshape(len(graphs), _BINS).astype(float))
     return np.concatenate(found, axis=1)
+
+
+# Edges of all graphs without an edge together, up to which these are refined.
+_MOST_LEFT = 3_000_000
+
+
+def without_an_edge(graphs: Graphs) -> tuple[Ints, Words]:
+    """Signatures of each graph and of it without each of its edges, and the graph of each signature.
+
+    Isomorphic graphs have equal signatures. None of large graphs, whose colours show small changes as well.
+    """
+    counts = np.diff(graphs.offsets)
+    # The smallest first, as long as there is room.
+    order = np.argsort(counts, kind="stable")
+    chosen = np.sort(order[np.cumsum(counts[order] ** 2) <= _MOST_LEFT])
+    few = graphs.take(chosen)
+    counts = np.diff(few.offsets)
+    # Copies of each graph, one per edge; the edge with the number of the copy is left out.
+    source = np.repeat(np.arange(len(few)), counts)
+    copies = few.take(source)
+    number = np.arange(len(source)) - np.repeat(few.offsets[:-1], counts)
+    missing = copies.offsets[:-1] + number
+    kept = np.ones(len(copies.edges), bool)
+    kept[missing] = False
+    left = replace(
+        copies, edges=copies.edges[kept], offsets=copies.offsets - np.arange(len(copies) + 1),
+        edge_labels=None if copies.edge_labels is None else copies.edge_labels[kept],
+    )  # fmt: skip
+    words = np.concatenate([_signatures(few), _signatures(left)])
+    return chosen[np.concatenate([np.arange(len(few)), source])], words
+
+
+def _signatures(graphs: Graphs) -> Words:
+    found = mixed(graphs.nodes.astype(np.uint64))
+    np.add.at(found, graphs.owner, mixed(refined(graphs)))
+    return found
 
 
 class Links(NamedTuple):
