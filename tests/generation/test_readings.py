@@ -159,7 +159,11 @@ def test_loose_mappings_are_refused(graph: Any, words: str) -> None:
 
 
 def test_lists_and_mappings_have_the_same_nodes() -> None:
-    assert Graphs.of([[(0, 1), (3, 4)], {"edges": [[0, 1], [3, 4]]}, {"edges": [["a", "b"]]}]).nodes.tolist() == [4, 4, 2]
+    assert Graphs.of([[(0, 1), (3, 4)], {"edges": [[0, 1], [3, 4]]}, {"edges": [["a", "b"]]}]).nodes.tolist() == [
+        4,
+        4,
+        2,
+    ]
 
 
 def test_near_copies_keep_labels() -> None:

@@ -42,8 +42,8 @@ _METHODS = {
     "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
     "generated_statistics": "statistics", "generated": "generate", "valid": "validate",
     "real_valid": "validate", "excluded_valid": "validate",
-    "excluded_statistics": "statistics", "excluded_latents": "encode", "predicted": "predict", "train_latents": "encode",
-    "train_statistics": "statistics",
+    "excluded_statistics": "statistics", "excluded_latents": "encode", "predicted": "predict",
+    "train_latents": "encode", "train_statistics": "statistics",
     "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
 }  # fmt: skip
 

@@ -239,9 +239,7 @@ def _copies(table: SampleTable, name: str, seed: int) -> str | None:
     return f"{name}: {said[0].message} ({said[0].check})" if said else None
 
 
-def _measures(
-    first: SampleTable, second: SampleTable, frame: Frame, convention: str, draws: Draws
-) -> list[_Measured]:
+def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention: str, draws: Draws) -> list[_Measured]:
     found: list[_Measured] = []
     sides = [_kept(table, draws) for table in (first, second)]
     if first.valid is not None and second.valid is not None:
@@ -276,9 +274,7 @@ def _measures(
         found.append(_discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws))
     if frame.described is not None:
         given = [first.statistics, first.generated_statistics, second.generated_statistics]
-        parts = [
-            frame.rows(part, rows) for part, rows in zip(given, (fit, *sides), strict=True) if part is not None
-        ]
+        parts = [frame.rows(part, rows) for part, rows in zip(given, (fit, *sides), strict=True) if part is not None]
         found.append(
             _discrepancy("energy_distance", parts, lambda x, y: np.sqrt(squared_distances(x, y)), energy, draws)
         )

@@ -321,7 +321,9 @@ def label_words(
     ignored: tuple[str, ...] = ()
     if names is None:
         chosen = [name for name in present if all(_are_categories(part[name]) for part in parts if name in part)]
-        ignored = tuple(_STANDARD_TEXT[kind] if name == UNNAMED else str(name) for name in present if name not in chosen)
+        ignored = tuple(
+            _STANDARD_TEXT[kind] if name == UNNAMED else str(name) for name in present if name not in chosen
+        )
     else:
         by_text = {str(name): name for name in present}
         absent = [name for name in names if name not in by_text]
