@@ -256,7 +256,7 @@ def _from_pyg(value: Any, where: str, labels: LabelNames) -> OneGraph:
     listed = set(map(tuple, edges.tolist()))
     directed = any((b, a) not in listed for a, b in listed)
     nodes, of_edges = values("x", count, labels.nodes), values("edge_attr", len(edges), labels.edges)
-    others = ()
+    others: tuple[str, ...] = ()
     if labels.nodes is None and hasattr(value, "keys"):
         keys = value.keys() if callable(value.keys) else value.keys
         others = tuple(str(key) for key in keys if key not in _STANDARD and _has_rows(getattr(value, key), count))
@@ -267,7 +267,7 @@ _STANDARD = ("x", "edge_index", "edge_attr", "y", "batch", "ptr", "num_nodes")
 
 
 def _has_rows(content: Any, rows: int) -> bool:
-    shape = getattr(content, "shape", ())
+    shape: tuple[int, ...] = getattr(content, "shape", ())
     return len(shape) > 0 and shape[0] == rows
 
 
