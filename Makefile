@@ -28,8 +28,9 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/graphgauge demo
 
-# Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+# Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other. Tests start hundreds
+# of commands, and each would compile the package again where Python is told to keep no bytecode.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
 # The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test

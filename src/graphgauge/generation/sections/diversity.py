@@ -571,8 +571,7 @@ def valid_unique_novel(sample: Attempts) -> Estimate:
 @metric(
     key="nearer_to_training",
     conventions=WHOLE | {"samples": "valid ones that equal no training or real sample", "ties": "share their weight",
-                         "distance": "Hamming; graphs: L1 between counts of refined colours, below all others if one edge "
-                                     "differs"},
+                         "distance": "Hamming; graphs: L1 of counts of refined colours, least if one edge differs"},
     interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
     chance=_copies_levels,
     **_COMMON | {"needs": ("copies",), "reference": "alaa2022", "direction": "lower",
