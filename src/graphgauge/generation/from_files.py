@@ -216,7 +216,8 @@ def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
     options = {name: given[name] for name in ("nan", *_READ_AS)}
-    other = {name: read.pop(name) for name in ("against", "against_valid", "against_statistics") if name in read}
+    rival_names: tuple[str, ...] = ("against", "against_valid", "against_statistics")
+    other = {name: read.pop(name) for name in rival_names if name in read}
     table = SampleTable.of(**options, **read)
     if other:
         table = replace(table, notes=(*table.notes, *_compared(given, read, other)))
