@@ -201,10 +201,10 @@ def main(runs: int = 500, kept: str = "generation_levels.json") -> None:
         if name not in finished:
             finished[name] = coverage(*design, runs)
             Path(kept).write_text(json.dumps(finished))
-    write_text(OUTPUT, page(finished, runs))
+    write_text(OUTPUT, page(finished, runs, max(runs // 25, 1)))
 
 
-def page(finished: dict[str, Any], runs: int) -> str:
+def page(finished: dict[str, Any], runs: int, tried: int) -> str:
     """The tables, of the designs that are finished."""
     counts = {design: finished[name] for design in designs() if (name := json.dumps([*design, runs])) in finished}
     tests = {
@@ -230,7 +230,6 @@ def page(finished: dict[str, Any], runs: int) -> str:
         "",
     ]
     lines += ["| samples | memoriser | near copies | perfect |", "|---|---|---|---|"]
-    tried = max(runs // 25, 1)
     for name, make in COPIED.items():
         cells = [f"{recognised(make, how, tried)} of {tried}" for how in ("memoriser", "near_copy", "perfect")]
         lines.append(f"| {name} | {' | '.join(cells)} |")

@@ -115,23 +115,19 @@ class Graphs:
 
     def labelled_by(self, labels: LabelNames, name: str) -> Graphs:
         """The same graphs without the labels that are not asked for."""
-        found = self
         for kind, wanted, words, known in (
             ("node", labels.nodes, self.node_labels, self.node_names),
             ("edge", labels.edges, self.edge_labels, self.edge_names),
         ):
-            if wanted is None or words is None:
-                continue
-            if not wanted:
-                unlabelled: dict[str, Any] = {f"{kind}_labels": None, f"{kind}_names": None}
-                found = replace(found, **unlabelled)
-            elif known is None or set(wanted) != set(known):
+            if wanted and words is not None and (known is None or set(wanted) != set(known)):
                 own = "have no names" if known is None else f"are {', '.join(known)}"
-                raise InputError(
-                    f"labels of {kind}s {own}",
-                    where=name,
-                    fix=f'Ignore them with {kind}_labels=[] (--{kind}-labels "").',
-                )
+                fix = f'Ignore them with {kind}_labels=[] (--{kind}-labels "").'
+                raise InputError(f"labels of {kind}s {own}", where=name, fix=fix)
+        found = self
+        if labels.nodes == ():
+            found = replace(found, node_labels=None, node_names=None)
+        if labels.edges == ():
+            found = replace(found, edge_labels=None, edge_names=None)
         return found
 
     def __len__(self) -> int:
