@@ -54,7 +54,9 @@ class Odd(BaseException):
     """No Exception, as what ends tasks and tests of other libraries."""
 
 
-@pytest.mark.parametrize("error", [SystemExit(0), SystemExit(None), SystemExit("done"), CancelledError(), Odd("odd")])
+@pytest.mark.parametrize(
+    "error", [SystemExit(0), SystemExit(None), SystemExit("done"), CancelledError(), GeneratorExit(), Odd("odd")]
+)
 def test_code_that_ends_its_process_is_code_that_failed(error: BaseException) -> None:
     with (
         pytest.raises(InputError, match=rf"mine\.call: raised {type(error).__name__}") as caught,

@@ -301,3 +301,133 @@ def test_two_single_sets_are_compared(tmp_path):
         if one.metric == "mmd"
     ]
     assert line == str(expected)
+
+
+# ------------------------------------------------------------------------------------------- graphs and other readers
+
+
+def write_graphs(path, *labels, **more):
+    graphs = [{"nodes": 3, "edges": [[0, 1], [1, 2]], "node_labels": list(text), **more} for text in labels]
+    Path(path).write_text(json.dumps([graph if any(graph["node_labels"]) else graph | {"node_labels": None}
+                                      for graph in graphs]))  # fmt: skip
+    return path
+
+
+def refused(code, *arguments):
+    """The message of a refusal with this exit code."""
+    error = run(*arguments).exception
+    assert isinstance(error, InputError)
+    assert error.exit_code == code
+    return str(error)
+
+
+def unique_of(*arguments):
+    outcome = run(*arguments, "--metrics", "overall_uniqueness_ratio", "--format", "json", *FEW)
+    assert outcome.exit_code == 0, outcome.output
+    return json.loads(outcome.stdout)["results"][0]["value"]
+
+
+def test_labels_of_graphs_in_files_can_be_ignored():
+    file = write_graphs("labelled.json", "CCO", "CCN")
+    assert unique_of("--generated", file) == 1
+    assert unique_of("--generated", file, "--node-labels", "") == 0.5
+    keyed = generation.evaluate_files(generated=file, node_labels=[], metrics=["overall_uniqueness_ratio"])
+    assert keyed["overall_uniqueness_ratio"].value == 0.5  # as in a study, whose fields are these
+    assert "labels of nodes have no names" in refused(3, "--generated", file, "--node-labels", "atom")
+
+
+def test_files_of_graphs_that_cannot_be_compared():
+    plain = Path("plain.json")
+    plain.write_text(json.dumps([[[0, 1], [1, 2]]] * 12))
+    for file, message in (
+        (write_graphs("labelled.json", *["CCO"] * 12), "labelled nodes and others do not"),
+        (write_graphs("directed.json", *["CCO"] * 12, directed=True), "some graphs are directed"),
+        (write_graphs("text.json", *["CCO"] * 12, directed="false"), "directed is 'false'"),
+    ):
+        assert message in refused(3, "--real", plain, "--generated", file)
+
+
+def test_graph6_files():
+    networkx = pytest.importorskip("networkx")
+    graphs = [networkx.gnp_random_graph(6, 0.5, seed=seed) for seed in range(12)]
+    for ending, written in (("g6", networkx.to_graph6_bytes), ("s6", networkx.to_sparse6_bytes)):
+        Path(f"graphs.{ending}").write_bytes(b"".join(written(graph, header=False) for graph in graphs))
+        expected = generation.evaluate(generated=graphs, metrics=["overall_uniqueness_ratio"])
+        assert unique_of("--generated", f"graphs.{ending}") == expected["overall_uniqueness_ratio"].value
+    Path("bad.g6").write_text("!!!\n")
+    assert "cannot be read" in refused(3, "--generated", "bad.g6")
+
+
+@pytest.mark.parametrize("name", ["graphs.p", "graphs.pickle", "graphs"])
+def test_the_format_for_graphs_is_named(name):
+    Path(name).write_bytes(pickle.dumps([1]))
+    assert ".json" in refused(3, "--generated", name)
+
+
+def test_torch_files_of_objects_are_not_loaded(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.save([Attack(tmp_path / "run")], "graphs.pt")
+    message = refused(3, "--generated", "graphs.pt")
+    assert "contains objects other than tensors" in message
+    assert ".json" in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_padded_matrices_in_files():
+    stack = np.zeros((12, 6, 6), int)
+    for place, matrix in enumerate(stack):
+        size = 3 + place % 3
+        matrix[np.arange(size - 1), np.arange(1, size)] = matrix[np.arange(1, size), np.arange(size - 1)] = 1
+    np.save("stack.npy", stack)
+    assert "padded" in refused(3, "--generated", "stack.npy")
+    Path("paths.json").write_text(json.dumps([[[i, i + 1] for i in range(2 + place % 3)] for place in range(12)]))
+    outcome = run("--real", "paths.json", "--generated", "stack.npy", "--samples", "padded", "--metrics", "degree_mmd",
+                  "--convention", "gran", "--format", "json", *FEW)  # fmt: skip
+    assert json.loads(outcome.stdout)["results"][0]["value"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "option", [("--convention", "gran"), ("--node-labels", "atom"), ("--edge-labels", ""), ("--against-valid", "x.npy")]
+)
+def test_options_that_samples_do_not_use(option):
+    np.save("bits.npy", np.eye(12))
+    assert option[0].strip("-").replace("-", " ") in refused(2, "--generated", "bits.npy", *option).replace(
+        "_", " "
+    ).replace("-", " ")
+
+
+def test_predictions_by_name():
+    np.save("bits.npy", np.eye(12))
+    Path("asked.txt").write_text("a\nb\nc\n" * 4)
+    Path("answers.txt").write_text("a\nb\nb\n" * 4)
+    outcome = run("--generated", "bits.npy", "--conditions", "asked.txt", "--predicted", "answers.txt", "--metrics",
+                  "overall_exact_accuracy", "--format", "json", *FEW)  # fmt: skip
+    assert json.loads(outcome.stdout)["results"][0]["value"] == pytest.approx(2 / 3)
+
+
+def test_another_generator_is_compared_with_its_own_validity_and_statistics():
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.random((40, 6)) < 0.5 for name in ("real", "made", "other")}
+    valid = {"made": np.arange(40) < 30, "other": np.arange(40) < 24}
+    sizes = {name: rng.normal(size=40) for name in arrays}
+    for name, array in arrays.items():
+        np.save(f"{name}.npy", array)
+        np.savez(f"{name}_sizes.npz", size=sizes[name])
+    for name, array in valid.items():
+        np.save(f"{name}_valid.npy", array)
+    basic = ["--real", "real.npy", "--generated", "made.npy", "--against", "other.npy", "--valid", "made_valid.npy"]
+    assert "--against-valid" in refused(2, *basic, *FEW)
+    both = [*basic, "--against-valid", "other_valid.npy", "--statistics", "real_sizes.npz", "--generated-statistics",
+            "made_sizes.npz", "--metrics", "validity_rate,energy_distance"]  # fmt: skip
+    expected = generation.compare_samples(
+        arrays["real"], {"generated": arrays["made"], "other": arrays["other"]},
+        valid={"generated": valid["made"], "other": valid["other"]}, statistics={"size": sizes["real"]},
+        generated_statistics={"generated": {"size": sizes["made"]}, "other": {"size": sizes["other"]}},
+        metrics=["validity_rate", "energy_distance"], resamples=50, permutations=49,
+    )  # fmt: skip
+    outcome = run(*both, "--against-statistics", "other_sizes.npz", "--format", "json", *FEW)
+    notes = json.loads(outcome.stdout)["notes"]
+    assert [note for note in notes if "difference" in note] == [str(one) for one in expected]
+    assert expected[0].values == (0.75, 0.6)
+    notes = json.loads(run(*both, "--format", "json", *FEW).stdout)["notes"]
+    assert any("is made without --statistics, --generated-statistics" in note for note in notes)

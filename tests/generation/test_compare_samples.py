@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from graphgauge import generation
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import near_copies
 
@@ -42,20 +42,21 @@ def test_a_generator_that_moves_one_edge_of_its_training_graphs_is_not_called_be
     )
     assert any(one.p_value <= 0.05 for one in found)
     assert all(one.better != "copies" for one in found)
-    assert all(one.remark == "copies copies its training set (near-copies)" for one in found)
+    assert all("copies: 100% of the samples are nearer to a training sample" in one.remark for one in found)
+    assert all(one.remark.endswith("(near-copies)") for one in found)
 
 
 def test_energy_and_shares_by_hand() -> None:
     rng = np.random.default_rng(0)
-    real, sides = rng.normal(size=40), {"a": rng.normal(size=30), "b": rng.normal(1, 1, 25)}
-    valid = {"a": np.arange(30) < 27, "b": np.arange(25) < 20}
+    real, sides = rng.normal(size=40), {"a": rng.normal(size=30), "b": rng.normal(1, 1, 40)}
+    valid = {"a": np.arange(30) < 27, "b": np.arange(40) < 27}
     blank = {name: np.zeros((len(values), 1), bool) for name, values in sides.items()}
     found = generation.compare_samples(
         np.zeros((40, 1), bool), blank, valid=valid, statistics={"x": real},
         generated_statistics={name: {"x": values} for name, values in sides.items()}, permutations=99, resamples=99,
     )  # fmt: skip
     by_metric = {one.metric: one for one in found}
-    assert by_metric["validity_rate"].values == (0.9, 0.8)
+    assert by_metric["validity_rate"].values == (0.9, 27 / 40)
     for place, name in enumerate(sides):
         x, y = (part[:, None] / real.std() for part in (real, sides[name][valid[name]]))
         expected = 2 * cdist(x, y).mean() - cdist(x, x).mean() - cdist(y, y).mean()
@@ -79,3 +80,89 @@ def test_equal_generators_differ_as_often_as_they_should() -> None:
 def test_one_generator_is_not_a_comparison() -> None:
     with pytest.raises(OptionError, match="at least two"):
         generation.compare_samples(np.eye(4), {"a": np.eye(4)})
+
+
+# ------------------------------------------------------------------------------------ neither order nor size decides
+
+
+def test_categories_of_one_generator_only() -> None:
+    """Each has a category of its own: by hand, with the same columns for all."""
+    rng = np.random.default_rng(0)
+    real = {"c": rng.choice(list("ab"), 100)}
+    sides = {"last": {"c": rng.choice(list("abz"), 100)}, "first": {"c": rng.choice(list("0ab"), 100)}}
+    found = {}
+    for order in (sides, dict(reversed(list(sides.items())))):
+        (energy,) = generation.compare_samples(real, order, metrics=["energy_distance"], permutations=99, resamples=99)
+        found |= {(name, energy.first): value for name, value in zip(order, energy.values, strict=True)}
+        assert energy.better is None
+    for name, made in sides.items():
+        share = [np.array([np.mean(part["c"] == word) for word in "0abz"]) for part in (real, made)]
+        # Different categories are one unit of the real spread apart.
+        unit = 1 / np.sqrt(np.sum(share[0] * (1 - share[0])) / 2)
+        apart = [unit * (1 - share[i] @ share[j]) for i, j in ((0, 1), (0, 0), (1, 1))]
+        for first in sides:
+            assert found[name, first] == pytest.approx(2 * apart[0] - apart[1] - apart[2])
+
+
+def test_constant_real_columns_have_the_scale_of_all_generators() -> None:
+    rng = np.random.default_rng(0)
+    sides = {"near": {"v": rng.normal(0, 1, 60)}, "far": {"v": rng.normal(0, 100, 60)}}
+    values = []
+    for order in (sides, dict(reversed(list(sides.items())))):
+        (one,) = generation.compare_samples(
+            {"v": np.zeros(60)}, order, metrics=["energy_distance"], permutations=99, resamples=99
+        )
+        assert one.better == "near"
+        values.append(dict(zip(order, one.values, strict=True)))
+    assert values[0] == pytest.approx(values[1])
+
+
+def test_conventions_that_leave_out_graphs_do_so_here() -> None:
+    graphs = [nx.gnp_random_graph(9, 0.4, seed=seed) for seed in range(55)]
+    real, made = graphs[:15], graphs[15:]
+    (one,) = generation.compare_samples(
+        real, {"a": made, "b": made[::-1]}, convention="spectre", metrics="spectral_mmd", permutations=9, resamples=9
+    )
+    for name, value in zip((made, made[::-1]), one.values, strict=True):
+        alone = generation.evaluate(real=real, generated=name, convention="spectre", metrics=["spectral_mmd"])
+        assert value == pytest.approx(alone["spectral_mmd"].value)
+
+
+def test_the_order_of_samples_does_not_decide_which_are_distinct() -> None:
+    rng = np.random.default_rng(0)
+    small = rng.random((20, 8)) < 0.5
+    large = np.concatenate([rng.random((30, 8)) < 0.5, np.zeros((30, 8), bool)])
+    first, second = (
+        generation.compare_samples(None, {"small": small, "large": rows}, permutations=199, resamples=9)[0]
+        for rows in (large, large[::-1])
+    )
+    assert first.values == second.values
+
+
+def test_equal_generators_of_different_sizes_have_no_bias() -> None:
+    rng = np.random.default_rng(0)
+    real, few, many = ({"x": rng.normal(size=count)} for count in (100, 12, 900))
+    (one,) = generation.compare_samples(real, {"few": few, "many": many}, metrics="energy_distance", permutations=199)
+    assert one.interval[0] < 0 < one.interval[1]
+    assert one.better is None
+
+
+def test_the_text_has_the_confidence_of_the_comparison() -> None:
+    rng = np.random.default_rng(0)
+    real, a, b = rng.random((60, 6)) < 0.4, rng.random((60, 6)) < 0.4, rng.random((60, 6)) < 0.5
+    for confidence in (0.5, 0.999):
+        for one in generation.compare_samples(real, {"a": a, "b": b}, confidence=confidence, permutations=199):
+            assert ("no significant difference" in str(one)) == (one.p_value > 1 - confidence)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    bits = np.eye(12, dtype=bool)
+    for given, words in (
+        ({"generated": [bits, bits]}, "expected {name: samples}"),
+        ({"generated": {"a": bits, "b": [nx.path_graph(3)] * 12}}, "another kind"),
+        ({"generated": {"a": bits, "b": bits[:, :6]}}, "another kind"),
+        ({"generated": {"a": bits, "b": bits}, "valid": {"a": np.ones(12)}}, "'b' is missing"),
+        ({"generated": {"a": bits, "b": bits}, "valid": {"a": np.ones(12), "c": np.ones(12)}}, "'c' is missing"),
+    ):
+        with pytest.raises(InputError, match=words):
+            generation.compare_samples(None, **given)

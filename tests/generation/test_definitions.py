@@ -69,14 +69,18 @@ def learned():
     return samples(codes, rng), codes
 
 
+def learned_latents():
+    return np.random.default_rng(52).normal(size=(20, 6)) + learned()[1][:, None] / 2
+
+
 @pytest.fixture(scope="module")
 def offered(given):
-    """The same with real samples among them that are in the training set: they must not change anything but novelty's
-    level."""
+    """The same with real samples among them that are in the training set: they must not change anything but the levels,
+    in which they are samples of a perfect generator."""
     extra, codes = learned()
     more = {
-        "real": extra, "reconstructed": extra, "real_conditions": codes, "latents": np.full((20, 6), 100.0),
-        "statistics": {name: 1000.0 + values for name, values in described(extra).items()},
+        "real": extra, "reconstructed": extra, "real_conditions": codes, "latents": learned_latents(),
+        "statistics": described(extra),
     }  # fmt: skip
     order = np.random.default_rng(51).permutation(N_REAL + 20)
 
@@ -210,11 +214,15 @@ def discrepancy(real, made, bandwidth=None):
 
 def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
     rng, draws = np.random.default_rng(0), []
+    extra, codes = learned()
+    columns = [
+        np.concatenate([given["statistics"][name], described(extra)[name]]) for name in ("size", "first")
+    ]  # fmt: skip
     for _ in range(400):
         means = []
-        for real, made in zip(parts[0][:3], parts[1], strict=True):
-            first, second = rng.choice(real, len(made)), rng.choice(real, len(real))
-            columns = [given["statistics"][name] for name in ("size", "first")]
+        for code, (real, made) in enumerate(zip(parts[0][:3], parts[1], strict=True)):
+            every = np.concatenate([real, N_REAL + np.flatnonzero(codes == code)])
+            first, second = rng.choice(every, len(made)), rng.choice(real, len(real))
             wider = np.sqrt(len(real) / (len(real) - 1))
             distances = [wider * wasserstein_distance(part[first], part[second]) / part[second].std()
                          for part in columns]  # fmt: skip
@@ -520,7 +528,8 @@ def test_baselines_of_distances_and_of_the_latent_space(given, found, parts):
     for code in PRESENT:
         real, made = given["latents"][parts[0][code]], given["generated_latents"][parts[1][code]]
         rng, width = np.random.default_rng(code), discrepancy(real, made)[1]
-        pairs = [(rng.choice(real, len(real)), rng.choice(real, len(made))) for _ in range(200)]
+        every = np.concatenate([real, learned_latents()[learned()[1] == code]])
+        pairs = [(rng.choice(real, len(real)), rng.choice(every, len(made))) for _ in range(200)]
         redrawn.append([discrepancy(*pair, width)[0] for pair in pairs])
     draws = np.mean(redrawn, axis=0)
     (perfect,) = [level for level in found["mmd"].levels if level.name == "perfect"]

@@ -125,7 +125,7 @@ def test_round_trip_and_taking() -> None:
         ((2, [(0, -1)]), "its edges refer to nodes beyond its 2 nodes"),
         (7, "expected a graph"),
         ([(1, 2, 3)], "expected a graph"),
-        (np.zeros((3, 3)), "expected a graph"),
+        (np.zeros((3, 4)), "expected a graph"),
     ],
 )
 def test_what_is_no_simple_graph_is_named(graph: Any, words: str) -> None:

@@ -277,3 +277,26 @@ def test_levels_survive_a_file() -> None:
         assert again[key].compatible == result.compatible, key
     text = str(found)
     assert "compatible with near_copy" in text
+
+
+def test_real_samples_of_the_training_set_count_for_validity() -> None:
+    """Invalid real samples are often in the training set; without them all real ones would be valid."""
+    rng = np.random.default_rng(0)
+    real, made, train = (rng.random((count, 5)) < 0.3 for count in (120, 200, 60))
+    found = generation.evaluate(
+        real=real, generated=made, train=train, valid=made.any(1), real_valid=real.any(1), metrics=["validity_rate"]
+    )["validity_rate"]
+    assert level(found, "perfect").value == pytest.approx(real.any(1).mean())
+    assert "perfect" in found.compatible
+
+
+def test_without_enough_new_samples_there_is_no_p_value() -> None:
+    """Real samples of the training set are left out, so generated ones have to be as well."""
+    every = (np.arange(16)[:, np.newaxis] >> np.arange(4)) % 2
+    train = every[:8]
+    real = np.concatenate([every] * 8)
+    made = np.concatenate([every[:9], every[:9]])  # two of them are not in the training set
+    found = generation.evaluate(real=real, generated=made, train=train, metrics=["mmd", "mmd_p_value"], **QUICK)
+    assert found["mmd"].defined
+    assert not found["mmd_p_value"].defined
+    assert "without those of the training set" in found["mmd_p_value"].reason

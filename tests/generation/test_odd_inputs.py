@@ -54,7 +54,7 @@ def test_labels_of_different_lengths():
 
 @pytest.mark.parametrize("answer", [np.nan, np.inf, -1, 0.5, 4])
 def test_answers_that_are_no_codes(answer):
-    with pytest.raises(InputError, match=r"predicted: (1 of 40 values are NaN|some answers are not among)"):
+    with pytest.raises(InputError, match=r"predicted: (1 of 40 values are NaN|unknown conditions)"):
         SampleTable.of(generated=SAMPLES, conditions=CODES, predicted=np.r_[answer, CODES[1:]])
 
 

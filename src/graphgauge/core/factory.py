@@ -27,7 +27,7 @@ def own_code(where: str) -> Iterator[None]:
     """
     try:
         yield
-    except (GraphgaugeError, KeyboardInterrupt, GeneratorExit):
+    except (GraphgaugeError, KeyboardInterrupt):
         raise
     except BaseException as error:
         said = " ".join(str(error).split())

@@ -131,13 +131,16 @@ class Several(Kind):
     """Values of one kind: a list, or a text in which commas separate them; quotes keep a comma in a value."""
 
     each: Kind = Text("")
+    # Whether an empty list is a value, different from none at all.
+    may_be_empty: bool = False
 
     def parts(self, value: Any) -> Any:
         """The values in a text; anything else as it is."""
         return split_list(value) if isinstance(value, str) else value
 
     def schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"type": ["string", "number"]}, _array(self.each.schema())]}
+        several = _array(self.each.schema()) | ({"minItems": 0} if self.may_be_empty else {})
+        return {"anyOf": [{"type": ["string", "number"]}, several]}
 
     def read(self, value: Any) -> tuple[Any, ...]:
         parts = self.parts(value)
@@ -146,7 +149,7 @@ class Several(Kind):
         parts = [part.strip() if isinstance(part, str) else part for part in parts]
         if isinstance(value, str) and isinstance(self.each, Text):
             parts = [part for part in parts if part]
-        if not parts:
+        if not parts and not self.may_be_empty:
             raise OptionError("the list is empty", fix="Leave it out for the default.")
         return tuple(self.each.read(part) for part in parts)
 
@@ -319,7 +322,7 @@ class Field:
 
     def is_given(self, value: Any) -> bool:
         """Whether a value differs from the default."""
-        if value is None or _is_empty(value):
+        if value is None or (_is_empty(value) and not (isinstance(self.kind, Several) and self.kind.may_be_empty)):
             return False
         return bool(value != self.default) and not (value != value and self.default != self.default)
 

@@ -34,8 +34,9 @@ def number(value: float) -> str:
 def result_cells(result: Result) -> tuple[str, ...]:
     interval = result.interval
     bounds = f"{interval_mark(interval)}[{number(interval.low)}, {number(interval.high)}]" if interval else ""
-    # Of several baselines, the last is the one that no tie rule favours.
-    chance = number(result.chance[-1].value) if result.chance else ""
+    # Of several baselines, the last is the one that no tie rule favours. A level for fewer samples is not comparable
+    # with the value in this row: a remark has both.
+    chance = number(result.chance[-1].value) if result.chance and result.chance[-1].own is None else ""
     return result.key, ARROWS[result.direction], number(result.value), bounds, chance, f"{result.n:,}"
 
 
@@ -67,6 +68,8 @@ def summary_lines(evaluation: Evaluation) -> Iterator[str]:
         sign = ">" if result.direction == "higher" else "≤"
         goal = "" if result.goal is None else f", target {sign} {number(result.goal)}"
         mark = {True: ", reached", False: ", missed", None: ""}[result.reached]
+        if result.reached is False and "perfect" in (result.compatible or ()):
+            mark = ", missed by real samples too"
         meaning = result.interpretation or f"no value, {result.reason}"
         section = result.section or evaluation.family
         weight = "" if result.priority is None else f" ({result.priority} priority)"
@@ -146,6 +149,11 @@ def _compatible_lines(evaluation: Evaluation) -> Iterator[str]:
     notes = {f"{result.key}": level.note for result in evaluation.values() for level in result.chance if level.note}
     for note, keys in _grouped(notes):
         yield f"levels of {', '.join(keys)}: {note}."
+    for result in evaluation.values():
+        own = [level.own for level in result.chance if level.own is not None]
+        if own and not result.is_companion:
+            levels = (f"{level.name} {number(level.value)}" for level in result.chance if level.own is not None)
+            yield f"{result.key} {number(own[-1])} with so many samples: {', '.join(levels)}."
 
 
 def results_grid(results: Iterable[Result], notes: Iterable[str] = ()) -> Grid:

@@ -12,7 +12,7 @@ from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
-from graphgauge.generation.graphs import is_networkx
+from graphgauge.generation.graph_reading import is_networkx
 
 
 class Respondent:

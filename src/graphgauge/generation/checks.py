@@ -87,8 +87,11 @@ def near_copies(results: Mapping[str, Result]) -> Evidence | None:
         return None
     if _copied(results) is not None:  # the stronger finding
         return None
-    # Half of the way from a perfect generator to one that only copies.
-    if not nearer.value > max(perfect.high, (1 + perfect.value) / 2):
+    # Half of the way from a perfect generator to one that only copies. Near copies of very small samples may be as near
+    # to others; then none are recognised.
+    copies = _level(nearer, "near_copy")
+    furthest = 1.0 if copies is None else copies
+    if furthest <= perfect.high or not nearer.value > max(perfect.high, (furthest + perfect.value) / 2):
         return None
     return {"share": nearer.value, "real": perfect.value, "low": perfect.low, "high": perfect.high}
 
@@ -116,6 +119,11 @@ def repeated_samples(attempts: Attempts) -> Evidence | None:
     if not sizes:
         return None
     unique, of_real = (float(share) for share in np.average(shares, axis=0, weights=sizes))
+    perfect = attempts.averaged("macro").unique_level(None)
+    if perfect is not None:
+        own = perfect.own if perfect.own is not None else unique
+        if perfect.low is not None and own >= perfect.low:  # as many as real samples may have by chance
+            return None
     return {"unique": unique, "real": of_real} if unique < _MOSTLY_DISTINCT * of_real else None
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.factory import own_code
 from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
 from graphgauge.generation.asking import Respondent, joined
 from graphgauge.generation.capabilities import PARTS
+from graphgauge.generation.graph_reading import as_list
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, SampleReading, Samples, as_samples, read_conditions, thresholded
 from graphgauge.generation.overlap import learned
@@ -41,8 +43,8 @@ _MOST_DESCRIBED = 10_000
 _METHODS = {
     "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
     "generated_statistics": "statistics", "generated": "generate", "valid": "validate",
-    "real_valid": "validate", "excluded_valid": "validate", "predicted": "predict", "train_latents": "encode",
-    "train_statistics": "statistics",
+    "real_valid": "validate", "excluded_valid": "validate", "excluded_statistics": "statistics",
+    "excluded_latents": "encode", "predicted": "predict", "train_latents": "encode", "train_statistics": "statistics",
     "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
 }  # fmt: skip
 
@@ -145,10 +147,13 @@ class Collection:
                 missing["reconstruct"] = PARTS["bits"].reason
             elif "reconstruct" in asked:
                 given["reconstructed"] = self._reconstructed
+            few = 0 < len(self._excluded) <= _MOST_DESCRIBED
             if "encode" in asked:
                 given |= {"latents": self._latents, "leaks": self._leaks}
+                given |= {"excluded_latents": self._excluded_latents} if few else {}
             if "statistics" in asked:
                 given["statistics"] = self._statistics
+                given |= {"excluded_statistics": self._excluded_statistics} if few else {}
             if "generate" in asked and self.offers["validate"]:
                 given |= {"real_valid": self._real_valid, "excluded_valid": self._excluded_valid}
         if "generate" in asked:
@@ -319,6 +324,8 @@ class Collection:
                 drawn = self._subject.answer(
                     "generate", code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
                 )
+                with own_code(place):
+                    drawn = drawn if isinstance(drawn, Iterator) else as_list(drawn)
                 count = self._subject.length("generate", drawn)
                 if count != size:
                     raise InputError(
@@ -363,14 +370,25 @@ class Collection:
     @cached_property
     def _excluded_valid(self) -> Any:
         """The validity of the real samples that were left out."""
+        return self._subject.whole_answer("validate", self._shown_left) if len(self._excluded) else None
+
+    @property
+    def _shown_left(self) -> Any:
+        """The real samples that were left out, as a subject is shown them."""
         assert self._data is not None
         assert self._given is not None
-        places = np.setdiff1d(np.arange(len(self._given)), self._held_out)
-        if not len(places):
-            return None
-        graphs = isinstance(self._given, Graphs) and not isinstance(self._data.samples, Graphs)
-        left = [self._data.samples[place] for place in places] if graphs else _taken(self._given, places)
-        return self._subject.whole_answer("validate", left)
+        if isinstance(self._given, Graphs) and not isinstance(self._data.samples, Graphs):
+            places = np.setdiff1d(np.arange(len(self._given)), self._held_out)
+            return [self._data.samples[place] for place in places]
+        return self._left
+
+    @cached_property
+    def _excluded_statistics(self) -> Any:
+        return self._described("statistics of excluded samples", self._shown_left)
+
+    @cached_property
+    def _excluded_latents(self) -> Any:
+        return self._encoded("encode excluded", self._shown_left, self._excluded)
 
     @cached_property
     def _generated_latents(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,18 +12,18 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find
-from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.generation.declared import FAMILY, FEWEST_COMPARED
-from graphgauge.generation.distances import row_ids
-from graphgauge.generation.evaluate import evaluate
-from graphgauge.generation.graph_mmd import CONVENTIONS, padded
-from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.distances import row_ids, unique_at
+from graphgauge.generation.evaluate import evaluate, require_graphs
+from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION, STATISTICS, padded
+from graphgauge.generation.graphs import Graphs, require_alike
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import graph_ids
 from graphgauge.generation.levels import MOST, apart
 from graphgauge.generation.sections.two_sided import Described, Draws
 from graphgauge.generation.table import SampleTable
-from graphgauge.generation.two_sample import Score, energy, squared_distances, unbiased
+from graphgauge.generation.two_sample import Score, at_most, energy, squared_distances, unbiased
 from graphgauge.stats.intervals import tail
 
 _COPIES = ("copied-training-set", "near-copies")
@@ -47,16 +47,15 @@ class SampleComparison:
     p_value: float
     better: str | None = None
     remark: str | None = None
+    confidence: float = 0.95
 
     def __str__(self) -> str:
         low, high = self.interval
         said = f"{self.first} {self.values[0]:.4g}, {self.second} {self.values[1]:.4g}"
-        verdict = "no significant difference" if self.p_value > 1 - _CONFIDENCE else f"better: {self.better or 'none'}"
+        significant = self.p_value <= 1 - self.confidence
+        verdict = f"better: {self.better or 'none'}" if significant else "no significant difference"
         text = f"{self.metric}: {said}, difference {self.difference:.4g} [{low:.4g}, {high:.4g}], p {self.p_value:.3g}"
         return f"{text}; {verdict}" + (f"; {self.remark}" if self.remark else "")
-
-
-_CONFIDENCE = 0.95
 
 
 def compare_samples(
@@ -65,12 +64,15 @@ def compare_samples(
     *,
     train: Any = None,
     valid: Mapping[str, Any] | None = None,
+    real_valid: Any = None,
     statistics: Mapping[str, Any] | None = None,
     generated_statistics: Mapping[str, Mapping[str, Any]] | None = None,
     samples: str | None = None,
     node_labels: Sequence[str] | str | None = None,
     edge_labels: Sequence[str] | str | None = None,
-    convention: str = "graphgauge",
+    convention: str = DEFAULT_CONVENTION,
+    metrics: Sequence[str] | str | None = None,
+    nan: str = "raise",
     confidence: float = 0.95,
     permutations: int = 999,
     resamples: int = 1000,
@@ -80,46 +82,130 @@ def compare_samples(
 
     Parameters
     ----------
-    real, train, statistics
+    real, real_valid, train, statistics, nan
         As in `evaluate`.
     generated, valid, generated_statistics
         The same for each generator, by name; at least two generators.
+    metrics
+        The metrics or sections to compare; all that apply by default. p-values are corrected for these.
+
+    Categories and scales of statistics are those of the real samples and all generators together.
 
     Discrepancies (MMDs, energy distance) are tested by exchanging samples between both generators, and shares likewise.
     Intervals are percentiles of a bootstrap of all samples, moved to the observed difference. At most 1,000 samples of
-    each generator are compared.
+    each generator are compared, and equally many of both if the discrepancy depends on the number of samples (energy
+    distance, biased MMDs) or is a share of distinct ones.
     """
+    if not isinstance(generated, Mapping):
+        raise InputError(f"expected {{name: samples}}, found {type(generated).__name__}", where="generated")
     if len(generated) < 2:
         raise OptionError("a comparison needs at least two generators", where="generated")
+    _require_all(valid, generated, "valid")
+    _require_all(generated_statistics, generated, "generated_statistics")
     one_of("convention", convention, CONVENTIONS)
+    wanted = compared_metrics(metrics)
+    if not wanted:
+        raise OptionError(f"these are compared: {', '.join(COMPARED)}", where="metrics")
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     shared: dict[str, Any] = {
         "real": real, "train": train, "statistics": statistics, "samples": samples, "node_labels": node_labels,
-        "edge_labels": edge_labels,
+        "edge_labels": edge_labels, "real_valid": real_valid, "nan": nan,
     }  # fmt: skip
-    tables, remarks = {}, {}
+    tables: dict[str, SampleTable] = {}
+    remarks = {}
     for name, made in generated.items():
         own = {
             "generated": made, "valid": None if valid is None else valid.get(name),
             "generated_statistics": None if generated_statistics is None else generated_statistics.get(name),
         }  # fmt: skip
         tables[name] = SampleTable.of(**shared, **own)
+        _require_same_kind(next(iter(tables.values())), tables[name], name)
+        require_graphs(convention, tables[name].generated)
         remarks[name] = _copies(tables[name], name, seed)
     outside = tail(confidence_level(confidence))
-    found = []
+    frame, found = Frame.of(list(tables.values()), draws), []
     for first, second in combinations(generated, 2):
-        for measured in _measures(tables[first], tables[second], convention, draws):
+        for measured in _measures(tables[first], tables[second], frame, convention, draws):
+            if measured.metric not in wanted:
+                continue
             low, high = np.quantile(
                 measured.drawn - measured.drawn.mean() + measured.difference, [outside, 1 - outside]
             )
             found.append((first, second, measured, (float(low), float(high))))
     if not found:
-        raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones")
+        asked = "" if metrics is None else f", or {', '.join(wanted)} cannot be computed from them"
+        raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones{asked}")
     corrected = _holm([measured.p_value for _, _, measured, _ in found])
     return tuple(
-        _comparison(first, second, measured, interval, p, remarks, 1 - confidence)
+        _comparison(first, second, measured, interval, p, remarks, confidence)
         for (first, second, measured, interval), p in zip(found, corrected, strict=True)
     )
+
+
+COMPARED = (
+    "validity_rate", "overall_uniqueness_ratio", "novelty", *(f"{kind}_mmd" for kind in STATISTICS), "mmd",
+    "energy_distance",
+)  # fmt: skip
+
+
+def compared_metrics(metrics: Sequence[str] | str | None) -> list[str]:
+    """The metrics that are compared of those that are asked for, by key or section."""
+    names = metric_names(metrics)
+    if names is None:
+        return list(COMPARED)
+    everything = {"default", "all"} & set(names)
+    return [key for key in COMPARED if everything or {key, find(key, FAMILY)[0].section} & set(names)]
+
+
+def _require_all(given: Mapping[str, Any] | None, generated: Mapping[str, Any], name: str) -> None:
+    """Refuse arguments that are given for some generators only, or for others."""
+    if given is None:
+        return
+    odd = [key for key in (*given, *generated) if key not in given or key not in generated]
+    if odd:
+        raise InputError(f"{odd[0]!r} is missing in {name} or in generated", where=name,
+                         fix="Give one for each generator.")  # fmt: skip
+
+
+def _require_same_kind(first: SampleTable, other: SampleTable, name: str) -> None:
+    """Refuse generators whose samples cannot be compared with each other."""
+    pair = first.generated, other.generated
+    where = f"generated[{name!r}]"
+    graphs = [part for part in pair if isinstance(part, Graphs)]
+    shapes = {part.shape[1:] for part in pair if isinstance(part, np.ndarray)}
+    if len(graphs) == 1 or len(shapes) > 1 or first.tabular != other.tabular:
+        raise InputError("samples of another kind or shape than those of the first generator", where=where)
+    require_alike(graphs, where)
+    columns = [set(table.generated_statistics or ()) for table in (first, other)]
+    if columns[0] != columns[1]:
+        raise InputError(f"other statistics: {', '.join(sorted(columns[0] ^ columns[1]))}", where=where)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The columns and scales of statistics, from the real samples and all generators together."""
+
+    described: Described | None
+
+    @classmethod
+    def of(cls, tables: Sequence[SampleTable], draws: Draws) -> Frame:
+        first = tables[0]
+        parts = [table.generated_statistics for table in tables if table.generated_statistics is not None]
+        if first.statistics is None or len(parts) < len(tables):
+            return cls(None)
+        kept = [np.ones(len(table.codes), bool) if table.valid is None else table.valid for table in tables]
+        joined = replace(
+            first, generated=None, generated_statistics={
+                name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+            }, codes=np.concatenate([table.codes for table in tables]), valid=np.concatenate(kept), copied=None,
+        )  # fmt: skip
+        return cls(Described(joined, draws))
+
+    def rows(self, statistics: Mapping[str, Any], rows: Codes) -> Floats:
+        """The statistics of some samples in units of the common scale."""
+        assert self.described is not None
+        columns = self.described.columns({name: column[rows] for name, column in statistics.items()}, len(rows))
+        return self.described.in_units(columns, self.described.scale[0])
 
 
 @dataclass(frozen=True)
@@ -136,14 +222,14 @@ class _Measured:
 
 def _comparison(
     first: str, second: str, measured: _Measured, interval: tuple[float, float], p: float,
-    remarks: Mapping[str, str | None], alpha: float,
+    remarks: Mapping[str, str | None], confidence: float,
 ) -> SampleComparison:  # fmt: skip
     lower = find(measured.metric, FAMILY)[0].direction == "lower"
     winner = first if (measured.difference < 0) == lower else second
     remark = "; ".join(text for name in (first, second) if (text := remarks[name]) is not None) or None
-    better = winner if p <= alpha and measured.difference != 0 and remarks[winner] is None else None
+    better = winner if p <= 1 - confidence and measured.difference != 0 and remarks[winner] is None else None
     return SampleComparison(
-        measured.metric, first, second, measured.values, measured.difference, interval, p, better, remark
+        measured.metric, first, second, measured.values, measured.difference, interval, p, better, remark, confidence
     )
 
 
@@ -152,11 +238,11 @@ def _copies(table: SampleTable, name: str, seed: int) -> str | None:
     if table.train is None or table.real is None or table.tabular:
         return None
     found = evaluate(table, metrics=["novelty", "nearer_to_training"], resamples=199, seed=seed)
-    named = [finding.check for finding in found.findings if finding.check in _COPIES]
-    return f"{name} copies its training set ({named[0]})" if named else None
+    said = [finding for finding in found.findings if finding.check in _COPIES]
+    return f"{name}: {said[0].message} ({said[0].check})" if said else None
 
 
-def _measures(first: SampleTable, second: SampleTable, convention: str, draws: Draws) -> list[_Measured]:
+def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention: str, draws: Draws) -> list[_Measured]:
     found: list[_Measured] = []
     sides = [_kept(table, draws) for table in (first, second)]
     if first.valid is not None and second.valid is not None:
@@ -178,7 +264,10 @@ def _measures(first: SampleTable, second: SampleTable, convention: str, draws: D
     if isinstance(first.real, Graphs):
         rules = CONVENTIONS[convention]
         for kind, chosen in rules.kernels.items():
-            parts = padded(*(chosen.features(part) for part in (first.real.take(fit), *made)))
+            # Some conventions compare no more generated graphs than there are real ones, the first.
+            most = len(fit) if kind in rules.truncated else MOST
+            compared = [part.take(np.arange(min(len(part), most))) for part in made]
+            parts = padded(*(chosen.features(part) for part in (first.real.take(fit), *compared)))
             found.append(_discrepancy(f"{kind}_mmd", parts, chosen.kernel, rules.score, draws))
     elif not first.tabular:
         parts = [part.reshape(len(part), -1).astype(float) for part in (first.real[fit], *made)]
@@ -186,11 +275,9 @@ def _measures(first: SampleTable, second: SampleTable, convention: str, draws: D
         distances = squared_distances(every, every)
         width = -2 * (np.median(distances[np.triu_indices(len(every), 1)]) or 1.0)
         found.append(_discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws))
-    if all(table.statistics is not None and table.generated_statistics is not None for table in (first, second)):
-        both = [Described(table, draws) for table in (first, second)]
-        scale = both[0].scale[0]
-        parts = [both[0].in_units(side, scale) for side in (both[0].real, both[0].generated, both[1].generated)]
-        parts = [draws.generator(31, place).permutation(part)[:MOST] for place, part in enumerate(parts)]
+    if frame.described is not None:
+        given = [first.statistics, first.generated_statistics, second.generated_statistics]
+        parts = [frame.rows(part, rows) for part, rows in zip(given, (fit, *sides), strict=True) if part is not None]
         found.append(
             _discrepancy("energy_distance", parts, lambda x, y: np.sqrt(squared_distances(x, y)), energy, draws)
         )
@@ -241,13 +328,13 @@ def _shares(key: str, first: Floats, second: Floats, draws: Draws) -> _Measured:
 
 
 def _distinct(first: Codes, second: Codes, draws: Draws) -> _Measured:
-    """Shares of distinct samples, of as many of each generator."""
+    """Expected shares of distinct samples among as many of each generator."""
     size = min(len(first), len(second))
-    every = np.unique(np.concatenate([first[:size], second[:size]]), return_inverse=True)[1].ravel()
-    member = _exchanged(size, size, draws)
+    every = np.concatenate([first, second])
+    member = _exchanged(len(first), len(second), draws)
 
     def share(rows: Bits) -> Floats:
-        return np.array([len(np.unique(every[row])) for row in rows]) / size
+        return np.array([unique_at(every[row], size) for row in rows])
 
     differences = share(member) - share(~member)
     values = float(share(member[:1])[0]), float(share(~member[:1])[0])
@@ -258,6 +345,10 @@ def _distinct(first: Codes, second: Codes, draws: Draws) -> _Measured:
 def _discrepancy(key: str, parts: Sequence[Floats], kernel: Any, score: Score, draws: Draws) -> _Measured:
     """The discrepancies of both generators from the real samples, exchanged and resampled."""
     real, first, second = parts
+    if score is not unbiased:
+        # A biased discrepancy is larger for fewer samples.
+        most = min(len(first), len(second))
+        first, second = (at_most(part, most, draws.generator(36)) for part in (first, second))
     n, m, size = len(first), len(second), len(real)
     pooled = np.concatenate([first, second])
     inside, across = kernel(pooled, pooled), kernel(real, pooled)

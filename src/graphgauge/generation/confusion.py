@@ -61,20 +61,24 @@ def _mixed(confusion: Floats, predicted: Floats, close: float) -> Floats:
     found = np.full(answers.shape, np.nan)
     shares = np.nan_to_num(shares)
     answers = np.where(known[:, :, np.newaxis], answers, 0.0)
-    mixture = np.full(answers.shape, 1 / answers.shape[2])
-    turned = np.swapaxes(shares, 1, 2)
+    mixtures = np.full(answers.shape, 1 / answers.shape[2])
+    # Draws that have converged are left out of further steps.
+    going = np.arange(len(answers))
     for _ in range(_STEPS):
+        mixture = mixtures[going]
         expected = mixture @ shares
         # A prediction that no real sample received carries no information about any condition.
         ratio = np.divide(answers, expected, out=np.zeros_like(answers), where=expected > 0)
-        step = mixture * (ratio @ turned)
+        step = mixture * (ratio @ np.swapaxes(shares, 1, 2))
         total = step.sum(axis=2, keepdims=True)
         step = np.divide(step, total, out=mixture.copy(), where=total > 0)
-        change = np.abs(step - mixture).max(initial=0.0)
-        mixture = step
-        if change < close:
+        mixtures[going] = step
+        moving = np.abs(step - mixture).max(axis=(1, 2), initial=0.0) >= close
+        if not moving.all():
+            going, shares, answers = going[moving], shares[moving], answers[moving]
+        if not len(going):
             break
-    found[known] = mixture[known]
+    found[known] = mixtures[known]
     return found
 
 

@@ -92,9 +92,12 @@ def of_draws(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoIn
 
 
 def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Student's t with the standard error of an MMD² in large samples."""
-    return IntervalRule("asymptotic-t", "samples", _t_bounds, approximate=True,
-                        note="the normal limit of an MMD, which a small one approaches slowly")  # fmt: skip
+    """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation at these
+    sizes."""
+    note = "the normal limit of an MMD, which a small one approaches slowly"
+    if "least" in estimate.facts:
+        note = "an interval of the biased value at these sizes, which is above the MMD of the distributions"
+    return IntervalRule("asymptotic-t", "samples", _above_least, approximate=True, note=note)
 
 
 def of_area(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -116,6 +119,12 @@ def _t_bounds(sample: ConditionSample, estimate: Estimate, confidence: float) ->
     return t_or_agreement_interval(
         estimate.value, error, df, estimate.facts.get("range"), confidence, scale=0.0, units=estimate.facts["n"]
     )
+
+
+def _above_least(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+    """Not below the least value that the estimate can have: 0 if it is biased."""
+    low, high = _t_bounds(sample, estimate, confidence)
+    return np.maximum(low, estimate.facts.get("least", -np.inf)), high
 
 
 def _wilson_bounds(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:

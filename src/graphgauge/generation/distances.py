@@ -130,24 +130,35 @@ def rounded_off(spreads: Floats, means: Floats) -> Floats:
 
 
 def null_distances(
-    sample: Floats, codes: Ints, first: Ints, second: Ints, *, draws: int, generator: np.random.Generator
+    sample: Floats,
+    codes: Ints,
+    first: Ints,
+    second: Ints,
+    *,
+    draws: int,
+    generator: np.random.Generator,
+    further: tuple[Floats, Ints] | None = None,
 ) -> NullDraws:
     """The distances between two draws from one sample.
 
     The draws have `first` and `second` rows in each condition: the numbers of generated and of real samples. A row is
     drawn with all its statistics, so that means over statistics and conditions have the right null distribution.
+    `further` rows with their conditions are drawn for the first only.
     """
     nulls = NullDraws(*np.full((2, draws, len(first), sample.shape[1]), np.nan))
     for code, (n, m) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         rows = sample[codes == code]
+        more = rows[:0] if further is None else further[0][further[1] == code]
         if len(rows) and n and m:
-            nulls.distances[:, code], nulls.scales[:, code] = _drawn(rows, n, m, draws, generator)
+            nulls.distances[:, code], nulls.scales[:, code] = _drawn(rows, more, n, m, draws, generator)
     return nulls
 
 
-def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """Distances (draws, statistics) between n and m rows, both drawn with replacement, and their scales."""
-    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+def _drawn(
+    rows: Floats, more: Floats, n: int, m: int, draws: int, generator: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Distances (draws, statistics) between n of all rows and m of the first, with replacement, and their scales."""
+    distinct, place = np.unique(np.concatenate([rows, more]), axis=0, return_inverse=True)
     place = place.ravel()
     order = np.argsort(distinct, axis=0)
     gaps = np.diff(np.take_along_axis(distinct, order, axis=0), axis=0)
@@ -156,7 +167,8 @@ def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Genera
     for start in range(0, draws, step):
         block = slice(start, min(start + step, draws))
         first, second = (
-            _resampled(place, size, len(distinct), block.stop - start, generator).astype(np.float64) for size in (n, m)
+            _resampled(cells, size, len(distinct), block.stop - start, generator).astype(np.float64)
+            for cells, size in ((place, n), (place[: len(rows)], m))
         )
         mass = first * m - second * n  # integers, in units of 1/(n·m)
         pooled = (first + second) / (n + m)

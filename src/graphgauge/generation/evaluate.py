@@ -17,6 +17,8 @@ from graphgauge.core.options import confidence_level, metric_names, nan_policy, 
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
+from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, cutoffs, section_results
 from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
@@ -68,7 +70,7 @@ def evaluate(
     samples: str | None = None,
     node_labels: Sequence[str] | str | None = None,
     edge_labels: Sequence[str] | str | None = None,
-    convention: str = "graphgauge",
+    convention: str = DEFAULT_CONVENTION,
     metrics: Sequence[str] | str | None = None,
     k: Sequence[int] | int = 10,
     empty: int | str = 1,
@@ -106,16 +108,18 @@ def evaluate(
     statistics, generated_statistics
         `{name: (n,)}`, statistics whose distributions are compared: numbers, or text for categories.
     predicted
-        The condition that a classifier predicts for each generated sample, as a code; `classifier_labels` and
-        `classifier_predicted` are the true and predicted codes of real held-out samples.
+        The condition that a classifier predicts for each generated sample; `classifier_labels` and
+        `classifier_predicted` are the true and predicted conditions of real held-out samples. Numbers are codes if the
+        conditions are names, and the conditions themselves if those are numbers.
     labels, ordered, channels
         Names of the conditions in the order of their codes; whether that order is meaningful (text conditions then need
         `labels`); names of the first axis of a sample.
     samples
-        `graphs` or `bits`, for arrays (n, N, N) that could be both.
+        For arrays (n, N, N) that could be adjacency matrices: `graphs`, `padded` if the last nodes without edges are
+        padding, or `bits`.
     node_labels, edge_labels
-        Attributes of networkx graphs that are labels, `x` and `edge_attr` of PyG data; an empty list for none. By
-        default all that are text, whole numbers or truth values.
+        Attributes of networkx graphs or PyG data that are labels; an empty list for none. By default all of networkx
+        graphs, and `x` and `edge_attr` of PyG data, that are text, whole numbers or truth values.
     convention
         How graphs are compared: `graphgauge`, or as in the code of `gran`, `spectre`, `digress`, `digress_emd` or
         `polygraph`.
@@ -168,9 +172,18 @@ def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
             raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
 
 
+def require_graphs(convention: str, samples: Any) -> None:
+    """Raise an error for a convention of comparing graphs if samples are not graphs."""
+    if convention != DEFAULT_CONVENTION and not isinstance(samples, Graphs):
+        raise OptionError(f"convention {convention!r} is about graphs, and samples are not", fix="Leave it out.").about(
+            "convention"
+        )
+
+
 def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:
     """One requested section: its results, breakdowns and skipped parts."""
     names = request.by_section[name]
+    require_graphs(request.convention, table.real if table.generated is None else table.generated)
     at_hand = Capabilities(table, request.empty, request.draws, request.threads, request.convention)
     skipped: dict[str, str] = {}
     wanted = asked(FAMILY, names)
@@ -278,8 +291,7 @@ def _notes(table: SampleTable) -> tuple[str, ...]:
     if table.copied is not None and table.copied.any():
         count = int(np.count_nonzero(table.copied))
         notes.append(
-            f"{count} generated samples are training samples: tests leave them out like real ones, unless fewer than "
-            "10 remain"
+            f"{count} generated samples are training samples: tests leave them out like real ones, and need 10 others"
         )
     if table.real_valid is not None and not table.real_valid.all():
         count = int(np.count_nonzero(~table.real_valid))

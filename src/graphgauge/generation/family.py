@@ -18,11 +18,11 @@ SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING
 SAMPLES = Form(
     "the form with samples",
     any_of=("real", "generated"),
-    takes=("train", "against", "valid", "real_valid", *_CONDITIONS, "labels", "ordered", "samples", "node_labels",
-           "edge_labels", *_DESCRIBED, "nan"),
+    takes=("train", "against", "against_valid", "against_statistics", "valid", "real_valid", *_CONDITIONS, "labels",
+           "ordered", "samples", "node_labels", "edge_labels", *_DESCRIBED, "nan"),
     beside={
-        "against": ("generated",), "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",),
-        "real_valid": ("real",),
+        "against": ("generated",), "against_valid": ("against",), "against_statistics": ("against",),
+        "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
         "labels": _CONDITIONS, "ordered": _CONDITIONS, "statistics": ("real",), "latents": ("real",),
         "generated_statistics": ("statistics",), "generated_latents": ("latents",), "predicted": ("generated",),
         "train_conditions": ("train",), "train_statistics": ("train",), "train_latents": ("train",),

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.extras import need
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
@@ -29,16 +30,16 @@ from graphgauge.core.fields import (
     Whole,
     plain,
 )
-from graphgauge.core.files import read_json
+from graphgauge.core.files import read_json, require_file, split_member
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.core.state import load_state
 from graphgauge.generation.collect import Collection
-from graphgauge.generation.compare_samples import compare_samples
+from graphgauge.generation.compare_samples import compare_samples, compared_metrics
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
-from graphgauge.generation.graph_mmd import CONVENTIONS
+from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import SAMPLE_KINDS
 from graphgauge.generation.section_results import Request
@@ -46,7 +47,7 @@ from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import SampleTable
 from graphgauge.io import delimited, parquet
-from graphgauge.io.arrays import read_array, read_labels
+from graphgauge.io.arrays import OPENERS, read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import arrays_hash, receipt_input
 from graphgauge.io.npz import read_npz
@@ -80,6 +81,8 @@ def evaluate_files(
     against: Annotated[
         PathLike | None, File("Samples of another generator: differences are tested over samples and noted.")
     ] = None,
+    against_valid: Annotated[PathLike | None, File("Which of these samples are valid, with --valid.")] = None,
+    against_statistics: Annotated[PathLike | None, File("Their statistics, with --generated-statistics.")] = None,
     real_conditions: Annotated[PathLike | None, File("The condition of each real sample.")] = None,
     conditions: Annotated[PathLike | None, File("The requested condition of each generated sample.")] = None,
     train: Annotated[PathLike | None, File("The generator's training samples, for novelty.")] = None,
@@ -89,16 +92,20 @@ def evaluate_files(
     valid: Annotated[PathLike | None, File("Which generated samples are valid.")] = None,
     real_valid: Annotated[PathLike | None, File("Which real samples are valid, by the same rules.")] = None,
     samples: Annotated[str | None, Choice("What arrays (n, N, N) are.", SAMPLE_KINDS)] = None,
-    node_labels: Annotated[Sequence[str] | str | None, Several("Attributes that label nodes.")] = None,
-    edge_labels: Annotated[Sequence[str] | str | None, Several("Attributes that label edges.")] = None,
+    node_labels: Annotated[
+        Sequence[str] | str | None, Several('Attributes that label nodes; "" for none.', may_be_empty=True)
+    ] = None,
+    edge_labels: Annotated[
+        Sequence[str] | str | None, Several('Attributes that label edges; "" for none.', may_be_empty=True)
+    ] = None,
     statistics: Annotated[PathLike | None, File("Statistics of real samples, one column each.")] = None,
     generated_statistics: Annotated[PathLike | None, File("Statistics of generated samples, likewise.")] = None,
     latents: Annotated[PathLike | None, File("Latent vectors of real samples (n, d).")] = None,
     latent_variances: Annotated[PathLike | None, File("Posterior variances of these vectors.")] = None,
     generated_latents: Annotated[PathLike | None, File("Latent vectors of generated samples.")] = None,
-    predicted: Annotated[PathLike | None, File("A classifier's codes for generated samples.")] = None,
-    classifier_labels: Annotated[PathLike | None, File("True codes of real samples it was tested on.")] = None,
-    classifier_predicted: Annotated[PathLike | None, File("Its codes for these samples.")] = None,
+    predicted: Annotated[PathLike | None, File("A classifier's conditions for generated samples.")] = None,
+    classifier_labels: Annotated[PathLike | None, File("True conditions of real samples it was tested on.")] = None,
+    classifier_predicted: Annotated[PathLike | None, File("Its conditions for these samples.")] = None,
     labels: Annotated[Sequence[str] | str | None, Several("Names of the conditions, in order.")] = None,
     ordered: Annotated[bool, Flag("The conditions are ordered, as in --labels or by number.")] = False,
     table: Annotated[PathLike | None, File("Answers collected before.")] = None,
@@ -110,7 +117,7 @@ def evaluate_files(
     empty: Annotated[str, Choice("Score of a reconstruction if both sides are empty.", ("1", "nan", "skip"))] = "1",
     resamples: Annotated[int, Whole("Draws for nulls and bootstraps.", 1)] = 1000,
     permutations: Annotated[int, Whole("Permutations of tests.", 1)] = 999,
-    convention: Annotated[str, Choice("How graphs are compared.", tuple(CONVENTIONS))] = "graphgauge",
+    convention: Annotated[str, Choice("How graphs are compared.", tuple(CONVENTIONS))] = DEFAULT_CONVENTION,
     cpu: Annotated[bool, Flag("Do not use an accelerator.")] = False,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
@@ -209,25 +216,46 @@ def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
     options = {name: given[name] for name in ("nan", *_READ_AS)}
-    other = read.pop("against", None)
+    rival_names: tuple[str, ...] = ("against", "against_valid", "against_statistics")
+    other = {name: read.pop(name) for name in rival_names if name in read}
     table = SampleTable.of(**options, **read)
-    if other is not None:
+    if other:
         table = replace(table, notes=(*table.notes, *_compared(given, read, other)))
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
 
 
-def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Any) -> list[str]:
+def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """The differences between the generated samples and those of another generator."""
-    sides = {"generated": read["generated"], Path(given["against"]).stem: other}
-    if len(sides) < 2:
-        raise InputError("both generators have the same name", where=given["against"], fix="Rename the file.")
-    shared = {name: read.get(name) for name in ("real", "train")}
-    options = {name: given[name] for name in ("samples", "node_labels", "edge_labels", "convention", "confidence")}
+    rival = Path(given["against"]).stem
+    if rival == "generated":
+        rival = str(Path(given["against"]))
+    if not compared_metrics(given["metrics"]):
+        return [f"{rival}: none of the metrics is compared over samples"]
+    if ("valid" in read) != ("against_valid" in other):
+        raise OptionError("--valid and --against-valid are given for one of the generators only",
+                          fix="Give both, or neither.").about("against_valid")  # fmt: skip
+    if "against_statistics" in other and "generated_statistics" not in read:
+        raise OptionError("--against-statistics needs --generated-statistics").about("against_statistics")
+    used = {"real_valid", "valid"}
+    if "against_statistics" in other:
+        used |= {"statistics", "generated_statistics"}
+    unused = [f"--{name.replace('_', '-')}" for name in _READERS if name in read and name not in used]
+    notes = [f"the comparison with {rival} is made without {', '.join(unused)}"] if unused else []
+
+    def both(own: str, others: str) -> dict[str, Any] | None:
+        return {"generated": read[own], rival: other[others]} if others in other else None
+
+    options = {name: given[name] for name in (
+        "samples", "node_labels", "edge_labels", "convention", "confidence", "permutations", "resamples", "seed",
+        "metrics", "nan",
+    )}  # fmt: skip
     found = compare_samples(
-        shared["real"], sides, train=shared["train"], permutations=given["permutations"], resamples=given["resamples"],
-        seed=given["seed"], **options,
+        read.get("real"), {"generated": read["generated"], rival: other["against"]}, train=read.get("train"),
+        valid=both("valid", "against_valid"), real_valid=read.get("real_valid"),
+        statistics=read.get("statistics") if "against_statistics" in other else None,
+        generated_statistics=both("generated_statistics", "against_statistics"), **options,
     )  # fmt: skip
-    return [str(one) for one in found]
+    return [*notes, *map(str, found)]
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
@@ -264,6 +292,11 @@ def _read_statistics(path: str) -> dict[str, Any]:
     return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
 
 
+def _read_answers(path: str) -> Any:
+    """Codes or names of conditions: an array, or lines of text."""
+    return read_labels(path) if path.lower().endswith(".txt") else read_array(path)
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "real_conditions": read_labels,
     "train_conditions": read_labels,
@@ -273,13 +306,15 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "conditions": read_labels,
     "valid": read_array,
     "real_valid": read_array,
+    "against_valid": read_array,
+    "against_statistics": _read_statistics,
     "statistics": _read_statistics,
     "generated_statistics": _read_statistics,
     "latents": read_array,
     "generated_latents": read_array,
-    "predicted": read_array,
-    "classifier_labels": read_array,
-    "classifier_predicted": read_array,
+    "predicted": _read_answers,
+    "classifier_labels": _read_answers,
+    "classifier_predicted": _read_answers,
 }
 
 
@@ -288,8 +323,10 @@ def _read_samples(path: str) -> Any:
     "edges": […]} each."""
     if path.endswith((".csv", ".parquet")) and _has_head(path):
         return _read_statistics(path)
-    if not path.endswith(".json"):
-        return read_array(path)
+    if path.lower().endswith((".g6", ".s6")):
+        return _read_graph6(path)
+    if not path.lower().endswith(".json"):
+        return _read_sample_array(path)
     content = read_json(Path(path))
     try:
         return Graphs.of([_graph(item) for item in content], path)
@@ -298,6 +335,28 @@ def _read_samples(path: str) -> Any:
     except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Each is a list of edges [source, target]."
         raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _read_sample_array(path: str) -> Any:
+    try:
+        return read_array(path)
+    except InputError as error:
+        if Path(path).is_file() or split_member(path)[0].suffix.lower() not in OPENERS:
+            fix = f"{error.fix or ''} Write graphs as .json: a list of graphs, each a list of edges.".strip()
+            raise InputError(error.what, where=error.where, fix=fix) from None
+        raise
+
+
+def _read_graph6(path: str) -> Graphs:
+    """The graphs of a file in graph6 or sparse6 format, one per line."""
+    networkx = need("networkx", "graph6 files")
+    read = networkx.read_graph6 if path.lower().endswith(".g6") else networkx.read_sparse6
+    require_file(Path(path), path)
+    try:
+        found = read(path)
+    except (networkx.NetworkXException, ValueError, IndexError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error!s:.100})", where=path, fix="Write one graph per line.") from None
+    return Graphs.of(found if isinstance(found, list) else [found], path)
 
 
 def _has_head(path: str) -> bool:

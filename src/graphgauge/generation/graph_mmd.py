@@ -16,7 +16,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.two_sample import MMDTest, Score, biased, kernel_test, unbiased
-from graphgauge.kernels.orbits import ORBITS, node_orbits
+from graphgauge.kernels.orbits import ORBITS, node_orbits, node_triangles
 
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
 # Maximum number of nodes of a graph whose spectrum is computed; more would exhaust the memory.
@@ -54,6 +54,9 @@ class Convention:
         return self.score is biased
 
 
+DEFAULT_CONVENTION = "graphgauge"
+
+
 def graph_mmd(
     real: Graphs,
     generated: Graphs,
@@ -61,7 +64,7 @@ def graph_mmd(
     *,
     permutations: int,
     generator: np.random.Generator,
-    convention: str = "graphgauge",
+    convention: str = DEFAULT_CONVENTION,
 ) -> MMDTest:
     """MMD² of the graphs' `degree`, `clustering`, `orbit` or `spectral` statistics under a convention."""
     rules = CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
@@ -117,12 +120,8 @@ def degree_histograms(graphs: Graphs) -> Floats:
 
 def clustering_coefficients(graphs: Graphs) -> Floats:
     """The clustering coefficient of each node; 0 below two neighbours."""
-    from scipy.sparse import csr_array
-
-    size = int(graphs.nodes.sum())
-    adjacency = csr_array((np.ones(len(graphs.ends)), graphs.ends.T), shape=(size, size))
     # Ordered pairs of connected neighbours.
-    closed: Floats = (adjacency @ adjacency).multiply(adjacency).sum(axis=1)
+    closed = 2 * node_triangles(graphs.ends, int(graphs.nodes.sum()))
     return np.asarray(closed / np.maximum(graphs.degrees * (graphs.degrees - 1), 1))
 
 
@@ -220,11 +219,17 @@ def _shares_of(counts: Callable[[Graphs], Floats], extra: float) -> Callable[[Gr
 # ----------------------------------------------------------------------------------------------------------- kernels
 
 
+def cityblock(x: Floats, y: Floats) -> Floats:
+    """Sums of absolute differences (n, m) between rows, most of whose entries may be 0."""
+    from scipy.spatial.distance import cdist
+
+    used = x.any(axis=0) | y.any(axis=0)
+    return np.asarray(cdist(x, y, "cityblock") if used.all() else cdist(x[:, used], y[:, used], "cityblock"))
+
+
 def _total_variation(bandwidth: float) -> Kernel:
     def kernel(x: Floats, y: Floats) -> Floats:
-        from scipy.spatial.distance import cdist
-
-        return np.asarray(np.exp(-((cdist(x, y, "cityblock") / 2) ** 2) / (2 * bandwidth**2)))
+        return np.asarray(np.exp(-((cityblock(x, y) / 2) ** 2) / (2 * bandwidth**2)))
 
     return kernel
 
@@ -284,7 +289,7 @@ CONVENTIONS = {
     rule.name: rule
     for rule in (
         Convention(
-            "graphgauge",
+            DEFAULT_CONVENTION,
             _tv_kernels(degree_histograms, clustering_histograms, spectral_histograms),
             unbiased,
             _UNBIASED,

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.generation.graphs import Graphs, LabelNames, is_graphs, may_be_adjacency
+from graphgauge.generation.graph_reading import LabelNames, as_list, comparable, is_graph_object, may_be_adjacency
+from graphgauge.generation.graphs import Graphs, is_graphs
 
 Bits = NDArray[np.bool_]
 Codes = NDArray[np.int64]
@@ -29,7 +30,8 @@ TAKEN = {
 UNCONDITIONAL = "all"
 
 
-SAMPLE_KINDS = ("bits", "graphs")
+# "padded" are adjacency matrices of graphs whose last nodes are padding if they have no edges.
+SAMPLE_KINDS = ("bits", "graphs", "padded")
 
 
 class SampleReading(NamedTuple):
@@ -59,8 +61,9 @@ def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ..
 
 def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
-    if reading.kind == "graphs":
-        return Graphs.of(value, name, reading.labels)
+    value = as_list(value)
+    if reading.kind in ("graphs", "padded"):
+        return Graphs.of(value, name, reading.labels, padded=reading.kind == "padded")
     if reading.kind is None and is_graphs(value):
         if _may_be_bits(value):
             raise InputError(
@@ -68,15 +71,15 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
                 fix="Pass bits as one array, or edges as tuples.",
             )  # fmt: skip
         return Graphs.of(value, name, reading.labels)
-    if isinstance(value, Graphs):
+    if isinstance(value, Graphs) or (isinstance(value, list | tuple) and any(map(is_graph_object, value))):
         raise InputError("graphs, but samples='bits'", where=name)
     array = as_numeric(value, name)
     if reading.kind is None and may_be_adjacency(array):
         raise InputError(
             f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0: adjacency matrices of "
             "graphs, or samples of bits", where=name,
-            fix='Say which: samples="graphs" or samples="bits", --samples on the command line. A subject returns '
-            "generation.Graphs.of(array).",
+            fix='Say which: samples="graphs", "padded" (the last nodes without edges are padding) or "bits", --samples '
+            "on the command line. A subject returns generation.Graphs.of(array).",
         )  # fmt: skip
     return as_bits(array, name)
 
@@ -84,6 +87,8 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
 def _may_be_bits(value: Any) -> bool:
     """Whether a list of graphs could also be an array (n, m, 2) of 0 and 1."""
     if isinstance(value, Graphs) or not all(isinstance(item, list | np.ndarray) for item in value):
+        return False
+    if any(map(is_graph_object, value)):
         return False
     if len({len(item) for item in value}) > 1:
         return False
@@ -135,14 +140,17 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
     return _finite(array, name)
 
 
-def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, Floats]:
-    """Named statistics, one finite number per sample."""
+def as_statistics(value: Mapping[str, Any], name: str, rows: int, *, compared: bool = False) -> dict[str, Floats]:
+    """Named statistics, one finite number per sample. Those that are compared must not become equal by rounding."""
+    if is_table(value) and not isinstance(value, Mapping):
+        value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
     found = {}
     taken = sorted(TAKEN & {str(key) for key in value})
     if taken:
         raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Choose another name.")
+    _require_different(list(value), name)
     for key, values in value.items():
         where = f"{name}[{key!r}]"
         text = as_categories(values)
@@ -152,20 +160,44 @@ def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, F
             continue
         array = as_numeric(values, where)
         require_shape(array, (rows,), where, "Give one number per sample.")
+        if compared:
+            _refuse_rounded(array, where)
         found[str(key)] = _finite(array, where)
     return found
 
 
+def _refuse_rounded(array: AnyArray, where: str) -> None:
+    """Refuse whole numbers that a float cannot represent."""
+    large = array[np.abs(array.astype(float)) > 2**53].tolist() if array.dtype.kind in "iu" else []
+    inexact = [value for value in large if int(float(value)) != value]
+    if inexact:
+        raise InputError(
+            f"{len(inexact)} of {array.size} whole numbers are too large to be compared exactly, the first is "
+            f"{inexact[0]}", where=where,
+            fix="Subtract a constant on all sides, leave them out, or pass text if they are names.",
+        )  # fmt: skip
+
+
 def as_categories(values: Any) -> Any:
-    """A column of text as such, or None for numbers. Missing entries are a category."""
+    """A column of text, or of a data frame's categories, as text; None for numbers.
+
+    Missing entries and empty text are one category.
+    """
+    declared = str(getattr(values, "dtype", "")) == "category"
     array = np.asarray(values)
-    if array.dtype.kind == "U":
+    if array.dtype.kind == "U" and not declared:
         return array
-    if array.dtype.kind not in "OST" or not any(isinstance(value, str) for value in array.ravel().tolist()):
+    items = array.ravel().tolist() if declared or array.dtype.kind in "OST" else ()
+    if not declared and not any(isinstance(value, str) for value in items):
         return None
-    return np.array(
-        ["" if value is None or value != value else str(value) for value in array.ravel().tolist()]
-    ).reshape(array.shape)
+    return np.array(["" if _is_missing(value) else str(comparable(value)) for value in items], str).reshape(array.shape)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
 
 
 def as_variances(value: Any, latents: Floats) -> Floats:
@@ -198,26 +230,45 @@ def as_rows(given: Mapping[str, Any]) -> dict[str, tuple[Bits | None, dict[str, 
                 f"columns of one table only: {odd}", where=name, fix="Give the same columns in all tables."
             )
         rows = list(zip(*(table[column] for column in names), strict=True))
-        words = [blake2b(repr([_plain(item) for item in row]).encode(), digest_size=16).digest() for row in rows]
+        words = [blake2b(repr([comparable(item) for item in row]).encode(), digest_size=16).digest() for row in rows]
         bits = np.unpackbits(np.frombuffer(b"".join(words), np.uint8)).reshape(len(rows), 128).astype(bool)
         found[name] = bits, dict(table)
     return found
 
 
-def _plain(item: Any) -> Any:
-    """1, 1.0 and True are equal, in tables as elsewhere."""
-    item = item.item() if isinstance(item, np.generic) else item
-    return float(item) + 0.0 if isinstance(item, int | float) else item
-
-
 def _columns(value: Any, name: str) -> dict[str, Any]:
     if not is_table(value):
         raise InputError("a table on one side and samples of another kind on the other", where=name)
-    columns = {str(key): np.asarray(value[key]) for key in (value if isinstance(value, Mapping) else value.columns)}
+    keys = list(value if isinstance(value, Mapping) else value.columns)
+    _require_different(keys, name)
+    columns = {str(key): _column(value[key]) for key in keys}
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
         raise InputError(f"columns of {len(lengths)} different lengths" if columns else "no columns", where=name)
     return columns
+
+
+def _require_different(keys: Sequence[Any], name: str) -> None:
+    """Refuse names that are equal as text, of which one would be lost."""
+    texts = [str(key) for key in keys]
+    repeated = [text for text in texts if texts.count(text) > 1]
+    if repeated:
+        raise InputError(f"two columns are called {repeated[0]!r}", where=name, fix="Choose different names.")
+
+
+def _column(values: Any) -> AnyArray:
+    """Text for categories; numbers with NaN for missing ones."""
+    text = as_categories(values)
+    if text is not None:
+        return np.asarray(text)
+    array = np.asarray(values)
+    if array.dtype == object:
+        items = array.ravel().tolist()
+        if all(_is_missing(item) or isinstance(item, bool | int | float | np.number | np.bool_) for item in items):
+            if not any(map(_is_missing, items)):
+                return np.array(items).reshape(array.shape)
+            return np.array([np.nan if _is_missing(item) else float(item) for item in items]).reshape(array.shape)
+    return array
 
 
 def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Codes:
@@ -229,6 +280,21 @@ def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Code
         raise InputError(f"some answers are not among the codes 0 … {conditions - 1}", where=name)
     codes: Codes = array.astype(np.int64)
     return codes
+
+
+def as_conditions(value: Any, name: str, rows: int | None, names: tuple[str, ...], *, by_code: bool) -> Codes:
+    """The code of the condition that each answer names: by number or text, as conditions are named."""
+    given = as_numeric(value, name) if is_tensor(value) else np.asarray(value)
+    if given.dtype.kind in "UO" and all(isinstance(item, str) for item in given.ravel().tolist()):
+        require_shape(given, (rows,), name, "Give one answer per sample.")
+        return _codes(given.astype(str), names, name)
+    if by_code or UNCONDITIONAL in names:
+        return as_answers(value, name, rows, len(names))
+    array = as_numeric(value, name)
+    require_shape(array, (rows,), name, "Give one answer per sample.")
+    refuse_nan(array, name)
+    texts = np.array([str(comparable(item)) for item in array.tolist()], str)
+    return _codes(texts, names, name)
 
 
 def as_validity(value: Any, name: str, rows: int) -> Bits:
@@ -293,10 +359,18 @@ def as_known_codes(values: Any, rows: int, names: tuple[str, ...], by_code: bool
     if len(found) != rows:
         raise InputError(f"{len(found)} conditions for {rows} samples", where="train_conditions")
     if found.dtype.kind != "U" and by_code:
-        codes: Codes = found.astype(np.int64)
-        return np.where((codes >= 0) & (codes < len(names)), codes, -1)
-    place = {label: code for code, label in enumerate(names)}
-    return np.array([place.get(str(value), -1) for value in found.tolist()], np.int64)
+        given: Codes = found.astype(np.int64)
+        codes = np.where((given >= 0) & (given < len(names)), given, -1)
+    else:
+        place = {label: code for code, label in enumerate(names)}
+        codes = np.array([place.get(str(value), -1) for value in found.tolist()], np.int64)
+    if rows and (codes < 0).all():
+        some = ", ".join(map(str, np.unique(found)[:5].tolist()))
+        raise InputError(
+            f"no training sample has a condition of the real or generated ones: {some}", where="train_conditions",
+            fix=f"Conditions: {', '.join(names[:8])}.",
+        )  # fmt: skip
+    return codes
 
 
 def _labels(values: Any, name: str) -> AnyArray:

@@ -9,14 +9,15 @@ bounded; a graph beyond the bound is compared by its colours alone.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
-from graphgauge.core.errors import InputError
-from graphgauge.generation.graphs import Graphs, Words, require_same_labels
+from graphgauge.generation.graph_reading import Words
+from graphgauge.generation.graphs import Graphs, require_alike, require_same_labels
 
 # Rounds of colour refinement on all graphs at once.
 ROUNDS = 4
@@ -41,19 +42,27 @@ def compared(*collections: Graphs, most: int = MOST_REFINEMENTS) -> GraphIds:
     _alike(collections)
     alike: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     for place, graphs in enumerate(collections):
-        colours = refined(graphs)
+        before = refined(graphs, ROUNDS - 1)
+        colours = _refined_once(before, _links(graphs.through, graphs.edge_labels, graphs.directed))
         signature = np.zeros(len(graphs), np.uint64)
         np.add.at(signature, graphs.owner, mixed(colours))
-        sizes = zip(graphs.nodes.tolist(), np.diff(graphs.offsets).tolist(), signature.tolist(), strict=True)
-        for index, key in enumerate(sizes):
+        # If every node has a colour of its own, another round of equal colours maps neighbours to neighbours.
+        settled = _all_different(before, graphs)
+        keys = graphs.nodes.tolist(), np.diff(graphs.offsets).tolist(), signature.tolist(), settled.tolist()
+        for index, key in enumerate(zip(*keys, strict=True)):
             alike[key].append((place, index))
     ids = [np.empty(len(graphs), np.int64) for graphs in collections]
     known, undecided = 0, 0
-    for members in alike.values():
+    for (*_, settled), members in alike.items():
         found: list[bytes | None] = [b""] * len(members)
         # Graphs with the same edges are equal without a search.
-        if len({_plain_form(collections[place], index) for place, index in members}) > 1:
-            found = [canonical_form(collections[place], index, most=most) for place, index in members]
+        plain = [] if settled else [_plain_form(collections[place], index) for place, index in members]
+        different = dict(zip(plain, members, strict=False))
+        if len(different) > 1:
+            forms = {
+                own: canonical_form(collections[place], index, most=most) for own, (place, index) in different.items()
+            }
+            found = [forms[own] for own in plain]
         if None in found:
             undecided += len(members)
             found = [b""] * len(members)
@@ -62,6 +71,15 @@ def compared(*collections: Graphs, most: int = MOST_REFINEMENTS) -> GraphIds:
             ids[place][index] = number[form]
         known += len(number)
     return GraphIds(_in_order(ids), undecided)
+
+
+def _all_different(colours: Words, graphs: Graphs) -> NDArray[np.bool_]:
+    """Whether the nodes of each graph have different colours."""
+    found = np.ones(len(graphs), bool)
+    order = np.lexsort((colours, graphs.owner))
+    owner, colours = graphs.owner[order], colours[order]
+    found[owner[1:][(owner[1:] == owner[:-1]) & (colours[1:] == colours[:-1])]] = False
+    return found
 
 
 def _in_order(ids: list[Ints]) -> tuple[Ints, ...]:
@@ -76,8 +94,7 @@ def _in_order(ids: list[Ints]) -> tuple[Ints, ...]:
 def _alike(collections: tuple[Graphs, ...]) -> None:
     """Refuse to compare graphs of different kinds."""
     given = [graphs for graphs in collections if len(graphs)]
-    if len({graphs.directed for graphs in given}) > 1:
-        raise InputError("some graphs are directed and others are not", where="graphs", fix="Convert them to one kind.")
+    require_alike(given)
     require_same_labels([graphs.labelled[0] for graphs in given if graphs.nodes.any()], "node", "graphs")
     require_same_labels([graphs.labelled[1] for graphs in given if len(graphs.edges)], "edge", "graphs")
 
@@ -117,6 +134,42 @@ def colour_counts(graphs: Graphs, rounds: int = 1) -> NDArray[np.float64]:
         counts = np.bincount(graphs.owner * _BINS + bins, minlength=len(graphs) * _BINS)
         found.append(counts.reshape(len(graphs), _BINS).astype(float))
     return np.concatenate(found, axis=1)
+
+
+# Edges of all graphs without an edge together, up to which these are refined.
+_MOST_LEFT = 3_000_000
+
+
+def without_an_edge(graphs: Graphs) -> tuple[Ints, Words]:
+    """Signatures of each graph and of it without each of its edges, and the graph of each signature.
+
+    Isomorphic graphs have equal signatures. None of large graphs, whose colours show small changes as well.
+    """
+    counts = np.diff(graphs.offsets)
+    # The smallest first, as long as there is room.
+    order = np.argsort(counts, kind="stable")
+    chosen = np.sort(order[np.cumsum(counts[order] ** 2) <= _MOST_LEFT])
+    few = graphs.take(chosen)
+    counts = np.diff(few.offsets)
+    # Copies of each graph, one per edge; the edge with the number of the copy is left out.
+    source = np.repeat(np.arange(len(few)), counts)
+    copies = few.take(source)
+    number = np.arange(len(source)) - np.repeat(few.offsets[:-1], counts)
+    missing = copies.offsets[:-1] + number
+    kept = np.ones(len(copies.edges), bool)
+    kept[missing] = False
+    left = replace(
+        copies, edges=copies.edges[kept], offsets=copies.offsets - np.arange(len(copies) + 1),
+        edge_labels=None if copies.edge_labels is None else copies.edge_labels[kept],
+    )  # fmt: skip
+    words = np.concatenate([_signatures(few), _signatures(left)])
+    return chosen[np.concatenate([np.arange(len(few)), source])], words
+
+
+def _signatures(graphs: Graphs) -> Words:
+    found = mixed(graphs.nodes.astype(np.uint64))
+    np.add.at(found, graphs.owner, mixed(refined(graphs)))
+    return found
 
 
 class Links(NamedTuple):

@@ -11,6 +11,7 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Baseline, Ideal, Level
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits
-from graphgauge.generation.two_sample import Score
+from graphgauge.generation.two_sample import Score, unbiased
 from graphgauge.stats.intervals import tail
 
 BAND = 0.95
@@ -72,15 +73,19 @@ def redrawn(
         for count, among in ((n, held_out), (m, size))
     )
     with_first, with_second = first @ gram, second @ gram
-    return np.asarray(
-        score(
-            np.einsum("di,di->d", with_first, first) + first @ equal,
-            np.einsum("di,di->d", with_second, second) + second @ equal,
-            np.einsum("di,di->d", with_first, second),
-            n,
-            m,
-        )
+    values = score(
+        np.einsum("di,di->d", with_first, first) + first @ equal,
+        np.einsum("di,di->d", with_second, second) + second @ equal,
+        np.einsum("di,di->d", with_first, second),
+        n,
+        m,
     )
+    return _possible(values, score)
+
+
+def _possible(values: Any, score: Score) -> Floats:
+    """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
+    return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
 
 
 def apart(gram: Floats) -> tuple[Floats, Floats]:
@@ -141,7 +146,7 @@ def kernel_levels(
         counts = generator.multinomial(m, np.full(len(pool), 1 / len(pool)), draws).astype(float)
         inside, equal = apart(inside)
         second = np.einsum("di,di->d", counts @ inside, counts) + counts @ equal
-        found[name] = np.asarray(score(within.sum(), second, counts @ across.sum(0), len(real), m))
+        found[name] = _possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
     return found
 
 
@@ -253,20 +258,31 @@ def _moved_bits(samples: Any, generator: np.random.Generator) -> Any:
 
 
 def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
-    found = []
-    for index, nodes in enumerate(graphs.nodes.tolist()):
-        edges, possible = graphs[index], nodes * (nodes - 1) // 2
-        if not len(edges) or len(edges) >= possible:
-            found.append((nodes, edges))
-            continue
-        known = set(map(tuple, edges.tolist()))
-        while True:
-            pair = tuple(sorted(generator.choice(nodes, 2, replace=False).tolist()))
-            if pair not in known:
-                break
-        kept = np.delete(edges, generator.integers(len(edges)), axis=0)
-        found.append((nodes, np.concatenate([kept, [pair]])))
-    return Graphs.of(found)
+    """A moved edge keeps its label. Graphs without edges and complete ones are unchanged."""
+    counts, nodes = np.diff(graphs.offsets), graphs.nodes
+    movable = np.flatnonzero((counts > 0) & (counts < nodes * (nodes - 1) // 2))
+    edges = graphs.edges.copy()
+    width = int(nodes.max(initial=1))
+
+    def keys(owner: Ints, pairs: Ints) -> Ints:
+        return np.asarray((owner * width + pairs[:, 0]) * width + pairs[:, 1])
+
+    owner = np.repeat(np.arange(len(graphs)), counts)
+    known = keys(owner, edges)  # sorted, as edges are
+    moved = graphs.offsets[movable] + generator.integers(0, counts[movable])
+    waiting = np.arange(len(movable))
+    while len(waiting):
+        size = nodes[movable[waiting]]
+        first = generator.integers(0, size)
+        second = (first + generator.integers(1, size)) % size
+        pairs = np.sort(np.stack([first, second], axis=1), axis=1)
+        wanted = keys(movable[waiting], pairs)
+        free = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] != wanted
+        edges[moved[waiting[free]]] = pairs[free]
+        waiting = waiting[~free]
+    order = np.argsort(keys(owner, edges), kind="stable")
+    labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
+    return replace(graphs, edges=edges[order], edge_labels=labels)
 
 
 def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:

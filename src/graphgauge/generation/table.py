@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, as_numeric
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
-from graphgauge.generation.graphs import Graphs, concatenated, is_graphs
+from graphgauge.generation.graphs import Graphs, concatenated, is_graphs, require_alike
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
@@ -23,6 +23,7 @@ from graphgauge.generation.inputs import (
     as_answers,
     as_bits,
     as_categories,
+    as_conditions,
     as_known_codes,
     as_names,
     as_rows,
@@ -41,7 +42,8 @@ _WRITE = "A table is written with table.save(), or with --save-table."
 # The side that an argument belongs to; its rows are dropped together.
 _REAL = ("real", "reconstructed", "latents", "latent_variances", "statistics", "real_valid")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
-_MEASURED = {*_REAL, *_GENERATED} - {"valid", "real_valid"}
+_TRAIN = ("train", "train_latents", "train_statistics")
+_MEASURED = {*_REAL, *_GENERATED, *_TRAIN} - {"valid", "real_valid"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,9 @@ class SampleTable:
     # Whether those are valid by the rules; None if this is not known.
     excluded_valid: Bits | None = None
     excluded_samples: Samples | None = None
+    # Their statistics and latent vectors, if the real samples have any.
+    excluded_statistics: Mapping[str, Floats] | None = None
+    excluded_latents: Floats | None = None
     # Which generated samples are training samples; None if no real ones were dropped.
     copied: Bits | None = None
     # Whether latent vectors change if only the condition does; None if this was not tested.
@@ -124,6 +129,8 @@ class SampleTable:
         excluded: Any = None,
         excluded_valid: Any = None,
         excluded_samples: Any = None,
+        excluded_statistics: Mapping[str, Any] | None = None,
+        excluded_latents: Any = None,
         copied: Any = None,
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
@@ -141,17 +148,21 @@ class SampleTable:
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
             "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
             "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
-            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances,
+            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances, "train": train,
+            "train_conditions": train_conditions, "train_latents": train_latents, "train_statistics": train_statistics,
         }  # fmt: skip
         reading = SampleReading.of(samples, node_labels, edge_labels)
         if any(is_table(value) for value in (real, generated, train)):
             tabular = True
             read_in = as_rows({"real": real, "generated": generated, "train": train})
             real, generated, train = (read_in[name][0] for name in ("real", "generated", "train"))
-            given |= {"real": real, "generated": generated}
+            given |= {"real": real, "generated": generated, "train": train}
             given["statistics"] = statistics = statistics or read_in["real"][1]
             given["generated_statistics"] = generated_statistics = generated_statistics or read_in["generated"][1]
-            train_statistics = train_statistics or read_in["train"][1]
+            given["train_statistics"] = train_statistics or read_in["train"][1]
+        reading_options = {"samples": samples, "node_labels": node_labels, "edge_labels": edge_labels}
+        if tabular:
+            _refuse_unused(reading_options, "rows of a table")
         if nan_policy(nan) == "omit":
             given, dropped = _without_nan(given)
             notes = (*notes, *dropped)
@@ -167,10 +178,18 @@ class SampleTable:
             labels,
             ordered=bool(ordered),
         )
-        pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
-        train = _like(read, as_samples(train, "train", reading), "train") if train is not None else None
-        of_train = _read_training(train, train_conditions, train_latents, train_statistics, names, labels is not None)
+        by_code = labels is not None or not all(name.lstrip("-").isdigit() for name in names)
+        pair = _answers(
+            given["predicted"], classifier_labels, classifier_predicted, read["generated"], names, by_code=by_code
+        )
+        train = None if train is None else _like(read, as_samples(given["train"], "train", reading), "train")
+        of_train = _read_training(
+            train, given["train_conditions"], given["train_latents"], given["train_statistics"], names,
+            labels is not None,
+        )  # fmt: skip
         _check_pairs({**read, **of_train})
+        if not any(isinstance(side, Graphs) for side in (read["real"], read["generated"], train)):
+            _refuse_unused({**reading_options, "samples": None}, "bits")
         notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
         seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
@@ -179,10 +198,25 @@ class SampleTable:
         if copied is not None:
             copied = as_validity(copied, "copied", _rows(read["generated"]))
         fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
+        described = (
+            None if excluded_statistics is None
+            else as_statistics(excluded_statistics, "excluded_statistics", len(before))
+        )  # fmt: skip
+        encoded = None if excluded_latents is None else as_vectors(excluded_latents, "excluded_latents", len(before))
+        if tabular and seen.any() and _mostly_repeated(read["real"]):
+            notes = (
+                *notes,
+                f"{np.count_nonzero(seen)} of {len(seen)} real rows are also in the training set; they are kept, "
+                "because real rows repeat each other as well",
+            )
+            seen = np.zeros(len(seen), bool)
         if seen.any():
             own = None if read["real_valid"] is None else read["real_valid"][seen]
             fits = own if fits is None else np.concatenate([fits, own]) if own is not None else None
             left = concatenated(left, _kept(read["real"], seen))
+            known = len(before) == 0
+            described = _and_further(described, _kept(read["statistics"], seen), none=known)
+            encoded = _and_further(encoded, _kept(read["latents"], seen), none=known)
             if read["generated"] is not None:
                 again = learned(read["generated"], train)
                 copied = again if copied is None else copied | again
@@ -197,6 +231,8 @@ class SampleTable:
             codes=codes.get("conditions", np.empty(0, np.int64)),
             excluded_valid=fits,
             excluded_samples=left,
+            excluded_statistics=described,
+            excluded_latents=encoded,
             copied=copied,
             train=train,
             leaks=leaks,
@@ -238,7 +274,7 @@ class SampleTable:
             raise InputError(error.what, where=error.where, fix=_WRITE) from None
         try:
             given: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
-            for name in ("statistics", "generated_statistics", "train_statistics"):
+            for name in ("statistics", "generated_statistics", "train_statistics", "excluded_statistics"):
                 if name in facts:
                     given[name] = {key: arrays[f"{name}.{place}"] for place, key in enumerate(facts.pop(name))}
             for name in ("real", "generated", "train", "excluded_samples"):
@@ -260,10 +296,61 @@ class SampleTable:
         return replace(table, notes=notes)
 
 
+# Equal rows are no sign of a leak if at least this share of the real rows equals another real one.
+_REPEATED = 0.05
+
+
+def _mostly_repeated(rows: Samples | None) -> bool:
+    """Whether rows of a table, by their hashes, often equal each other."""
+    if rows is None or len(rows) < 2:
+        return False
+    assert isinstance(rows, np.ndarray)
+    counts = np.unique(np.packbits(rows, axis=1), axis=0, return_counts=True)[1]
+    return bool(counts[counts > 1].sum() >= _REPEATED * len(rows))
+
+
+def _and_further(first: Any, second: Any, *, none: bool) -> Any:
+    """Both parts; None if either is unknown. `none`: there is no first part."""
+    if second is None or (first is None and not none):
+        return None
+    if first is None:
+        return second
+    if isinstance(second, Mapping):
+        return {name: np.concatenate([first[name], column]) for name, column in second.items()}
+    return np.concatenate([first, second])
+
+
+def _refuse_unused(options: Mapping[str, Any], kind: str) -> None:
+    """Raise an error for an option that samples of this kind do not use."""
+    for name, value in options.items():
+        if value is not None:
+            raise OptionError(f"samples are {kind}, for which there is no {name}", fix="Leave it out.").about(name)
+
+
 def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
     """A note about attributes of graphs that are neither labels nor edges."""
-    names = dict.fromkeys(name for graphs in collections if isinstance(graphs, Graphs) for name in graphs.ignored)
-    return (f"attributes of graphs that are numbers are ignored: {', '.join(names)}",) if names else ()
+    given = [graphs for graphs in collections if isinstance(graphs, Graphs)]
+    names = dict.fromkeys(name for graphs in given for name in graphs.ignored)
+    notes = [f"attributes of graphs that are numbers are ignored: {', '.join(names)}"] if names else []
+    padded = sum(graphs.padded for graphs in given)
+    if padded:
+        notes.append(
+            f"{padded} adjacency matrices end in nodes without edges, which count as nodes: if they are padding, pass "
+            'samples="padded" (--samples padded), or a list of matrices of the graphs\' own sizes'
+        )
+    return (*notes, *_foreign_labels(*collections))
+
+
+def _foreign_labels(real: Any, generated: Any, train: Any) -> tuple[str, ...]:
+    """A note if labels of generated graphs never occur elsewhere: they are probably written in another way."""
+    notes = []
+    for kind in ("node", "edge"):
+        own = getattr(generated, f"{kind}_labels", None)
+        others = [getattr(graphs, f"{kind}_labels", None) for graphs in (real, train)]
+        known = [words for words in others if words is not None and len(words)]
+        if own is not None and len(own) and known and not np.isin(own, np.concatenate(known)).any():
+            notes.append(f"no label of generated {kind}s occurs among the real and training graphs")
+    return tuple(notes)
 
 
 # The samples that an argument describes.
@@ -273,6 +360,7 @@ _NEEDED = {"real_conditions": "real", "real_valid": "real", "conditions": "gener
 def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, Any]:
     """Both sides, each argument checked against its samples."""
     read: dict[str, Any] = {}
+    compared = given["statistics"] is not None and given["generated_statistics"] is not None
     for samples, vectors, described in (
         ("real", "latents", "statistics"),
         ("generated", "generated_latents", "generated_statistics"),
@@ -283,7 +371,10 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         read[samples] = None if given[samples] is None else as_samples(given[samples], samples, reading)
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
-        read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
+        read[described] = (
+            None if given[described] is None
+            else as_statistics(given[described], described, rows, compared=compared)
+        )  # fmt: skip
     read["latent_variances"] = None
     if given["latent_variances"] is not None:
         if read["latents"] is None:
@@ -344,25 +435,32 @@ def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Sample
         return model[:0] if isinstance(model, np.ndarray) else Graphs.of([])
     if isinstance(samples, Graphs) != isinstance(model, Graphs) and _rows(samples) and _rows(model):
         raise InputError("graphs on one side and arrays on the other", where=name)
+    if isinstance(samples, Graphs) and isinstance(model, Graphs):
+        require_alike((model, samples), name)
     shapes = [part.shape[1:] for part in (samples, model) if isinstance(part, np.ndarray)]
     if len(set(shapes)) > 1 and (len(samples) or len(model)):
         raise InputError(f"samples of shape {shapes[0]}, others have {shapes[1]}", where=name)
     return samples
 
 
-def _answers(predicted: Any, labels: Any, answers: Any, generated: Samples | None, conditions: int) -> dict[str, Any]:
-    """A classifier's predictions, and the true codes."""
+def _answers(
+    predicted: Any, labels: Any, answers: Any, generated: Samples | None, names: tuple[str, ...], *, by_code: bool
+) -> dict[str, Any]:
+    """A classifier's predictions, and the true codes.
+
+    Numbers are codes if the conditions have names, and the conditions themselves if those are numbers.
+    """
     if (labels is None) != (answers is None):
         raise InputError("classifier_labels and classifier_predicted must be given together", where="classifier_labels")
     found: dict[str, Any] = {}
     if predicted is not None:
         if generated is None:
             raise InputError("predicted without generated", where="predicted", fix="Pass generated= with it.")
-        found["predicted"] = as_answers(predicted, "predicted", len(generated), conditions)
+        found["predicted"] = as_conditions(predicted, "predicted", len(generated), names, by_code=by_code)
     if labels is not None:
-        found["classifier_labels"] = as_answers(labels, "classifier_labels", None, conditions)
+        found["classifier_labels"] = as_conditions(labels, "classifier_labels", None, names, by_code=by_code)
         rows = len(found["classifier_labels"])
-        found["classifier_predicted"] = as_answers(answers, "classifier_predicted", rows, conditions)
+        found["classifier_predicted"] = as_conditions(answers, "classifier_predicted", rows, names, by_code=by_code)
     return found
 
 
@@ -394,7 +492,10 @@ def _graphs(parts: Mapping[str, NDArray[Any]], name: str) -> Graphs:
             raise ValueError(f"{key} of another number of nodes or edges")
     if not labels and not directed:
         return read
-    return Graphs(read.nodes, offsets, edges, labels.get("node_labels"), labels.get("edge_labels"), directed)
+    names = {
+        key: tuple(str(item) for item in parts[key].tolist()) for key in ("node_names", "edge_names") if key in parts
+    }
+    return Graphs(read.nodes, offsets, edges, **labels, **names, directed=directed)  # type: ignore[arg-type]
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -411,7 +512,8 @@ def _rows(samples: Samples | None) -> int:
 def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Drop and count samples with a NaN in any argument of their side."""
     kept, notes = dict(given), []
-    for side, conditions in ((_REAL, "real_conditions"), (_GENERATED, "conditions")):
+    sides = (_REAL, "real_conditions"), (_GENERATED, "conditions"), (_TRAIN, "train_conditions")
+    for side, conditions in sides:
         columns = [column for name in side if name in _MEASURED for column in _float_columns(given.get(name), name)]
         missing = [np.isnan(column.reshape(len(column), -1)).any(1) for column in columns if column.size]
         if not missing or len({len(rows) for rows in missing}) > 1 or not np.any(missing):

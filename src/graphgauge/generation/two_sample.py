@@ -305,6 +305,31 @@ def squared_radii(within: Floats, k: int) -> Floats:
     return np.asarray(np.partition(within, k, axis=1)[:, k])
 
 
+class Neighbours:
+    """The squared radii of subsets of few points, from the squared distances between all."""
+
+    def __init__(self, within: Floats, k: int) -> None:
+        self._within, self._k = within, k
+        # Few more than k of all points usually contain k of a subset of most of them.
+        count = min(2 * k + 10, len(within))
+        part = np.argpartition(within, count - 1, axis=1)[:, :count]
+        near = np.take_along_axis(within, part, axis=1)
+        order = np.argsort(near, axis=1)
+        self._near, self._points = np.take_along_axis(near, order, axis=1), np.take_along_axis(part, order, axis=1)
+
+    def radii(self, chosen: NDArray[np.integer]) -> Floats:
+        """The squared distance of each chosen point to its k-th nearest chosen neighbour."""
+        member = np.zeros(len(self._within), bool)
+        member[chosen] = True
+        rank = np.cumsum(member[self._points[chosen]], axis=1)
+        enough = rank[:, -1] > self._k
+        # Each point is its own nearest neighbour, which does not count.
+        found = self._near[chosen, np.argmax(rank > self._k, axis=1)]
+        rest = np.flatnonzero(~enough)
+        found[rest] = squared_radii(self._within[np.ix_(chosen[rest], chosen)], self._k)
+        return np.asarray(found)
+
+
 def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int) -> PRDC:
     """The same from squared radii and the squared distances between few points."""
     inside = across <= real_radii[:, np.newaxis]

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,12 @@ def _open_npz(path: Path, name: str | None) -> ArrayFile:
 
 def _open_torch(path: Path, name: str | None) -> ArrayFile:
     torch = need("torch", "reading .pt files")
-    content = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except UnpicklingError as error:
+        if "Weights only load failed" not in str(error):
+            raise
+        raise InputError("contains objects other than tensors", where=str(path), fix=_damaged(path)) from None
     if isinstance(content, dict):
         content = content[_member(path, name, [str(key) for key in content])]
     return LoadedArray(path, as_numeric(content, str(path)))

@@ -20,29 +20,15 @@ ORBITS = 15
 
 def node_orbits(ends: Ints, size: int) -> Ints:
     """Counts (size, 15) from edges (E, 2) that are listed in both directions, each once, without loops."""
-    from scipy.sparse import csr_array
-
-    adjacency = csr_array((np.ones(len(ends), np.int64), (ends[:, 0], ends[:, 1])), shape=(size, size))
-    adjacency.sort_indices()
-    start, around = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
+    start, around, common, cycles = _neighbourhoods(ends, size)
     degree = np.diff(start)
-    paths = (adjacency @ adjacency).tocsr()
-    shared = adjacency.multiply(paths).tocsr()  # common neighbours of the ends of each edge
-    rows = np.repeat(np.arange(size), np.diff(shared.indptr))
-    common = np.zeros(len(around), np.int64)
-    # `shared` leaves out edges without a common neighbour.
     source = np.repeat(np.arange(size), degree)
-    common[np.searchsorted(source * size + around, rows * size + shared.indices)] = shared.data
 
     def over_edges(values: NDArray[np.int64]) -> Ints:
         """Sums over the neighbours of each node, of a value per edge."""
         return np.bincount(source, values, minlength=size).astype(np.int64)
 
     triangles = over_edges(common) // 2
-    # Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four. A node has as many paths
-    # to itself as neighbours, which are no cycles.
-    pairs = np.append(0, np.cumsum(paths.data * (paths.data - 1) >> 1))
-    cycles = np.diff(pairs[paths.indptr]) - (degree * (degree - 1) >> 1)
     complete = np.zeros(size, np.int64)
     across = np.zeros((2, size), np.int64)
     _search.implementation(int((common * degree[source]).sum()))(start, around, common, degree, complete, across)
@@ -69,6 +55,66 @@ def node_orbits(ends: Ints, size: int) -> Ints:
         within = sum(times * found[:, larger] for larger, times in _CONTAINED[orbit].items())
         found[:, orbit] = loose[orbit] - within
     return found
+
+
+def node_triangles(ends: Ints, size: int) -> Ints:
+    """The number of triangles at each node, from edges in both directions."""
+    start, _, common, _ = _neighbourhoods(ends, size)
+    sums = np.append(0, np.cumsum(common))
+    return np.asarray((sums[start[1:]] - sums[start[:-1]]) // 2)
+
+
+def _neighbourhoods(ends: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Neighbours by node (starts and nodes), common neighbours of the ends of each edge, cycles of four by node."""
+    from scipy.sparse import csr_array
+
+    adjacency = csr_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(size, size))
+    adjacency.sort_indices()
+    start, around = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
+    common, cycles = np.zeros(len(around), np.int64), np.zeros(size, np.int64)
+    degree = np.diff(start)
+    _walk.implementation(int((degree.astype(float) ** 2).sum()))(start, around, common, cycles)
+    return start, around, common, cycles
+
+
+def _walk_twin(start: Ints, around: Ints, common: Ints, cycles: Ints) -> None:
+    from scipy.sparse import csr_array
+
+    size, degree = start.size - 1, np.diff(start)
+    adjacency = csr_array((np.ones(len(around), np.int64), around, start), shape=(size, size))
+    paths = (adjacency @ adjacency).tocsr()
+    shared = adjacency.multiply(paths).tocsr()
+    rows = np.repeat(np.arange(size), np.diff(shared.indptr))
+    # `shared` leaves out edges without a common neighbour.
+    source = np.repeat(np.arange(size), degree)
+    common[np.searchsorted(source * size + around, rows * size + shared.indices)] = shared.data
+    pairs = np.append(0, np.cumsum(paths.data * (paths.data - 1) >> 1))
+    cycles[:] = np.diff(pairs[paths.indptr]) - (degree * (degree - 1) >> 1)
+
+
+@kernel(twin=_walk_twin)
+def _walk(start: Ints, around: Ints, common: Ints, cycles: Ints) -> None:
+    """Count the paths of two edges from each node.
+
+    Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four. A node has as many paths to
+    itself as neighbours, which are no cycles.
+    """
+    size = start.size - 1
+    paths = np.zeros(size, np.int64)
+    for u in range(size):
+        for to_v in range(start[u], start[u + 1]):
+            v = around[to_v]
+            for to_w in range(start[v], start[v + 1]):
+                w = around[to_w]
+                if w != u:
+                    cycles[u] += paths[w]
+                    paths[w] += 1
+        for to_v in range(start[u], start[u + 1]):
+            common[to_v] = paths[around[to_v]]
+        for to_v in range(start[u], start[u + 1]):
+            v = around[to_v]
+            for to_w in range(start[v], start[v + 1]):
+                paths[around[to_w]] = 0
 
 
 # How often a node at the larger orbit is at this one, in subgraphs that need not be induced.

@@ -47,7 +47,7 @@ from graphgauge.generation.declared import (
 from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, pair_distances, row_ids, unique_at
 from graphgauge.generation.graphs import Graphs, concatenated
 from graphgauge.generation.inputs import Bits, Codes, Samples
-from graphgauge.generation.isomorphism import GraphIds, colour_counts, compared
+from graphgauge.generation.isomorphism import GraphIds, compared
 from graphgauge.generation.levels import (
     MOST,
     SPLITS,
@@ -59,10 +59,10 @@ from graphgauge.generation.levels import (
     simulated,
     wider,
 )
+from graphgauge.generation.nearest import Nearest, as_points
 from graphgauge.generation.samples import ConditionSample, canonical_order
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
-from graphgauge.generation.two_sample import squared_distances
 from graphgauge.stats.intervals import standard_error
 
 section(
@@ -205,8 +205,6 @@ class Valid:
         copies = near_copies(self.train, self.draws.generator(14))
         if not isinstance(self.train, Graphs):
             own, known = row_ids(_flat(copies), _flat(self.train))
-        elif any(self.train.labelled):
-            return np.nan
         else:
             own, known = compared(copies, self.train).ids
         return float(np.mean(~np.isin(own, known)))
@@ -221,13 +219,12 @@ class Valid:
         if min(len(own), len(self.real), len(self.train)) < FEWEST_COMPARED:
             return None
         # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
-        made, train, real = _vectors_of(_rows_of(self.generated, own), self.train, self.every_real)
+        assert self.every_real is not None
+        made, train, real = map(as_points, (_rows_of(self.generated, own), self.train, self.every_real))
         generator = self.draws.generator(13)
         copies = None if getattr(self.train, "directed", False) else near_copies(self.train, generator)
-        near = None if copies is None else _vectors_of(copies)[0]
-        return Nearest.of(
-            made, train, real, near, generator, self.draws.resamples, graphs=isinstance(self.train, Graphs)
-        )
+        near = None if copies is None else as_points(copies)
+        return Nearest.of(made, train, real, near, generator, self.draws.resamples)
 
     @property
     def width(self) -> int:
@@ -249,69 +246,22 @@ def _flat(samples: Any) -> Bits:
     return np.ascontiguousarray(samples.reshape(len(samples), int(np.prod(samples.shape[1:]))))
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The share of generated samples whose nearest neighbour is a training sample, among training and real samples.
-
-    Ties share their weight. `drawn` are draws of the reference generators.
-    """
-
-    share: float
-    n: int
-    drawn: Mapping[str, Floats]
-
-    @classmethod
-    def of(
-        cls,
-        own: Floats,
-        train: Floats,
-        real: Floats,
-        near: Floats | None,
-        generator: np.random.Generator,
-        draws: int,
-        *,
-        graphs: bool,
-    ) -> Nearest:
-        train, real = (_at_most(part, 5 * MOST, generator) for part in (train, real))
-        own = _at_most(own, MOST, generator)
-        pool = np.concatenate([train, real])
-
-        def weights(points: Floats) -> Floats:
-            """How much of each point's nearest neighbour each of the pool is."""
-            distances = _cityblock(points, pool) if graphs else squared_distances(points, pool)
-            nearest = distances == distances.min(axis=1, keepdims=True)
-            return np.asarray(nearest / nearest.sum(axis=1, keepdims=True))
-
-        counts = weights(own).sum(0)
-        dealt = np.array(
-            [counts[generator.choice(len(pool), len(train), replace=False)].sum() for _ in range(draws)]
-        ) / len(own)
-        drawn = {"perfect": dealt}
-        if near is not None:
-            shares = weights(_at_most(near, MOST, generator))[:, : len(train)].sum(1)
-            drawn["near_copy"] = np.array([generator.choice(shares, len(own)).mean() for _ in range(draws)])
-        return cls(float(counts[: len(train)].sum() / len(own)), len(own), drawn)
-
-
-def _at_most(points: Floats, most: int, generator: np.random.Generator) -> Floats:
-    return points if len(points) <= most else points[np.sort(generator.choice(len(points), most, replace=False))]
-
-
-def _cityblock(first: Floats, second: Floats) -> Floats:
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(first, second, "cityblock"))
-
-
 def _rows_of(samples: Samples, index: Codes) -> Samples:
     return samples.take(index) if isinstance(samples, Graphs) else samples[index]
 
 
-def _vectors_of(*samples: Any) -> list[Floats]:
-    """Bits as vectors; graphs as counts of their colours after refinement."""
-    if isinstance(samples[0], Graphs):
-        return [colour_counts(part) for part in samples]
-    return [_flat(part).astype(np.float64) for part in samples]
+def _real_answers(table: SampleTable) -> tuple[Bits, Codes] | None:
+    """Whether real samples are valid, and their conditions; those of the training set are real samples as well."""
+    if table.real_valid is None:
+        return None
+    if not len(table.excluded):
+        return table.real_valid, table.real_codes
+    if table.excluded_valid is None:
+        return None
+    return (
+        np.concatenate([table.real_valid, table.excluded_valid]),
+        np.concatenate([table.real_codes, table.excluded]),
+    )
 
 
 @dataclass(frozen=True)
@@ -328,7 +278,7 @@ class Attempts(ConditionSample):
     def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Attempts:
         return cls(
             table.labels, codes=table.codes, answers=table.valid, valid=Valid(table, draws, common.get("threads")),
-            real_answers=None if table.real_valid is None else (table.real_valid, table.real_codes), **common,
+            real_answers=_real_answers(table), **common,
         )  # fmt: skip
 
     @property
@@ -514,6 +464,8 @@ def _copies_levels(function: MetricFunction, sample: Attempts, params: Mapping[s
 
 
 def _read(result: Result) -> str:
+    if "perfect" in (result.compatible or ()) and result.value <= 0.95:
+        return "as many distinct samples as real ones have"
     if result.value > 0.95:
         return "nearly all samples differ"
     if result.value > 0.8:
@@ -619,7 +571,7 @@ def valid_unique_novel(sample: Attempts) -> Estimate:
 @metric(
     key="nearer_to_training",
     conventions=WHOLE | {"samples": "valid ones that equal no training or real sample", "ties": "share their weight",
-                         "distance": "Hamming; graphs: L1 between counts of refined colours"},
+                         "distance": "Hamming; graphs: L1 of counts of refined colours, least if one edge differs"},
     interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
     chance=_copies_levels,
     **_COMMON | {"needs": ("copies",), "reference": "alaa2022", "direction": "lower",
@@ -683,4 +635,6 @@ def unique_samples(sample: Attempts) -> Estimate:
 @metric(key="total_valid", **_COUNT)
 def total_valid(sample: Attempts) -> Estimate:
     """Number of valid samples."""
-    return counted(sample, sample.counts, "no valid samples")
+    if sample.attempts.sum():
+        return sample.estimate(np.where(sample.attempts > 0, sample.counts, np.nan), sample.counts, "no samples")
+    return counted(sample, sample.counts, "no samples were generated")

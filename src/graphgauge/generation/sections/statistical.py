@@ -127,6 +127,7 @@ def _read(result: Result) -> str:
 
 
 _FEW = f"no condition has {FEWEST_COMPARED} valid generated samples and {FEWEST_COMPARED} real ones"
+_FEW_NEW = f"{_FEW}, without those of the training set"
 _DISTANCE_NULL = NoInterval("resampling increases the distance; compare with real against real")
 _COMMON: dict[str, Any] = {
     "family": FAMILY, "section": "statistical", "needs": ("statistics",), "unit": "sample", "laws": LAWS,
@@ -220,10 +221,10 @@ def energy_p_value(sample: Statistics) -> Estimate:
     """Share of permutations within each condition with a distance at least as large as the observed one."""
     if sample.average is None:
         tests = sample.sides.energy_tested
-        return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW)
+        return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW_NEW)
     test = sample.sides.energy_overall
     n = _compared(sample.sides.energy_tested).sum()
-    return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([n]), reason=_FEW)
+    return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([n]), reason=_FEW_NEW)
 
 
 _NEIGHBOURS = _COMMON | {
@@ -287,19 +288,21 @@ def _of_tests(sample: TwoSided[Any], values: Floats, tests: list[Any], **facts: 
 def _of_mmd(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     errors = values_of(tests, "error")
     df = np.maximum(np.minimum(_compared(tests), sample.sides.real_counts) - 1, 0).astype(float)
-    return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df)
+    convention = getattr(sample.sides, "convention", None)
+    least = {"least": 0.0} if convention is not None and convention.is_biased else {}
+    return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df, **least)
 
 
 def _p_of(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     """The share of permutations within each condition with a mean at least as large as the observed one."""
     if sample.average is None:
-        return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW)
+        return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW_NEW)
     known = [test for test in tests if test is not None]
     value = np.nan
     if known:
         null = np.mean([test.null for test in known], axis=0)
         value = p_value(float(np.mean([test.value for test in known])), null)
-    return Estimate(np.array([value]), np.array([_compared(tests).sum()]), reason=_FEW)
+    return Estimate(np.array([value]), np.array([_compared(tests).sum()]), reason=_FEW_NEW)
 
 
 @metric(

@@ -34,6 +34,7 @@ from graphgauge.generation.two_sample import (
     PRDC,
     EnergyTest,
     MMDTest,
+    Neighbours,
     biased,
     energy,
     energy_test,
@@ -93,17 +94,20 @@ class Sides:
         """The real and the generated samples of one condition."""
         return _rows(self.real, self.real_codes == code), _rows(self.generated, self.codes == code)
 
-    def unseen_pair(self, code: int) -> tuple[Any, Any]:
-        """Both sides without training samples, for tests; with them if too few are left.
+    def unseen(self, code: int) -> Bits | None:
+        """The generated samples of one condition without training samples, for tests; None if too few are left.
 
         Real samples of the training set are left out of everything. If they are a part of what occurs often, a perfect
         generator would differ by them alone.
         """
-        real, generated = self.pair(code)
-        if self.copied is None:
-            return real, generated
-        generated = _rows(generated, ~self.copied[self.codes == code])
-        return (real, generated) if len(generated) >= FEWEST_COMPARED else self.pair(code)
+        rows = self.codes == code
+        new = rows if self.copied is None else rows & ~self.copied
+        return new if np.count_nonzero(new) >= FEWEST_COMPARED else None
+
+    def unseen_pair(self, code: int) -> tuple[Any, Any] | None:
+        """Both sides without training samples."""
+        rows = self.unseen(code)
+        return None if rows is None else (self.pair(code)[0], _rows(self.generated, rows))
 
     def fresh(self, code: int, real: Any) -> Any:
         """Real samples and those that were left out: what a perfect generator would generate."""
@@ -189,6 +193,9 @@ class Described(Sides):
         if table.train_statistics is not None and table.train_codes is not None:
             rows = _columns(table.train_statistics, self._spans, len(table.train_codes))
             self.train, self.train_codes = _in_order(rows, table.train_codes)
+        if table.excluded_statistics is not None and len(table.excluded):
+            rows = _columns(table.excluded_statistics, self._spans, len(table.excluded))
+            self.left, self.left_codes = _in_order(rows, table.excluded, table.excluded_valid)
         self.copied = _copied_rows(generated, table)
 
     @cached_property
@@ -231,6 +238,10 @@ class Described(Sides):
             ],
             axis=-1,
         ) if self._spans else columns  # fmt: skip
+
+    def columns(self, statistics: Mapping[str, Any], rows: int) -> Floats:
+        """Statistics in the columns of this comparison (rows, columns)."""
+        return _columns(statistics, self._spans, rows)
 
     def in_units(self, rows: Floats, scale: Floats) -> Floats:
         """Rows (n, columns) in units of the scales of their statistics; different categories are one unit apart."""
@@ -319,8 +330,12 @@ class Described(Sides):
         sizes = np.where(self.enough, self.counts, 0), np.where(self.enough, self.real_counts, 0)
         resamples = self._draws.resamples
 
+        further = None if self.left is None or self.left_codes is None else (self.left, self.left_codes)
+
         def drawn(sample: Floats, codes: Codes, stream: int) -> NullDraws:
-            found = null_distances(sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream))
+            found = null_distances(
+                sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream), further=further
+            )
             found = NullDraws(self._distances(found.distances), self._spreads(found.scales))
             n = np.maximum(np.bincount(codes, minlength=self.groups), 2)[:, np.newaxis]
             return found._replace(distances=found.distances * np.sqrt(n / (n - 1)))
@@ -360,8 +375,8 @@ class Described(Sides):
             return self.energy
         return self.each(lambda code: self._energy(code, self.unseen_pair(code)))
 
-    def _energy(self, code: int, pair: tuple[Any, Any]) -> EnergyTest | None:
-        if not self.names:
+    def _energy(self, code: int, pair: tuple[Any, Any] | None) -> EnergyTest | None:
+        if not self.names or pair is None:
             return None
         real, generated = (self.in_units(side, self.scale[code]) for side in pair)
         return energy_test(
@@ -376,7 +391,8 @@ class Described(Sides):
             test = self.energy[code]
             if test is None:
                 return None
-            real = self.in_units(self.pair(code)[0], self.scale[code])
+            own = self.pair(code)[0]
+            real, fresh = (self.in_units(side, self.scale[code]) for side in (own, self.fresh(code, own)))
             generator = self._draws.generator(9, code)
             chance = unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]
             pools = {"chance": chance}
@@ -385,7 +401,7 @@ class Described(Sides):
                 pools["memoriser"] = self.in_units(train, self.scale[code])
             return kernel_levels(
                 lambda x, y: np.sqrt(squared_distances(x, y)), real, pools, *test.n, energy,
-                draws=self._draws.resamples, generator=generator,
+                draws=self._draws.resamples, generator=generator, fresh=fresh,
             )  # fmt: skip
 
         return self.drawn(self.each(levels))
@@ -410,10 +426,10 @@ class Encoded(Sides):
             train = None if table.train is None or not len(table.train) else _as_vectors(table.train)
         if train is not None and table.train_codes is not None:
             self.train, self.train_codes = _in_order(train, table.train_codes)
-        if not encoded(table) and isinstance(table.excluded_samples, np.ndarray) and len(table.excluded):
-            self.left, self.left_codes = _in_order(
-                _as_vectors(table.excluded_samples), table.excluded, table.excluded_valid
-            )
+        left = table.excluded_latents if encoded(table) else table.excluded_samples
+        if isinstance(left, np.ndarray) and len(table.excluded):
+            left = left if encoded(table) else _as_vectors(left)
+            self.left, self.left_codes = _in_order(left, table.excluded, table.excluded_valid)
         assert generated is not None
         self.copied = _copied_rows(generated, table)
         assert real is not None
@@ -455,13 +471,11 @@ class Encoded(Sides):
             held_out = len(real)
             real = self.fresh(code, real)
             within = squared_distances(real, real)
-            parts = splits(held_out, len(real), kept, fresh, generator)
-            radii = [squared_radii(within[np.ix_(a, a)], NEIGHBOURS) for a, _ in parts]
+            parts, neighbours = splits(held_out, len(real), kept, fresh, generator), Neighbours(within, NEIGHBOURS)
+            radii = [neighbours.radii(a) for a, _ in parts]
             found = {
                 "perfect": [
-                    prdc_of(
-                        own_radii, squared_radii(within[np.ix_(b, b)], NEIGHBOURS), within[np.ix_(a, b)], NEIGHBOURS
-                    )
+                    prdc_of(own_radii, neighbours.radii(b), within[np.ix_(a, b)], NEIGHBOURS)
                     for (a, b), own_radii in zip(parts, radii, strict=True)
                 ]
             }
@@ -499,7 +513,9 @@ class Encoded(Sides):
         """The same without training samples, for the p-value."""
         return self.mmd if self.copied is None else self.each(lambda code: self._mmd(code, self.unseen_pair(code)))
 
-    def _mmd(self, code: int, pair: tuple[Any, Any]) -> MMDTest:
+    def _mmd(self, code: int, pair: tuple[Any, Any] | None) -> MMDTest | None:
+        if pair is None:
+            return None
         return mmd_test(*pair, permutations=self._draws.permutations, generator=self._draws.generator(4, code))
 
     @cached_property
@@ -576,12 +592,10 @@ class Drawn(Sides):
         """The same without training graphs, for the p-value."""
         if self.copied is None:
             return self.mmd(kind)
-        new = ~self.copied
 
-        def test(code: int) -> MMDTest:
-            own = self.codes == code
-            enough = np.count_nonzero(own & new) >= FEWEST_COMPARED
-            return self._mmd(kind, code, own & new if enough else own)
+        def test(code: int) -> MMDTest | None:
+            rows = self.unseen(code)
+            return None if rows is None else self._mmd(kind, code, rows)
 
         return self.each(test)
 
@@ -608,6 +622,7 @@ class Drawn(Sides):
                 side[codes == code]
                 for side, codes in zip(self._described(kind), (self.real_codes, self.codes), strict=True)
             )
+            generated = self._kept(generated, kind, code)
             real, generated, train = padded(real, generated, chosen.features(own))
             inside = chosen.kernel(real, real).sum()
             values = [
@@ -687,9 +702,8 @@ Spans = dict[str, tuple[slice, Any]]
 
 def _spans(table: SampleTable) -> Spans:
     """Numbers have one column; categories have one each, of those that occur on any side."""
-    sides = [
-        part for part in (table.statistics, table.generated_statistics, table.train_statistics) if part is not None
-    ]
+    given = table.statistics, table.generated_statistics, table.train_statistics, table.excluded_statistics
+    sides = [part for part in given if part is not None]
     found, start = {}, 0
     for name in sides[0]:
         columns = [part[name] for part in sides]
