@@ -226,7 +226,7 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Any) -> 
         return [f"{rival}: none of the metrics is compared over samples"]
     unused = [f"--{name.replace('_', '-')}" for name in _READERS if name in read and name not in _COMPARED_WITH]
     notes = [f"the comparison with {rival} is made without {', '.join(unused)}"] if unused else []
-    shared = {name: read.get(name) for name in ("train", *_COMPARED_WITH)}
+    shared: dict[str, Any] = {name: read.get(name) for name in ("train", *_COMPARED_WITH)}
     options = {name: given[name] for name in (
         "samples", "node_labels", "edge_labels", "convention", "confidence", "permutations", "resamples", "seed",
         "metrics", "nan",
