@@ -237,4 +237,4 @@ def page(finished: dict[str, Any], runs: int, tried: int) -> str:
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 500)

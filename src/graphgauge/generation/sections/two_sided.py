@@ -428,8 +428,8 @@ class Encoded(Sides):
             self.train, self.train_codes = _in_order(train, table.train_codes)
         left = table.excluded_latents if encoded(table) else table.excluded_samples
         if isinstance(left, np.ndarray) and len(table.excluded):
-            left = left if encoded(table) else _as_vectors(left)
-            self.left, self.left_codes = _in_order(left, table.excluded, table.excluded_valid)
+            rows = _as_vectors(left)
+            self.left, self.left_codes = _in_order(rows, table.excluded, table.excluded_valid)
         assert generated is not None
         self.copied = _copied_rows(generated, table)
         assert real is not None
