@@ -284,7 +284,34 @@ class NietzscheEvaluationSuite(EvaluationSuite):
 def build_evaluation_suite_from_cora(
     data: Any, *, conditions: Sequence[str] = CONDITIONS, **options: Unpack[AllOptions]
 ) -> EvaluationSuite:
-    """A suite for a citation graph: an object with `num_nodes` and `y`, a mapping with `labels`, or the labels."""
+    """A suite for a citation graph: an object with `num_nodes` and `y`, a mapping with `labels`, or the labels.
+
+    Parameters
+    ----------
+    data
+        The citation graph, or its labels.
+    conditions
+        Names of the conditions.
+    options
+        Options of `AdaptiveEvaluator`.
+
+    Returns
+    -------
+    EvaluationSuite
+        A suite without cycles.
+
+    Raises
+    ------
+    InputError
+        If there are no labels.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> suite = evolution.build_evaluation_suite_from_cora({"labels": [0, 0, 1, 1]}, conditions=["Normal"])
+    >>> suite.conditions
+    ('Normal',)
+    """
     if isinstance(data, Mapping) or hasattr(data, "files"):
         names = [name for name in ("labels", "y") if name in data]
         if not names:

@@ -162,6 +162,27 @@ def negatives(
     common, combine
         `heart`: how common neighbours are weighed, and whether the rank of a node is its best one (`min`) by common
         neighbours and PageRank, or their `mean`.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    Negatives
+        Node numbers (n, k) with a mask, the sampler and a digest that results name.
+
+    Raises
+    ------
+    InputError
+        If edges are not pairs or triples of numbers from 0.
+    OptionError
+        If a sampler needs a history or types that are not given.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> drawn = ranking.negatives([[0, 1], [1, 2]], k=2, nodes=5, seed=0)
+    >>> drawn.nodes.shape, bool(drawn.mask.all())
+    ((2, 2), True)
     """
     one_of("sampler", sampler, SAMPLERS)
     one_of("side", side, SIDES)

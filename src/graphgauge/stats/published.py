@@ -292,8 +292,40 @@ def compare_published(
     mean without one is listed and not tested. `margin` is a difference that does not matter: equivalence and
     non-inferiority are reported. `direction` may be left out if the metric has a usual name, such as accuracy.
 
+    Parameters
+    ----------
+    source
+        A table: a file, a frame, dictionaries, or Markdown or LaTeX text.
+    n
+        Number of runs of each mean.
+    metric, baseline
+        As in `compare`.
+    method, dataset
+        Compare only these; all by default.
+    alpha
+        Level of the family of tests.
+    margin
+        A difference that does not matter.
+    direction
+        `higher` or `lower`.
+    columns
+        Names of the columns by role.
+
+    Returns
+    -------
+    PublishedComparison
+        Tests of all pairs, and the places that each method could have.
+
+    Raises
+    ------
+    InputError
+        If a cell cannot be read, or the number of runs is not known.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
     >>> table = [{"method": "a", "acc": "0.81 ± 0.01"}, {"method": "b", "acc": "0.85 ± 0.01"}]
-    >>> compare_published(table, n=5, metric="acc", direction="higher").places()
+    >>> stats.compare_published(table, n=5, metric="acc", direction="higher").places()
     {'b': (1, 1), 'a': (2, 2)}
     """
     require_alpha(alpha)
