@@ -45,6 +45,23 @@ def test_every_public_name_is_described(name: str, value: object) -> None:
     assert not lacking(name, value)
 
 
+# Classes whose methods are described in the same way; of the others, those that have an example.
+WHOLE = ("Evaluation", "Result", "Table")
+METHODS = [
+    (f"{name}.{method}", getattr(value, method))
+    for name, value in PUBLIC
+    if inspect.isclass(value)
+    for method, own in vars(value).items()
+    if not method.startswith("_") and inspect.isfunction(getattr(own, "__func__", own))
+    if value.__name__ in WHOLE or ">>>" in (inspect.getdoc(getattr(value, method)) or "")
+]
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS, ids=[name for name, _ in METHODS])
+def test_methods_are_described(name: str, method: object) -> None:
+    assert not lacking(name, inspect.unwrap(getattr(method, "__func__", method)))
+
+
 def lacking(name: str, value: object) -> list[str]:
     """What a docstring does not say: for functions and methods all parameters, what they return, and an example."""
     text = inspect.getdoc(value) or ""
@@ -59,7 +76,7 @@ def lacking(name: str, value: object) -> list[str]:
         if not line.startswith(" ")
         for part in line.partition(":")[0].split(",")
     }
-    parameters = [each for each in inspect.signature(value).parameters if each != "self"]
+    parameters = [each for each in inspect.signature(value).parameters if each not in ("self", "cls")]
     missing = [f"{name}: parameter {each} is not described" for each in parameters if each not in named]
     missing += [f"{name}: {each} is described, but no parameter" for each in named - set(parameters) if each]
     missing += [f"{name} has no section {each}" for each in ("Returns", "Examples") if each not in found]

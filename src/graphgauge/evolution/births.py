@@ -240,12 +240,7 @@ def tgc_step(births: int, nodes: int, component: int, previous: float | None = N
     Returns
     -------
     float
-        At least 0.
-
-    Raises
-    ------
-    InputError
-        If there are no nodes.
+        At least 0; NaN without nodes.
 
     Examples
     --------

@@ -221,12 +221,12 @@ def node_classification_accuracy(
     Returns
     -------
     tuple of float
-        The mean in [0, 1], and the standard deviation over folds.
+        The mean in [0, 1], and the standard deviation over folds; NaN if there are too few nodes for the folds.
 
     Raises
     ------
     InputError
-        If a class has fewer nodes than there are folds.
+        If labels and nodes do not fit together.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def replay_growth(
     Raises
     ------
     InputError
-        If a log is damaged, or there is neither a label, a probe nor a future edge to measure with.
+        If a log is damaged, or births are not the difference of the graphs and `undeclared` is `refuse`.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def is_helpful(evaluation: Evaluation, outcome: str = "probe") -> bool:
 
     Raises
     ------
-    InputError
+    UnknownNameError
         If the evaluation has no such outcome.
 
     Examples
@@ -391,7 +391,7 @@ def is_harmful(evaluation: Evaluation, outcome: str = "probe") -> bool:
     Raises
     ------
     InputError
-        If the evaluation has no such outcome.
+        If the evaluation was read from a file, which has no replays.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def is_harmful(evaluation: Evaluation, outcome: str = "probe") -> bool:
     >>> births = others[labels[others[:, 0]] == labels[others[:, 1]]][:60]
     >>> cycle = {"embeddings": np.zeros((30, 2)), "new_edges": births, "previous_edges": start,
     ...          "all_edges": np.concatenate([start, births])}
-    >>> ev = evolution.replay_growth([cycle], labels)
+    >>> ev = evolution.replay_growth([cycle], labels, draws=3)
     >>> evolution.is_harmful(ev)
     False
     """

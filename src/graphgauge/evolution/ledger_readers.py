@@ -358,7 +358,7 @@ def from_snapshots(
     Raises
     ------
     InputError
-        If there are fewer than two snapshots.
+        If a snapshot cannot be read.
 
     Examples
     --------

@@ -62,7 +62,35 @@ class EvaluationSuite:
         return AdaptiveEvaluator(self._nodes, self._labels, **options)
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
-        """Set the state before the first cycle, so that this cycle has an `auc_birth` too."""
+        """Set the state before the first cycle, so that this cycle has an `auc_birth` too.
+
+        Parameters
+        ----------
+        condition, seed
+            Which run it is.
+        embeddings, all_edges
+            One row per node, and the graph (E, 2).
+
+        Returns
+        -------
+        None
+            The state is remembered.
+
+        Raises
+        ------
+        InputError
+            If a cycle of the run was evaluated already.
+
+        Examples
+        --------
+        >>> from graphgauge import evolution
+        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+        >>> suite = evolution.EvaluationSuite(labels=[0, 0, 1, 1], conditions=["Normal"])
+        >>> suite.begin("Normal", points, [(1, 2)])
+        >>> ev = suite.step("Normal", points, [(0, 1)], [(1, 2), (0, 1)], cycle=0)
+        >>> "auc_birth" in ev
+        True
+        """
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")

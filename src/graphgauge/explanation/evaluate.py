@@ -122,9 +122,9 @@ def evaluate(
     Raises
     ------
     InputError
-        If explanations and table do not fit together, or a value is NaN and `nan` is `raise`.
+        If the table lacks masks that a metric needs, or a value is NaN and `nan` is `raise`.
     OptionError
-        If an argument has no such value, or a metric needs masks that were not collected.
+        If an argument has no such value.
 
     Examples
     --------

@@ -331,7 +331,7 @@ def write_explanations(explanations: Iterable[Explanation], path: str | Path) ->
 
     Raises
     ------
-    InputError
+    UnwritableError
         If the file cannot be written.
 
     Examples

@@ -95,8 +95,8 @@ def collect(
     ------
     InputError
         If the subject returns something of another shape than its data.
-    OptionError
-        If a section needs a method that the subject does not have.
+    UnknownNameError
+        If there is no such section.
 
     Examples
     --------

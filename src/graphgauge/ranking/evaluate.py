@@ -395,12 +395,12 @@ def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
     Returns
     -------
     float
-        In [0, 1]; 0.5 is chance.
+        In [0, 1]; 0.5 is chance. NaN if either array is empty.
 
     Raises
     ------
     InputError
-        If an array is empty, is not 1-D, or has a NaN.
+        If an array is not 1-D, or has a NaN.
 
     Examples
     --------
@@ -426,12 +426,12 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
     Returns
     -------
     float
-        In (0, 1]. Its chance level is the share of positives among all scores.
+        In (0, 1]; NaN if either array is empty. Its chance level is the share of positives among all scores.
 
     Raises
     ------
     InputError
-        If an array is empty, is not 1-D, or has a NaN.
+        If an array is not 1-D, or has a NaN.
 
     Examples
     --------

@@ -242,7 +242,32 @@ class Aggregate(Presented):
         return Grid(names, lines, ()).csv()
 
     def render(self, form: str, style: Style | None = None) -> str:
-        """The table as `table`, `markdown`, `latex`, `csv` or `json`; the last two have all numbers in full."""
+        """The table as `table`, `markdown`, `latex`, `csv` or `json`; the last two have all numbers in full.
+
+        Parameters
+        ----------
+        form
+            `table`, `markdown`, `latex`, `csv` or `json`.
+        style
+            Digits, order and scale of the numbers; by default as few digits as the intervals justify.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such form.
+
+        Examples
+        --------
+        >>> from graphgauge import stats
+        >>> runs = {"a": [0.9, 0.8, 0.85], "b": [0.7, 0.6, 0.66]}
+        >>> "toprule" in stats.aggregate(runs).render("latex")
+        True
+        """
         if form == "json":
             return self.to_json()
         if form == "csv":

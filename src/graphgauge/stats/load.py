@@ -67,7 +67,7 @@ def load(source: Any, *, columns: Columns | str | Iterable[str] | None = None) -
     Raises
     ------
     InputError
-        If a file cannot be read, or there are no runs.
+        If a file cannot be read.
 
     Examples
     --------

@@ -319,7 +319,9 @@ def compare_published(
     Raises
     ------
     InputError
-        If a cell cannot be read, or the number of runs is not known.
+        If a cell cannot be read.
+    OptionError
+        If the number of runs, or the better direction, is not known.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> RankSum:
     Raises
     ------
     InputError
-        If a sample is empty, or a score is NaN.
+        If a score is NaN.
 
     Examples
     --------

@@ -197,9 +197,7 @@ def gate(
     Raises
     ------
     InputError
-        If a side has no results, or both have different truths.
-    OptionError
-        If the sides do not have what `over` asks for.
+        If a side has no results or not those that `over` asks for, or both have different truths.
 
     Examples
     --------

@@ -176,6 +176,8 @@ def simulate(
     one_of("test", test, STATISTICS)
     require_alpha(alpha)
     whole_number("repeats", repeats, 1)
+    if not sizes:
+        raise OptionError("there are no sizes", fix="Pass the numbers of runs of both methods for each dataset.")
     model = model or Model()
     if not 0 <= model.correlation <= 1:
         raise OptionError(f"correlation must be between 0 and 1, not {model.correlation!r:.60}")

@@ -134,11 +134,6 @@ def attainable_p(n: int) -> float:
     float
         In (0, 1].
 
-    Raises
-    ------
-    OptionError
-        If n is below 0.
-
     Examples
     --------
     >>> from graphgauge import stats
