@@ -217,7 +217,7 @@ def chosen_explainer(known: Iterable[str], name: str | None) -> str:
     if name is None and len(names) > 1:
         raise OptionError(
             f"{len(names)} explainers: {', '.join(names)}",
-            fix="Choose one with explainer= or --explainer; compare() compares them.",
+            fix="Choose one with explainer=; compare() compares them.",
         )
     if name is not None:
         return one_of("explainer", name, names)

@@ -261,7 +261,7 @@ def _better(view: Panel, notes: Sequence[str]) -> Better:
     if view.better is None:
         raise OptionError(
             f"the better direction of {view.metric} is not known",
-            fix='Pass direction="higher" or "lower" (on the command line --higher or --lower).',
+            fix='Pass direction="higher" or direction="lower".',
         )
     return view.better
 

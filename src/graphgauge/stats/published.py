@@ -360,7 +360,7 @@ def _better(metric: str, direction: Better | None) -> Better:
         return "higher" if one_of("direction", direction, ("higher", "lower")) == "higher" else "lower"
     known = known_metric(metric)[1] or usual_direction(metric)
     if known not in ("higher", "lower"):
-        raise OptionError(f"the better direction of {metric} is not known", fix="Pass --higher or --lower.")
+        raise OptionError(f"the better direction of {metric} is not known", fix='Pass direction="higher" or direction="lower".')
     return "higher" if known == "higher" else "lower"
 
 
@@ -410,7 +410,7 @@ def _means(
         count = n if unit.n is None else unit.n
         if count is None:
             raise OptionError(f"{place}: the number of runs is not known",
-                              fix="Pass --n (n= in Python), the number of runs of each mean.")  # fmt: skip
+                              fix="Pass n=, the number of runs of each mean.")  # fmt: skip
         std = math.nan if number.std is None else number.std
         if std < 0 or count < 2:
             raise InputError(f"{std:g} over {several(count, 'run')} is no standard deviation", where=place)
