@@ -360,7 +360,9 @@ def _better(metric: str, direction: Better | None) -> Better:
         return "higher" if one_of("direction", direction, ("higher", "lower")) == "higher" else "lower"
     known = known_metric(metric)[1] or usual_direction(metric)
     if known not in ("higher", "lower"):
-        raise OptionError(f"the better direction of {metric} is not known", fix='Pass direction="higher" or direction="lower".')
+        raise OptionError(
+            f"the better direction of {metric} is not known", fix='Pass direction="higher" or direction="lower".'
+        )
     return "higher" if known == "higher" else "lower"
 
 
