@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.docs.test_reference import NEEDS_PEERS, PUBLIC, run_examples
 
-pytestmark = pytest.mark.peers
+# The import of PyG warns of torch.jit.
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_PEERS))
