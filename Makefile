@@ -74,11 +74,15 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# The kernels for CUDA devices; without a device they run under Triton's interpreter, which is slow and needs no compiler.
+# What runs on CUDA devices: the kernels, without a device under Triton's interpreter (slow, and needs no compiler), the
+# paths around them, and with a device one small run of the benchmark, which compares it with the host.
 gpu: $(VENV)/.test
 	$(PIP) 'triton>=3.7'
 	TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))') \
 		$(BIN)/python -m pytest -m gpu tests/kernels
+	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_device*.py tests/forecasting/test_on_device.py \
+		tests/generation/test_points.py
+	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 
 # Coverage of lines and branches; kernels compiled by numba count as not covered.
 coverage: $(VENV)/.test
