@@ -50,10 +50,13 @@ _ROWS = {
     "by hand": "a value on a small input of `tests/golden/`, computed without graphgauge, and how",
     "elsewhere": "libraries that have it; the linked page gives their name for it and the numbers that change",
 }
-# What evaluations consist of, by the modules of `core` that have it.
+# What evaluations consist of, and the engines, by the modules that have it.
 _SHARED = {
     "core.result": ["Evaluation", "Result", "Interval", "Chance", "Table"],
     "core.findings": ["Finding", "Found"],
+    "engines.dask": ["evaluate", "state"],
+    "engines.distributed": ["merged"],
+    "engines.merge": ["merge_files"],
     "core.errors": ["GraphgaugeError", "InputError", "OptionError", "UnknownNameError", "MissingExtraError"],
 }
 # The page with examples of a command; a family's page has the family's name.

@@ -9,6 +9,7 @@ import pytest
 from tests.command import graphgauge as run
 
 from graphgauge import forecasting
+from graphgauge.cli import app
 
 
 @pytest.fixture
@@ -26,6 +27,26 @@ def test_an_argument_of_the_library_is_named_as_a_flag(scores: list[str]) -> Non
     assert done.returncode == 3
     assert "--nan omit" in done.stderr
     assert 'nan="' not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('Pass nan="omit" to drop them.', "Pass --nan omit to drop them."),
+        ("Give both the same cluster=.", "Give both the same --cluster."),
+        ("leave them out (max_memory=1000), or", "leave them out (--max-memory 1000), or"),
+        ('Pass direction="higher" or direction="lower".', 'Pass direction="higher" or direction="lower".'),
+        ("evaluate(k=3) and mrr[relation=treats] and a=b", "evaluate(k=3) and mrr[relation=treats] and a=b"),
+    ],
+)
+def test_every_form_of_an_argument_is_translated(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["graphgauge", "ranking"])
+    assert app._in_flags(text) == said
+
+
+def test_a_value_with_a_flag_of_its_own_is_that_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["graphgauge", "compare", "runs.csv"])
+    assert app._in_flags('Pass direction="higher" or direction="lower".') == "Pass --higher or --lower."
 
 
 @pytest.mark.parametrize("ending", ["html", "svg", "csv", "tex", "PDF"])

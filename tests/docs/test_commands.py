@@ -32,7 +32,7 @@ NOT_RUN = {
         "runs for minutes on data that have to be fetched; tests/zoo/test_zaratustra.py runs shorter ones",
 }  # fmt: skip
 # Pages whose python blocks, run in between, make what the commands read.
-SCRIPTED = {"docs/quickstart.md"}
+SCRIPTED = {"docs/quickstart.md", "docs/first_tasks.md"}
 # What pages show of the output of commands on data that the tests do not have.
 NOT_SHOWN = {"docs/statistics.md": "the accuracies are in aeon's wheel"}
 # What an ellipsis stands for on a page.

@@ -76,7 +76,7 @@ def test_a_table_needs_a_direction(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     lines = [f"{method},{seed},{level + seed % 3}" for method, level in (("a", 1), ("b", 9)) for seed in range(6)]
     table.write_text("method,seed,score\n" + "\n".join(lines) + "\n")
-    with pytest.raises(GraphgaugeError, match="on the command line --higher or --lower") as caught:
+    with pytest.raises(GraphgaugeError, match=r'Pass direction="higher" or direction="lower"') as caught:
         run(compare, str(table), "--metric", "score")
     assert caught.value.exit_code == 2
     assert "b is better than a" in run(compare, str(table), "--metric", "score", "--higher").stdout

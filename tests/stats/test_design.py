@@ -284,8 +284,8 @@ def test_partly_shared_seeds_list_every_missing_run() -> None:
     with pytest.raises(InputError, match=r"^7 runs of f1 are missing") as caught:
         compare(runs, metric="f1", direction="higher")
     assert all(f"{method} on data 0 seed {seed} (" in str(caught.value) for method, seed in lacking)
-    assert "--design unpaired" in str(caught.value)
-    assert "--missing omit" in str(caught.value)
+    assert 'design="unpaired"' in str(caught.value)
+    assert 'missing="omit"' in str(caught.value)
     messages = set()
     for seed in range(5):
         with pytest.raises(InputError) as again:

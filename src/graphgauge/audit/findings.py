@@ -134,6 +134,13 @@ def run(
     ------
     OptionError
         If neither or both of `subject` and `family` are given, or if a name is unknown.
+
+    Examples
+    --------
+    >>> from graphgauge import audit, ranking
+    >>> ev = ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50)
+    >>> [finding.check for finding in audit.run(ev)]
+    ['tied-scores', 'cutoff-above-candidates']
     """
     wanted = {item.name for item in checks()} if only is None else _names(only)
     stored = isinstance(subject, str | Path)

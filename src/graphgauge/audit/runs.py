@@ -27,7 +27,29 @@ _ALPHA = 0.05
 
 
 def checks(family: str | None = None) -> tuple[Check, ...]:
-    """All checks, or those of a family (`runs`: of many results together)."""
+    """All checks, or those of a family (`runs`: of many results together).
+
+    Parameters
+    ----------
+    family
+        A family, or `runs`.
+
+    Returns
+    -------
+    tuple of Check
+        In the order of their names.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such family.
+
+    Examples
+    --------
+    >>> from graphgauge import audit
+    >>> [check.name for check in audit.checks("recovery")][:2]
+    ['transposed-prediction', 'worse-than-empty']
+    """
     if family is not None:
         return checks_of(family)
     found: list[Check] = []

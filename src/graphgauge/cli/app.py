@@ -132,8 +132,16 @@ def _explained(error: Exception) -> tuple[str, int]:
     return f"{what} Please report it, unless your own imported code raised it", INTERNAL_FAULT
 
 
+# `name="value"`, `name=0` or `name=` in a sentence; not in a call, a path or a longer expression.
+_ARGUMENT = re.compile(r"""(?<![\w.\[{=/-])(?<!\w\()([a-z][a-z_]*)=(?:"([\w.-]+)"|(-?\d[\d.]*\d|\d)|(?=[ ,;.)]|$))""")
+
+
 def _in_flags(text: str) -> str:
-    """A message of the library, which names arguments (`nan="omit"`), in the flags of the command (`--nan omit`)."""
+    """A message of the library, which names arguments, in the flags of the command.
+
+    `nan="omit"` is `--nan omit`, `null_value=0` is `--null-value 0`, `weights=` is `--weights`, and a value that has a
+    flag of its own, `direction="higher"`, is that flag.
+    """
     from graphgauge.core.errors import GraphgaugeError
 
     named = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
@@ -146,10 +154,12 @@ def _in_flags(text: str) -> str:
     flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
 
     def flag(found: re.Match[str]) -> str:
-        name = f"--{found[1].replace('_', '-')}"
-        return f"{name} {found[2]}" if name in flags else found[0]
+        name, value = f"--{found[1].replace('_', '-')}", found[2] or found[3] or ""
+        if name in flags:
+            return f"{name} {value}".rstrip()
+        return f"--{value}" if f"--{value}" in flags else found[0]
 
-    return re.sub(r'\b([a-z][a-z_]*)="([\w.-]+)"', flag, text)
+    return _ARGUMENT.sub(flag, text)
 
 
 def _told(error: BaseException, text: str, status: int) -> int:

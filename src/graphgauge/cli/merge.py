@@ -10,6 +10,7 @@ import click
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run
 from graphgauge.cli.family import flag, option_of, with_inputs
 from graphgauge.cli.options import OnceCommand
+from graphgauge.core.described import help_of
 from graphgauge.core.fields import fields_of
 from graphgauge.engines.merge import merge_files
 
@@ -29,5 +30,5 @@ command = OnceCommand(
         *(option_of(field) for field in _FIELDS.values() if field.name != "states"),
         *OUTPUT_OPTIONS,
     ],
-    help=merge_files.__doc__,
+    help=help_of(merge_files),
 )

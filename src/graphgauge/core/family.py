@@ -6,7 +6,6 @@ family with an entry point in the group `graphgauge.families`.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
+from graphgauge.core.described import help_of
 from graphgauge.core.errors import GraphgaugeError, OptionError, UnknownNameError
 from graphgauge.core.fields import Fields, fields_of, read_all, refuse_overwriting
 from graphgauge.core.forms import Form, Shown, chosen_form
@@ -131,7 +131,7 @@ class Family:
 
     @property
     def help(self) -> str:
-        return inspect.getdoc(self.evaluate_files) or ""
+        return help_of(self.evaluate_files)
 
     def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """All inputs and options, typed and checked together; nothing is opened, and no output may be an input."""

@@ -170,6 +170,16 @@ def check(
     ------
     OptionError
         If it is called with anything but a name, a family, a message and a remedy.
+
+    Examples
+    --------
+    >>> from graphgauge import audit
+    >>> @audit.check("few-queries", family="ranking", message="{queries} queries", remedy="Evaluate more.")
+    ... def few_queries(ranks):
+    ...     "Intervals over few queries are wide."
+    ...     return {"queries": len(ranks.equal)} if len(ranks.equal) < 100 else None
+    >>> few_queries.summary
+    'Intervals over few queries are wide.'
     """
     if not isinstance(name, str) or not family:
         raise OptionError(

@@ -121,7 +121,24 @@ class Chance:
     note: str | None = None
 
     def contains(self, value: float) -> bool | None:
-        """Whether the band contains the value, up to rounding; None if the level has no band."""
+        """Whether the band contains the value, up to rounding; None if the level has no band.
+
+        Parameters
+        ----------
+        value
+            The evaluated value.
+
+        Returns
+        -------
+        bool or None
+            True for a value that the reference reaches, too.
+
+        Examples
+        --------
+        >>> from graphgauge.core.result import Chance
+        >>> Chance("random scorer", 0.5, low=0.4, high=0.6).contains(0.55)
+        True
+        """
         if self.low is None or self.high is None:
             return None
         compared = value if self.own is None else self.own
@@ -145,26 +162,102 @@ class Table:
         return self.columns[column]
 
     def column_of(self, key: str) -> str:
-        """The column of a metric: its key, without the prefix `overall_`."""
+        """The column of a metric: its key, without the prefix `overall_`.
+
+        Parameters
+        ----------
+        key
+            Key of a metric.
+
+        Returns
+        -------
+        str
+            Name of a column.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.by("side").column_of("mrr")
+        'mrr'
+        """
         return key if key in self.columns else key.removeprefix("overall_")
 
     def to_dict(self) -> Columns:
+        """The columns as lists.
+
+        Returns
+        -------
+        dict
+            A list of values for each column.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.by("side").to_dict()["side"]
+        ['a', 'b']
+        """
         return {name: values.tolist() for name, values in self.columns.items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """The columns as a pandas data frame."""
+        """The columns as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per label.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.by("side").to_frame().shape[0]
+        2
+        """
         from graphgauge.core.extras import need
 
         return need("pandas", "a data frame").DataFrame(self.to_dict())
 
     def to_markdown(self) -> str:
-        """All rows in Markdown."""
+        """All rows in Markdown.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> len(ev.by("side").to_markdown().splitlines())
+        4
+        """
         from graphgauge.core.text import table_grid
 
         return table_grid(self).markdown()
 
     def to_latex(self) -> str:
-        """All rows in LaTeX, for booktabs."""
+        """All rows in LaTeX, for booktabs.
+
+        Returns
+        -------
+        str
+            A `tabular` environment.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> "toprule" in ev.by("side").to_latex()
+        True
+        """
         from graphgauge.core.text import table_grid
 
         return table_grid(self).latex()
@@ -241,7 +334,30 @@ class Result:
         return self.interval
 
     def by(self, axis: str) -> Table:
-        """This metric along an axis: label, n, value, low, high, and whether the interval is approximate."""
+        """This metric along an axis: label, n, value, low, high, and whether the interval is approximate.
+
+        Parameters
+        ----------
+        axis
+            A name in `breakdowns`.
+
+        Returns
+        -------
+        Table
+            One row per label.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such breakdown.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev["mrr"].by("side")["value"].tolist()
+        [1.0, 0.5]
+        """
         if axis not in self.breakdowns:
             if not self.breakdowns:
                 raise InputError(f"{self.key} was not broken down", fix="Pass groups={name: labels} to evaluate().")
@@ -286,25 +402,82 @@ class Result:
         return not math.isnan(self.value)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as result files have it."""
+        """The result as result files have it.
+
+        Returns
+        -------
+        dict
+            Numbers, texts and lists.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev["mrr"].to_dict()["value"]
+        0.75
+        """
         from graphgauge.core.schema import result_to_dict
 
         return result_to_dict(self)
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row, with the columns of `Evaluation.to_frame`."""
+        """One row, with the columns of `Evaluation.to_frame`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> len(ev["mrr"].to_frame())
+        1
+        """
         from graphgauge.core.extras import need
 
         return need("pandas", "a data frame").DataFrame([self._record()])
 
     def to_markdown(self) -> str:
-        """The value, its interval and level of chance as a table in Markdown."""
+        """The value, its interval and level of chance as a table in Markdown.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev["mrr"].to_markdown().splitlines()[0]
+        '| metric | value | interval | chance | n |'
+        """
         from graphgauge.core.text import results_grid
 
         return results_grid([self]).markdown()
 
     def to_latex(self) -> str:
-        """The value, its interval and level of chance as a table in LaTeX, for booktabs."""
+        """The value, its interval and level of chance as a table in LaTeX, for booktabs.
+
+        Returns
+        -------
+        str
+            A `tabular` environment.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> "toprule" in ev["mrr"].to_latex()
+        True
+        """
         from graphgauge.core.text import results_grid
 
         return results_grid([self]).latex()
@@ -325,6 +498,13 @@ class Result:
         -------
         matplotlib.figure.Figure
             The figure, which a notebook shows.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> type(ev["mrr"].plot("mrr.svg", by="side")).__name__
+        'ShownFigure'
         """
         from graphgauge.core.figures import drawn
         from graphgauge.core.result_figure import draw_result
@@ -460,7 +640,27 @@ class Evaluation(Mapping[str, Result]):
         return f'It was not computed: name it when evaluating, metrics=["{key}", …].'
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The result, or `default` if it was skipped or is unknown."""
+        """The result, or `default` if it was skipped or is unknown.
+
+        Parameters
+        ----------
+        key
+            Key of a metric.
+        default
+            What to return without a result.
+
+        Returns
+        -------
+        Result
+            Or `default`.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.get("mrr").value, ev.get("ndcg@5") is None
+        (0.75, True)
+        """
         key = self._named(key)
         return self[key] if key in self._results else default
 
@@ -498,13 +698,51 @@ class Evaluation(Mapping[str, Result]):
         self._findings = Found(found)
 
     def gate(self, text: str) -> GateOutcome:
-        """Check a requirement, such as `mrr.low > chance` or `mrr[relation=treats] >= 0.2`; true if it holds."""
+        """Check a requirement, such as `mrr.low > chance` or `mrr[relation=treats] >= 0.2`; true if it holds.
+
+        Parameters
+        ----------
+        text
+            The requirement: a metric, with `.low` or `.high` for an end of its interval, and a bound.
+
+        Returns
+        -------
+        GateOutcome
+            True if the requirement holds; its text says by how much.
+
+        Raises
+        ------
+        OptionError
+            If the requirement cannot be read.
+        UnknownNameError
+            If there is no such metric.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> bool(ev.gate("mrr >= 0.5")), bool(ev.gate("mrr > 0.9"))
+        (True, False)
+        """
         from graphgauge.core.gates import Gate
 
         return Gate.parse(text).check(self)
 
     def checked(self) -> Evaluation:
-        """This evaluation after its checks have run: for materials that the caller may change later."""
+        """This evaluation after its checks have run: for materials that the caller may change later.
+
+        Returns
+        -------
+        Evaluation
+            Itself.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.checked() is ev
+        True
+        """
         self._findings = find(self.family, self.materials)
         return self
 
@@ -513,28 +751,117 @@ class Evaluation(Mapping[str, Result]):
         return tuple(dict.fromkeys(result.section for result in self.values() if result.section is not None))
 
     def section(self, name: str) -> dict[str, Result]:
+        """The results of one section.
+
+        Parameters
+        ----------
+        name
+            One of `sections`.
+
+        Returns
+        -------
+        dict
+            The results of the section by key.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such section.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphgauge import generation
+        >>> ev = generation.evaluate(real=np.eye(4, dtype=bool), generated=np.eye(4, dtype=bool))
+        >>> ev.section(ev.sections[0])['overall_uniqueness_ratio'].value
+        1.0
+        """
         if name not in self.sections:
             raise UnknownNameError("section", name, self.sections)
         return {key: result for key, result in self.items() if result.section == name}
 
     def by(self, axis: str) -> Table:
-        """Every metric along an axis, one column each, with `key.low` and `key.high` next to it."""
+        """Every metric along an axis, one column each, with `key.low` and `key.high` next to it.
+
+        Parameters
+        ----------
+        axis
+            A name in `breakdowns`.
+
+        Returns
+        -------
+        Table
+            One row per label.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such breakdown.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.by("side")["mrr"].tolist()
+        [1.0, 0.5]
+        """
         if axis not in self.breakdowns:
             raise UnknownNameError("axis", axis, self.breakdowns)
         return self.breakdowns[axis]
 
     def to_dict(self) -> dict[str, Any]:
+        """The evaluation as a dictionary.
+
+        Returns
+        -------
+        dict
+            The result as result files have it.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.to_dict()["results"][0]["value"]
+        0.75
+        """
         from graphgauge.core.schema import evaluation_to_dict
 
         return evaluation_to_dict(self)
 
     def to_json(self) -> str:
+        """The evaluation as JSON.
+
+        Returns
+        -------
+        str
+            The result file as text.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.to_json()[:1]
+        '{'
+        """
         from graphgauge.core.schema import dumps
 
         return dumps(self.to_dict())
 
     def to_flat(self) -> dict[str, Any]:
-        """The plain key → number dictionary; breakdowns as `{key}_per_{axis}` lists."""
+        """The plain key → number dictionary; breakdowns as `{key}_per_{axis}` lists.
+
+        Returns
+        -------
+        dict
+            Numbers, and lists of numbers.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.to_flat()["mrr"], ev.to_flat()["mrr_per_side"]
+        (0.75, [1.0, 0.5])
+        """
         flat: dict[str, Any] = {key: result.value for key, result in self.items()}
         for axis, table in self.breakdowns.items():
             names = [table.column_of(key) for key in self._results]
@@ -542,20 +869,64 @@ class Evaluation(Mapping[str, Result]):
         return flat
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per metric: key, value, low, high, approximate, expected_coverage, n, unit, direction."""
+        """One row per metric: key, value, low, high, approximate, expected_coverage, n, unit, direction.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its index is the number of the row.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> float(ev.to_frame().set_index("key").loc["mrr", "value"])
+        0.75
+        """
         from graphgauge.core.extras import need
 
         rows = [result._record() for result in self.values()]
         return need("pandas", "a data frame").DataFrame(rows)
 
     def to_markdown(self) -> str:
-        """Values, intervals, levels of chance and counts as a table in Markdown, with the remarks below it."""
+        """Values, intervals, levels of chance and counts as a table in Markdown, with the remarks below it.
+
+        Returns
+        -------
+        str
+            The table with its remarks.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.to_markdown().splitlines()[0]
+        '| metric | value | interval | chance | n |'
+        """
         from graphgauge.core.text import evaluation_grid
 
         return evaluation_grid(self).markdown()
 
     def to_latex(self) -> str:
-        """Values, intervals, levels of chance and counts in LaTeX, for booktabs, with the remarks as comments."""
+        """Values, intervals, levels of chance and counts in LaTeX, for booktabs, with the remarks as comments.
+
+        Returns
+        -------
+        str
+            A `tabular` environment.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> "toprule" in ev.to_latex()
+        True
+        """
         from graphgauge.core.text import evaluation_grid
 
         return evaluation_grid(self).latex()
@@ -581,6 +952,13 @@ class Evaluation(Mapping[str, Result]):
         ------
         OptionError
             If the file has another ending than .json.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> ev.save("result.json", method="ours", dataset="toy", seed=0).name
+        'result.json'
         """
         from graphgauge.core.schema import saved
 
@@ -592,6 +970,29 @@ class Evaluation(Mapping[str, Result]):
         """Read a result file that `save`, or the command line, has written.
 
         The evaluation has all values, breakdowns and findings; it has no figure and no measurements.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Evaluation
+            Values, breakdowns and findings are those of the file.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, or no result file.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> path = ev.save("result.json")
+        >>> type(ev).load(path)["mrr"].value
+        0.75
         """
         from graphgauge.core.schema import read_result
 
@@ -616,6 +1017,13 @@ class Evaluation(Mapping[str, Result]):
         ------
         InputError
             If the evaluation was read from a file: the file has no measurements to draw.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1, groups={"side": ["a", "b"]})
+        >>> type(ev.plot("ranks.svg")).__name__
+        'ShownFigure'
         """
         from graphgauge.core.figures import drawn
 

@@ -24,6 +24,33 @@ def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
 
     Arrays are read block by block along the items; all other axes must fit into memory. NumPy arrays given with
     them (such as group labels) are split at the same places. Counts have the same bits as on one machine.
+
+    Parameters
+    ----------
+    family
+        `ranking` or `forecasting`.
+    arrays, options
+        Arguments of the family's `evaluate`; those that are large as Dask arrays.
+
+    Returns
+    -------
+    Evaluation
+        As from the family's `evaluate`.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+    InputError
+        If a query is in two blocks, or the arrays do not fit together.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from graphgauge.engines import dask
+    >>> pos, neg = da.from_array([0.9, 0.4], chunks=1), da.from_array([[0.7, 0.1], [0.8, 0.3]], chunks=(1, 2))
+    >>> dask.evaluate("ranking", pos, neg)["mrr"].value
+    0.75
     """
     fold = Fold.of(family, arrays, options)
     (whole,) = need("dask", "an evaluation of Dask arrays").compute(_state(fold))
@@ -31,7 +58,31 @@ def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
 
 
 def state(family: str, *arrays: Any, **options: Any) -> Any:
-    """The state of all blocks, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker."""
+    """The state of all blocks, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker.
+
+    Parameters
+    ----------
+    family, arrays, options
+        As in `evaluate`.
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of a `RankingState` or `ForecastState`.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from graphgauge.engines import dask
+    >>> pos, neg = da.from_array([0.9, 0.4], chunks=1), da.from_array([[0.7, 0.1], [0.8, 0.3]], chunks=(1, 2))
+    >>> dask.state("ranking", pos, neg).compute().n
+    2
+    """
     return _state(Fold.of(family, arrays, options))
 
 

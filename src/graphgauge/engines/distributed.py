@@ -22,6 +22,35 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
 
     A sampler that repeats items to give every process the same number (`DistributedSampler` without `drop_last`)
     makes them count twice; shard without padding.
+
+    Parameters
+    ----------
+    state
+        The state of this process.
+    group
+        A process group; by default all processes.
+
+    Returns
+    -------
+    State
+        A new state of the same class.
+
+    Raises
+    ------
+    InputError
+        If torch.distributed is not running.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> from graphgauge.core.errors import InputError
+    >>> from graphgauge.engines import distributed
+    >>> state = ranking.rank_topk([[3, 1]], targets=[1], n_items=5)
+    >>> try:
+    ...     distributed.merged(state)
+    ... except InputError as error:
+    ...     print(error)
+    torch.distributed is not running. Call init_process_group() first, or start torchrun.
     """
     torch = need("torch", "merging over torch.distributed")
     distributed = torch.distributed

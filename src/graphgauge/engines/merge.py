@@ -52,7 +52,38 @@ def merge_files(
     progress: Progress = SILENT,
     shown: Shown = str,
 ) -> Evaluation:
-    """Merge states saved from parts of one evaluation, and evaluate the whole."""
+    """Merge states saved from parts of one evaluation, and evaluate the whole.
+
+    Parameters
+    ----------
+    progress
+        Where progress is reported; silent by default.
+    shown
+        How messages name an argument: as it is, by default.
+
+    Returns
+    -------
+    Evaluation
+        As from one evaluation of all parts.
+
+    Raises
+    ------
+    InputError
+        If a file is no state, or the states do not belong together.
+    OptionError
+        If an option does not go with the states.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> from graphgauge.engines.merge import merge_files
+    >>> for part, (pos, neg) in enumerate([(0.9, [0.7, 0.1]), (0.4, [0.8, 0.3])]):
+    ...     state = ranking.RankingState()
+    ...     _ = state.update([pos], [neg])
+    ...     state.save(f"part-{part}.npz")
+    >>> merge_files(states=["part-0.npz", "part-1.npz"])["mrr"].value
+    0.75
+    """
     fields = fields_of(merge_files)
     given = read_all(fields, locals())
     refuse_overwriting(fields, given, shown)

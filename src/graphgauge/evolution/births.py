@@ -230,8 +230,23 @@ def two_sides(codes: Ints, nodes: int) -> tuple[int, int] | None:
 def tgc_step(births: int, nodes: int, component: int, previous: float | None = None) -> float:
     """The capacity after one more cycle: births/nodes · component/nodes, smoothed with weight 0.1 per cycle.
 
-    >>> first = tgc_step(10, 100, 80)
-    >>> round(first, 6), round(tgc_step(0, 100, 80, first), 6)
+    Parameters
+    ----------
+    births, nodes, component
+        Numbers of births, of all nodes, and of the nodes in the largest component.
+    previous
+        The capacity before; None in the first cycle.
+
+    Returns
+    -------
+    float
+        At least 0; NaN without nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> first = evolution.tgc_step(10, 100, 80)
+    >>> round(first, 6), round(evolution.tgc_step(0, 100, 80, first), 6)
     (0.08, 0.072)
     """
     if nodes == 0:

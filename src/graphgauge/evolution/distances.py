@@ -19,8 +19,26 @@ def poincare_distance(u: Any, v: Any) -> float | Floats:
 
     Accurate to rounding, also near the boundary; equal points have distance 0. A norm of 1 or more is an error.
 
-    >>> poincare_distance([0.0, 0.0], [0.5, 0.0])
-    1.0986122886681098
+    Parameters
+    ----------
+    u, v
+        Points inside the unit ball (d,), or rows of them (n, d).
+
+    Returns
+    -------
+    float or numpy.ndarray
+        At least 0.
+
+    Raises
+    ------
+    InputError
+        If a norm is 1 or more.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> round(evolution.poincare_distance([0.0, 0.0], [0.5, 0.0]), 4)
+    1.0986
     """
     first, second = as_numeric(u, "u"), as_numeric(v, "v")
     if first.shape != second.shape or first.ndim not in (1, 2):
@@ -38,7 +56,27 @@ def poincare_distance(u: Any, v: Any) -> float | Floats:
 def link_score(u: Any, v: Any, *, temperature: float = 1.0) -> float | Floats:
     """σ(−d/temperature) of the distance d: ½ for equal points, close to 0 for distant ones.
 
-    >>> link_score([0.0, 0.0], [0.5, 0.0])
+    Parameters
+    ----------
+    u, v
+        Points inside the unit ball (d,), or rows of them (n, d).
+    temperature
+        Above 0.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In (0, 0.5].
+
+    Raises
+    ------
+    InputError
+        If a norm is 1 or more.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> round(evolution.link_score([0.0, 0.0], [0.5, 0.0]), 4)
     0.25
     """
     from scipy.special import expit

@@ -93,6 +93,32 @@ def evaluate(
         Seed of the drawn non-edges and of the folds; the seed of each run is added to it.
     temperature, device
         Accepted for compatibility; no value depends on them.
+    confidence
+        Level of the intervals.
+    threads
+        At most this many threads; by default all cores.
+
+    Returns
+    -------
+    Evaluation
+        One `Result` per metric and condition, with breakdowns by cycle and by run.
+
+    Raises
+    ------
+    InputError
+        If a log is damaged, or births are not the difference of the graphs and `undeclared` is `refuse`.
+    OptionError
+        If an argument has no such value.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> cycle = {"embeddings": points, "previous_embeddings": points, "new_edges": [(0, 1)],
+    ...          "previous_edges": [(1, 2)], "all_edges": [(1, 2), (0, 1)]}
+    >>> ev = evolution.evaluate([cycle], labels=[0, 0, 1, 1], negatives="all", metrics=["auc_birth", "delta_homophily"])
+    >>> ev["auc_birth"].value, round(ev["delta_homophily"].value, 4)
+    (1.0, 0.6667)
     """
     refuse_together(_differing(locals()))
     if replay is not None:

@@ -98,6 +98,33 @@ def evaluate_files(
 
     A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), with births.parquet and
     embeddings.npz, or with events.jsonl or events.parquet and embeddings.npz or embeddings.npy.
+
+    Parameters
+    ----------
+    progress
+        Where progress is reported; silent by default.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; its receipt names the files with their hashes.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or changed meanwhile.
+    OptionError
+        If an option does not go with the log.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> log = evolution.EvolutionLog("runs")
+    >>> log.begin("Normal", 0, edges=[(1, 2)], embeddings=points)
+    >>> log.append_cycle("Normal", 0, 0, embeddings=points, new_edges=[(0, 1)])
+    >>> evolution.evaluate_files(log="runs", negatives="all")["auc_birth"].value
+    1.0
     """
     given = FAMILY.read(locals())
     stored = EvolutionLog(given.pop("log"))

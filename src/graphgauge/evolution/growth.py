@@ -89,6 +89,36 @@ def replay_growth(
         As for `evaluate`; edges that are not declared are replayed as births.
     draws
         Chance replays of each kind per run; one run needs 39 for p = 0.025.
+    metrics
+        Keys to compute instead of all.
+    confidence
+        Level of the intervals.
+    seed
+        Seed of the chance replays and of the embedding.
+
+    Returns
+    -------
+    Evaluation
+        What growth changed, and how much more than chance growth; `is_helpful` and `is_harmful` read it.
+
+    Raises
+    ------
+    InputError
+        If a log is damaged, or births are not the difference of the graphs and `undeclared` is `refuse`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import evolution
+    >>> rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    >>> pairs = rng.permutation([(u, v) for u in range(30) for v in range(u)])
+    >>> start, others = pairs[:40], pairs[40:]
+    >>> births = others[labels[others[:, 0]] == labels[others[:, 1]]][:60]
+    >>> cycle = {"embeddings": np.zeros((30, 2)), "new_edges": births, "previous_edges": start,
+    ...          "all_edges": np.concatenate([start, births])}
+    >>> ev = evolution.replay_growth([cycle], labels)
+    >>> round(ev["growth_probe"].value, 4), ev["growth_probe_p_redrawn"].value
+    (0.6333, 0.025)
     """
     one_of("score", score, PAIR_SCORES)
     draws, level, seed = whole_number("draws", draws, 1), confidence_level(confidence), whole_number("seed", seed, 0)
@@ -304,6 +334,37 @@ def is_helpful(evaluation: Evaluation, outcome: str = "probe") -> bool:
     """Whether growth helped, and more than both kinds of chance growth, each at 5 %.
 
     Random growth is called helpful in at most 5 % of cases, because each of the tests is exact.
+
+    Parameters
+    ----------
+    evaluation
+        The result of `replay_growth`, or of `evaluate` with `replay`.
+    outcome
+        `probe`, `future` or `retention`.
+
+    Returns
+    -------
+    bool
+        False also if there are too few replays to decide.
+
+    Raises
+    ------
+    UnknownNameError
+        If the evaluation has no such outcome.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import evolution
+    >>> rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    >>> pairs = rng.permutation([(u, v) for u in range(30) for v in range(u)])
+    >>> start, others = pairs[:40], pairs[40:]
+    >>> births = others[labels[others[:, 0]] == labels[others[:, 1]]][:60]
+    >>> cycle = {"embeddings": np.zeros((30, 2)), "new_edges": births, "previous_edges": start,
+    ...          "all_edges": np.concatenate([start, births])}
+    >>> ev = evolution.replay_growth([cycle], labels)
+    >>> evolution.is_helpful(ev)
+    True
     """
     one_of("outcome", outcome, OUTCOMES)
     beyond = all(evaluation[f"growth_{outcome}_p_{kind}"].value <= ALPHA for kind in CHANCES)
@@ -311,7 +372,39 @@ def is_helpful(evaluation: Evaluation, outcome: str = "probe") -> bool:
 
 
 def is_harmful(evaluation: Evaluation, outcome: str = "probe") -> bool:
-    """Whether growth did harm, and more than both kinds of chance growth, each at 5 %; not for a stored result."""
+    """Whether growth did harm, and more than both kinds of chance growth, each at 5 %; not for a stored result.
+
+    Parameters
+    ----------
+    evaluation
+        The result of `replay_growth`, or of `evaluate` with `replay`.
+    outcome
+        `probe`, `future` or `retention`.
+
+    Returns
+    -------
+    bool
+        False also if there are too few replays to decide.
+
+    Raises
+    ------
+    InputError
+        If the evaluation was read from a file, which has no replays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import evolution
+    >>> rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    >>> pairs = rng.permutation([(u, v) for u in range(30) for v in range(u)])
+    >>> start, others = pairs[:40], pairs[40:]
+    >>> births = others[labels[others[:, 0]] == labels[others[:, 1]]][:60]
+    >>> cycle = {"embeddings": np.zeros((30, 2)), "new_edges": births, "previous_edges": start,
+    ...          "all_edges": np.concatenate([start, births])}
+    >>> ev = evolution.replay_growth([cycle], labels, draws=3)
+    >>> evolution.is_harmful(ev)
+    False
+    """
     one_of("outcome", outcome, OUTCOMES)
     if "replays" not in evaluation.materials:
         raise InputError(

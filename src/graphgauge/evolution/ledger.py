@@ -174,7 +174,27 @@ class Ledger:
 
         See `read_ledger` for the names and options.
 
-        >>> ledger = Ledger.of([
+        Parameters
+        ----------
+        events
+            The events, in order.
+        options
+            `directed`, `every`, `start`, `ids` and `columns` of `read_ledger`.
+
+        Returns
+        -------
+        Ledger
+            Births and deaths by cycle.
+
+        Raises
+        ------
+        InputError
+            If an event cannot be read.
+
+        Examples
+        --------
+        >>> from graphgauge import evolution
+        >>> ledger = evolution.Ledger.of([
         ...     {"cycle": 0, "action": "birth", "source": "a", "target": "b"},
         ...     {"cycle": 1, "action": "death", "source": "b", "target": "a"},
         ...     {"cycle": 2, "action": "birth", "source": "a", "target": "b"},

@@ -62,6 +62,9 @@ def read_ledger(
     or `node` (with `into`, if it is merged). `type` is the relation of an edge or the type of a node, `label` a node's
     class, which may come with a later event: without an action, it is a birth only if the node is new.
 
+    A Parquet file with whole numbers as `source`, `target` and `cycle`, sorted by cycle, is read one cycle at a time;
+    its nodes are rows already.
+
     Parameters
     ----------
     directed
@@ -76,9 +79,26 @@ def read_ledger(
         ids are in the order in which they occur.
     columns
         Names of the columns in this log, by ours: {"source": "from_id", …}.
+    path
+        The file.
 
-    A Parquet file with whole numbers as `source`, `target` and `cycle`, sorted by cycle, is read one cycle at a time;
-    its nodes are rows already.
+    Returns
+    -------
+    Ledger
+        Births and deaths by cycle, for `evaluate` and `replay_growth`.
+
+    Raises
+    ------
+    InputError
+        If an event cannot be read; the message names its line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from graphgauge import evolution
+    >>> _ = Path("events.jsonl").write_text('{"cycle": 0, "source": "a", "target": "b"}')
+    >>> evolution.read_ledger("events.jsonl").ids
+    ('a', 'b')
     """
     path = Path(path)
     require_file(path)
@@ -322,6 +342,39 @@ def from_bitemporal(
     they were true); or a data frame, or a .jsonl or .parquet file of them. Of several records with one `uuid`, the last
     counts. Parallel edges with one name are one edge, from the birth of
     the first to the death of the last.
+
+    Parameters
+    ----------
+    edges
+        The edges with their times, or a file of them.
+    axis
+        `system` or `valid`.
+    every
+        The length of a cycle, as in `read_ledger`.
+    start
+        Edges before this time built the graph before the first cycle.
+    directed
+        Whether (a, b) and (b, a) are different edges.
+    ids
+        The ids of all nodes in the order of the rows of the embeddings.
+
+    Returns
+    -------
+    Ledger
+        Births and deaths by cycle, for `evaluate` and `replay_growth`.
+
+    Raises
+    ------
+    InputError
+        If an edge has no time on this axis.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> edge = {"source_node_uuid": "a", "target_node_uuid": "b", "name": "knows"}
+    >>> facts = [edge | {"created_at": "2026-01-01", "expired_at": None}]
+    >>> evolution.from_bitemporal(facts, every="day").ids
+    ('a', 'b')
     """
     one_of("axis", axis, ("system", "valid"))
     begins, ends = ("created_at", "expired_at") if axis == "system" else ("valid_at", "invalid_at")
@@ -383,6 +436,33 @@ def from_snapshots(
     The first is the graph before the first cycle. Nodes of networkx graphs are born and die too; a node attribute
     `type` and an edge attribute `type`, or a multigraph's keys, become types and relations. Edges have a direction if
     those of any snapshot have one.
+
+    Parameters
+    ----------
+    snapshots
+        The graphs, in order.
+    directed
+        Whether (a, b) and (b, a) are different edges; by default as the graphs say.
+    ids
+        The ids of all nodes in the order of the rows of the embeddings.
+
+    Returns
+    -------
+    Ledger
+        Births and deaths by cycle, one cycle per snapshot after the first.
+
+    Raises
+    ------
+    InputError
+        If a snapshot cannot be read.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from graphgauge import evolution
+    >>> ledger = evolution.from_snapshots([nx.path_graph(3), nx.cycle_graph(3)])
+    >>> [change.births.tolist() for change in ledger.changes()]
+    [[[0, 2]]]
     """
     events: list[dict[str, Any]] = []
     previous: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
@@ -461,6 +541,37 @@ def from_graphrag(folders: Iterable[Any], *, directed: bool = False) -> Ledger:
     Reads `entities.parquet` (`title`, `type`) and `relationships.parquet` (`source`, `target`), or the
     `create_final_…` files of earlier versions; a pair has the two tables. Nodes are titles, because relationships refer
     to them. The first index is the graph before the first cycle.
+
+    Parameters
+    ----------
+    folders
+        Output folders, or pairs of tables, in the order in which they were made.
+    directed
+        Whether (a, b) and (b, a) are different edges.
+
+    Returns
+    -------
+    Ledger
+        Births and deaths by cycle, one cycle per folder after the first.
+
+    Raises
+    ------
+    InputError
+        If a folder lacks the files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from graphgauge import evolution
+    >>> for number, targets in enumerate([["b"], ["b", "c"]]):
+    ...     Path(f"index-{number}").mkdir()
+    ...     titles = pd.DataFrame({"title": ["a", *targets], "type": "person"})
+    ...     titles.to_parquet(f"index-{number}/entities.parquet")
+    ...     pairs = pd.DataFrame({"source": "a", "target": targets})
+    ...     pairs.to_parquet(f"index-{number}/relationships.parquet")
+    >>> evolution.from_graphrag(["index-0", "index-1"]).ids
+    ('a', 'b', 'c')
     """
     if isinstance(folders, str | os.PathLike):
         raise InputError("expected folders, found one", where="folders", fix="Pass them in order, oldest first.")

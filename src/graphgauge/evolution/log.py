@@ -177,7 +177,34 @@ class EvolutionLog:
     # ---- writing
 
     def begin(self, condition: str, seed: int, *, edges: Any, embeddings: Any) -> None:
-        """Store the state before the first cycle; if the run exists already, nothing is changed."""
+        """Store the state before the first cycle; if the run exists already, nothing is changed.
+
+        Parameters
+        ----------
+        condition, seed
+            Which run it is.
+        edges, embeddings
+            The graph (E, 2), and one row per node.
+
+        Returns
+        -------
+        None
+            The state is stored when the method returns.
+
+        Raises
+        ------
+        UnwritableError
+            If the folder cannot be written.
+
+        Examples
+        --------
+        >>> from graphgauge import evolution
+        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+        >>> log = evolution.EvolutionLog("runs")
+        >>> log.begin("Normal", 0, edges=[(1, 2)], embeddings=points)
+        >>> log.next_cycle("Normal", 0)
+        0
+        """
         place = self._place(condition, seed)
         if not (place / _START).exists():
             write_npz(
@@ -202,6 +229,41 @@ class EvolutionLog:
 
         `all_edges` may be left out if `begin` stored the first edges: it is then computed from the edges before, the
         births and `removed_edges`.
+
+        Parameters
+        ----------
+        condition, seed, cycle
+            Which run and cycle it is.
+        embeddings
+            One row per node after the cycle.
+        new_edges, all_edges, removed_edges
+            The births (n, 2), all edges after the cycle, and those that were removed; all edges may be left out.
+        tgc
+            The capacity after the cycle, if the system knows it.
+        pools
+            The pool of each node, for `auc_matched`.
+        inserted_embeddings
+            Embeddings of new nodes when they were inserted.
+
+        Returns
+        -------
+        None
+            The cycle is stored when the method returns.
+
+        Raises
+        ------
+        InputError
+            If it is not the next cycle, or an edge names a node without embedding.
+
+        Examples
+        --------
+        >>> from graphgauge import evolution
+        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+        >>> log = evolution.EvolutionLog("runs")
+        >>> log.begin("Normal", 0, edges=[(1, 2)], embeddings=points)
+        >>> log.append_cycle("Normal", 0, 0, embeddings=points, new_edges=[(0, 1)])
+        >>> [cycle.new_edges.tolist() for cycle in log.cycles("Normal", 0)]
+        [[[0, 1]]]
         """
         place, expected = self._place(condition, seed), self.next_cycle(condition, seed)
         if whole_number("cycle", cycle) != expected:

@@ -70,7 +70,35 @@ class EvaluationSuite:
         return AdaptiveEvaluator(nodes, labels, **options)
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
-        """Set the state before the first cycle, so that this cycle has an `auc_birth` too."""
+        """Set the state before the first cycle, so that this cycle has an `auc_birth` too.
+
+        Parameters
+        ----------
+        condition, seed
+            Which run it is.
+        embeddings, all_edges
+            One row per node, and the graph (E, 2).
+
+        Returns
+        -------
+        None
+            The state is remembered.
+
+        Raises
+        ------
+        InputError
+            If a cycle of the run was evaluated already.
+
+        Examples
+        --------
+        >>> from graphgauge import evolution
+        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+        >>> suite = evolution.EvaluationSuite(labels=[0, 0, 1, 1], conditions=["Normal"])
+        >>> suite.begin("Normal", points, [(1, 2)])
+        >>> ev = suite.step("Normal", points, [(0, 1)], [(1, 2), (0, 1)], cycle=0)
+        >>> "auc_birth" in ev
+        True
+        """
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")
@@ -281,7 +309,34 @@ class NietzscheEvaluationSuite(EvaluationSuite):
 def build_evaluation_suite_from_cora(
     data: Any, *, conditions: Sequence[str] = CONDITIONS, **options: Unpack[AllOptions]
 ) -> EvaluationSuite:
-    """A suite for a citation graph: an object with `num_nodes` and `y`, a mapping with `labels`, or the labels."""
+    """A suite for a citation graph: an object with `num_nodes` and `y`, a mapping with `labels`, or the labels.
+
+    Parameters
+    ----------
+    data
+        The citation graph, or its labels.
+    conditions
+        Names of the conditions.
+    options
+        Options of `AdaptiveEvaluator`.
+
+    Returns
+    -------
+    EvaluationSuite
+        A suite without cycles.
+
+    Raises
+    ------
+    InputError
+        If there are no labels.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> suite = evolution.build_evaluation_suite_from_cora({"labels": [0, 0, 1, 1]}, conditions=["Normal"])
+    >>> suite.conditions
+    ('Normal',)
+    """
     if isinstance(data, Mapping) or hasattr(data, "files"):
         names = [name for name in ("labels", "y") if name in data]
         if not names:

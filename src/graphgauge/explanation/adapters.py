@@ -108,6 +108,31 @@ def from_result(
         of the context's subgraph, if it lists one edge for each candidate.
     target, label, explainer, event
         By default the context's target and label, the result's explainer, and its fingerprint.
+    result
+        An object with `importance_edges`.
+    truth
+        Which candidates are in the right explanation, if it is known.
+
+    Returns
+    -------
+    Explanation
+        For `collect`, `evaluate` and `write_explanations`.
+
+    Raises
+    ------
+    InputError
+        If candidates and importances have different lengths, or the ends of events are not known.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from graphgauge import explanation
+    >>> context = SimpleNamespace(subgraph=SimpleNamespace(payload={"candidate_eidx": [2, 0]}), target=(0, 5.0))
+    >>> result = SimpleNamespace(importance_edges=[0.2, 0.9], context=context, elapsed_sec=0.1)
+    >>> events = {"src": [0, 1, 2], "dst": [1, 2, 0], "time": [1, 2, 3]}
+    >>> found = explanation.from_result(result, **events, explainer="theirs", event=7)
+    >>> found.importance.tolist(), found.context.subgraph.times.tolist()
+    ([0.2, 0.9], [3, 1])
     """
     context = getattr(result, "context", None) if context is None else context
     native = getattr(context, "subgraph", None)

@@ -24,8 +24,30 @@ def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None,
     ΔT defaults to the range of the times; with a smaller ΔT the value can be negative. `pairs="adjacent"` takes the
     mean only over the pairs that share a node. NaN if there are no pairs or all times are the same.
 
-    >>> cohesiveness([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10)
-    0.18010076862271326
+    Parameters
+    ----------
+    src, dst, time
+        Ends and time of each edge.
+    delta_t
+        ΔT, above 0.
+    pairs
+        `all` or `adjacent`.
+
+    Returns
+    -------
+    float
+        In [0, 1] with the default ΔT.
+
+    Raises
+    ------
+    InputError
+        If the arrays have different lengths.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> round(explanation.cohesiveness([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10), 4)
+    0.1801
     """
     values = cohesiveness_prefixes(src, dst, time, delta_t=delta_t, pairs=pairs)
     return float(values[-1]) if values.size else math.nan
@@ -35,6 +57,27 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     """The cohesiveness of the first edge, of the first two, of the first three …, all with the ΔT of the whole.
 
     Time and memory grow with the number of edges, not of pairs.
+
+    Parameters
+    ----------
+    src, dst, time, delta_t, pairs
+        As in `cohesiveness`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One value per edge (E,); the first is NaN, because one edge has no pair.
+
+    Raises
+    ------
+    InputError
+        If the arrays have different lengths.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> explanation.cohesiveness_prefixes([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10).round(4)
+    array([   nan, 0.5403, 0.1801])
     """
     one_of("pairs", pairs, PAIRS)
     source, target = _node_numbers(src, dst)

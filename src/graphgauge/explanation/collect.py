@@ -99,6 +99,36 @@ def collect(
         Explainers and levels can be added to both.
     progress
         Called after every event with the name of the stage, the number of finished events and the total.
+    seed
+        Seed of random orders and masks.
+    original
+        Options under the names of time_to_explain, which are translated.
+
+    Returns
+    -------
+    AnswerTable
+        The model's answers to all masks, for `evaluate` and `compare`.
+
+    Raises
+    ------
+    InputError
+        If the model's answers have another shape, or are NaN and `nan` is `raise`.
+    OptionError
+        If it is not known whether the model returns logits or probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> table = explanation.collect(Sum(), [found], levels=[0.3], random=0)
+    >>> table.explainers
+    ['mine']
     """
     refuse_original(original)
     nan_policy(nan)

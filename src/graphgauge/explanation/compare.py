@@ -45,6 +45,54 @@ def compare(
 
     With `convention`, the metric is one of that library. Explanations can be given in place of a table if they bring
     their answers with them (`convention="pyg"`), or if the metric needs none (`truth_auc`).
+
+    Parameters
+    ----------
+    table
+        The result of `collect` or `read_table`.
+    metric
+        Key of the metric.
+    baseline
+        The explainer that the others are compared with.
+    explainers
+        Compare only these.
+    random
+        Whether the random explainer is one of them.
+    convention, score, absolute, label_threshold, options
+        As in `evaluate`.
+    alpha
+        Level of the family of tests.
+    seed
+        Seed of random sign flips.
+
+    Returns
+    -------
+    ItemsComparison
+        Mean differences over events, with intervals and adjusted p.
+
+    Raises
+    ------
+    InputError
+        If the explainers have fewer than two events in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = [
+    ...     explanation.Explanation(explanation.Context(graph, event=event), weights, explainer=name)
+    ...     for event in range(8)
+    ...     for name, weights in (("right", [3, 2, 1]), ("wrong", [1, 2, 3]))
+    ... ]
+    >>> table = explanation.collect(Sum(), found, levels=[0.3], random=0)
+    >>> test = explanation.compare(table, "fidelity_drop@0.3", random=False)
+    >>> {name: round(mean, 4) for name, mean in test.means.items()}
+    {'right': 0.3, 'wrong': 0.1}
     """
     require_alpha(alpha)
     table = _answered(table, metric, convention)

@@ -101,9 +101,44 @@ def evaluate(
     groups
         Breakdowns of all metrics: `"class"` by the predicted class, `"correct"` by whether it is the event's label, or
         `{name: {event: group}}`.
-    levels, topk, model_output, by, normalize, ties, random, ceiling, robust_drop, robust_keep, robust_samples, \
-batch_edges, seed, path, progress
+    levels, topk, model_output, by, normalize, ties, random, ceiling
         Options of `collect`, which has their defaults. With a model only: a table was collected with its own.
+    robust_drop, robust_keep, robust_samples, batch_edges, seed, path, progress
+        The same.
+    explanations
+        With a model: what it is asked about.
+    confidence
+        Level of the intervals.
+    nan
+        `raise`, or `omit`: events with NaN are left out and counted.
+    original
+        Options under the names of time_to_explain, which are translated.
+
+    Returns
+    -------
+    Evaluation
+        One `Result` per metric, the mean over events, next to the random explainer and the best sets that were found.
+
+    Raises
+    ------
+    InputError
+        If the table lacks masks that a metric needs, or a value is NaN and `nan` is `raise`.
+    OptionError
+        If an argument has no such value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> ev = explanation.evaluate(Sum(), [found], levels=[0.3], metrics=["fidelity_drop@0.3"])
+    >>> round(ev["fidelity_drop@0.3"].value, 4)
+    0.3
     """
     said = locals()
     refuse_original(original)

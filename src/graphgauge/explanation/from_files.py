@@ -102,6 +102,32 @@ def evaluate_files(
 
     Either --table, or --explanations with --model. Metrics of the edges alone, such as truth_auc, need no model, and
     neither does --convention pyg: explanations of PyTorch Geometric bring their answers with them.
+
+    Parameters
+    ----------
+    progress
+        Where progress is reported; silent by default.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; its receipt names the files with their hashes.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or changed meanwhile.
+    OptionError
+        If an option does not go with the files.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> context = explanation.Context(graph, event=0, truth=[True, False, False])
+    >>> explanation.write_explanations([explanation.Explanation(context, [0.9, 0.2, 0.1])], "run.jsonl")
+    >>> explanation.evaluate_files(explanations="run.jsonl", metrics=["truth_auc"])["truth_auc"].value
+    1.0
     """
     given = FAMILY.read(locals())
     answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))

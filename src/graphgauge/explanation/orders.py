@@ -26,6 +26,8 @@ def orders(
     A ranking of explainers by fidelity may say more about graphs without edges, which the model has never seen, than
     about explanations. It is supported if robust fidelity, and other ways of masking, give the same order.
 
+    The random explainer is one of the explainers, unless `random=False`.
+
     Parameters
     ----------
     tables
@@ -35,8 +37,39 @@ def orders(
         Keys of the metrics to order by; by default fidelity and robust fidelity (Fid_α).
     explainers, options
         As in `compare`, which is called for each table and metric: paired tests with Holm's correction.
+    alpha
+        Level of each family of tests.
 
-    The random explainer is one of the explainers, unless `random=False`.
+    Returns
+    -------
+    Orders
+        The order under each metric and way of masking, and whether they agree.
+
+    Raises
+    ------
+    OptionError
+        If there is one table and one metric only.
+    InputError
+        If the tables are about different explanations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = [
+    ...     explanation.Explanation(explanation.Context(graph, event=event), weights, explainer=name)
+    ...     for event in range(8)
+    ...     for name, weights in (("right", [3, 2, 1]), ("wrong", [1, 2, 3]))
+    ... ]
+    >>> table = explanation.collect(Sum(), found, levels=[0.3, 0.6], random=0)
+    >>> keys = ["fidelity_drop@0.3", "fidelity_drop@0.6"]
+    >>> explanation.orders(table, keys, random=False).swaps
+    ()
     """
     named = {str(way): as_table(each) for way, each in tables.items()} if isinstance(tables, Mapping) else None
     given: dict[str, AnswerTable] = {"": as_table(tables)} if named is None else named

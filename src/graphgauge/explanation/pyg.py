@@ -81,6 +81,35 @@ def from_pyg(
     random
         With an edge mask alone, the module is also asked under this many random masks: the values of the candidates in
         a random order, or `topk` random candidates. They are the random explainer of `convention="pyg"`; 0 for none.
+    explanation
+        The object that an explainer of torch_geometric returned.
+    explainer
+        The explainer's name.
+    elapsed
+        Seconds that it took.
+    seed
+        The explainer's seed, if it draws random numbers.
+
+    Returns
+    -------
+    Explanation
+        For `collect`, `evaluate` and `write_explanations`.
+
+    Raises
+    ------
+    InputError
+        If the explanation has no mask, or an input cannot be cut to a part of the graph.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from graphgauge import explanation
+    >>> from torch_geometric.explain import Explanation
+    >>> theirs = Explanation(
+    ...     x=torch.eye(3), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), edge_mask=torch.tensor([0.9, 0.2, 0.1])
+    ... )
+    >>> explanation.from_pyg(theirs, explainer="gradient", target=0, num_hops=2).explainer
+    'gradient'
     """
     return _converted(
         explanation, model, target, own_rows(explanation, model, topk), explainer=explainer, event=event,
@@ -104,6 +133,30 @@ def split_pyg(
         A name of the explanation, by which its events are pooled; by default different for different masks.
     options
         Those of `from_pyg`, except `event` and `target`.
+    explanation, model, topk
+        As in `from_pyg`.
+
+    Returns
+    -------
+    list of Explanation
+        One per target.
+
+    Raises
+    ------
+    InputError
+        If the explanation does not name its targets.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from graphgauge import explanation
+    >>> from torch_geometric.explain import Explanation
+    >>> theirs = Explanation(
+    ...     x=torch.eye(3), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), edge_mask=torch.tensor([0.9, 0.2, 0.1]),
+    ...     index=torch.tensor([0, 1]),
+    ... )
+    >>> len(explanation.split_pyg(theirs, num_hops=2))
+    2
     """
     index = plain_index(explanation_value(explanation, "index"))
     targets = index if isinstance(index, list) else [index]
@@ -187,6 +240,36 @@ def explain_pyg(
         class are drawn again, at most ten times.
     inputs
         Further arguments of the module, passed to the explainer.
+    topk
+        Sizes to which the masks are also cut; see `from_pyg`.
+
+    Returns
+    -------
+    list of Explanation
+        One for each explainer and target, with its running time.
+
+    Raises
+    ------
+    MissingExtraError
+        If torch_geometric is not installed.
+    InputError
+        If an explainer's answer does not belong to the data.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from graphgauge import explanation
+    >>> from torch_geometric.data import Data
+    >>> from torch_geometric.explain import DummyExplainer, Explainer
+    >>> from torch_geometric.nn import GCNConv
+    >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> config = dict(mode="multiclass_classification", task_level="node", return_type="raw")
+    >>> explainer = Explainer(
+    ...     GCNConv(3, 2), DummyExplainer(), explanation_type="model", edge_mask_type="object", model_config=config
+    ... )
+    >>> found = explanation.explain_pyg({"dummy": explainer}, data, index=[0])
+    >>> len(found), found[0].explainer
+    (1, 'dummy')
     """
     named = explainers if isinstance(explainers, Mapping) else {type(explainers.algorithm).__name__: explainers}
     first = next(iter(named.values()), None)

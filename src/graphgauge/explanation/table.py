@@ -217,7 +217,7 @@ def chosen_explainer(known: Iterable[str], name: str | None) -> str:
     if name is None and len(names) > 1:
         raise OptionError(
             f"{len(names)} explainers: {', '.join(names)}",
-            fix="Choose one with explainer= or --explainer; compare() compares them.",
+            fix="Choose one with explainer=; compare() compares them.",
         )
     if name is not None:
         return one_of("explainer", name, names)
@@ -225,7 +225,37 @@ def chosen_explainer(known: Iterable[str], name: str | None) -> str:
 
 
 def read_table(path: str | Path) -> AnswerTable:
-    """Read a table; this executes no code from the file. An incomplete last line is left out, with a note."""
+    """Read a table; this executes no code from the file. An incomplete last line is left out, with a note.
+
+    Parameters
+    ----------
+    path
+        A .jsonl or .parquet file that `collect` or `AnswerTable.save` wrote.
+
+    Returns
+    -------
+    AnswerTable
+        For `evaluate` and `compare`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> mine = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> table = explanation.collect(Sum(), [mine], levels=[0.3], random=0, path="answers.jsonl")
+    >>> explanation.read_table("answers.jsonl").masks == table.masks
+    True
+    """
     target = path_of(path)
     if _ending(target) == ".parquet":
         return AnswerTable.of(_read_parquet(target), str(path))
@@ -238,7 +268,32 @@ def read_table(path: str | Path) -> AnswerTable:
 
 
 def read_explanations(path: str | Path) -> list[Explanation]:
-    """The explanations in a .jsonl file: one event per line with its subgraph and explanations."""
+    """The explanations in a .jsonl file: one event per line with its subgraph and explanations.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    list of Explanation
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be read; the message names it.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> mine = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> explanation.write_explanations([mine], "run.jsonl")
+    >>> explanation.read_explanations("run.jsonl")[0].importance.tolist()
+    [0.9, 0.2, 0.1]
+    """
     records, cut_off = read_json_lines(path_of(path))
     if not records or cut_off:
         what = "the last line is incomplete" if records else "is empty"
@@ -260,7 +315,34 @@ def read_explanations(path: str | Path) -> list[Explanation]:
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
-    """Write explanations with their subgraphs to a .jsonl file, one event per line."""
+    """Write explanations with their subgraphs to a .jsonl file, one event per line.
+
+    Parameters
+    ----------
+    explanations
+        Explanations of any number of events and explainers.
+    path
+        The file to write; an existing one is replaced.
+
+    Returns
+    -------
+    None
+        The file is complete when the function returns.
+
+    Raises
+    ------
+    UnwritableError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> mine = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> explanation.write_explanations([mine], "run.jsonl")
+    >>> [found.explainer for found in explanation.read_explanations("run.jsonl")]
+    ['mine']
+    """
     if isinstance(explanations, str | Path):
         raise InputError("expected explanations, found a path", where="explanations",
                          fix="Call write_explanations(explanations, path).")  # fmt: skip

@@ -31,7 +31,20 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     hops
         Most events on a path to the target, for models without memory that look this many hops back.
 
-    >>> reaching_events([0, 1, 5, 1], [1, 2, 6, 3], [1, 2, 3, 4], nodes=[2], before=5).tolist()
+    Returns
+    -------
+    numpy.ndarray
+        Numbers of events, in rising order.
+
+    Raises
+    ------
+    InputError
+        If the arrays have different lengths.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> explanation.reaching_events([0, 1, 5, 1], [1, 2, 6, 3], [1, 2, 3, 4], nodes=[2], before=5).tolist()
     [0, 1]
     """
     source, sink, moments = as_labels(src, "src"), as_labels(dst, "dst"), as_numeric(time, "time")

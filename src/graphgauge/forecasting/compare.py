@@ -101,6 +101,43 @@ def compare(
     error; both must have the same cells. Forecasts h steps ahead overlap, so cosines faster than the overlap are left
     out. `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few
     steps: more would make the test reject too often if errors are strongly autocorrelated.
+
+    Parameters
+    ----------
+    y_true
+        The truth, whose dimensions `axes` names.
+    a, b
+        The two forecasts.
+    loss
+        `absolute`, `squared`, `crps`, `crps_fair`, `nll`, `pinball` or `energy`.
+    horizon
+        Steps ahead, by which forecasts overlap.
+    mask, null_value, null_tolerance, axes, weights, nan
+        As in `evaluate`.
+    confidence
+        Level of the interval.
+
+    Returns
+    -------
+    DieboldMariano
+        The mean loss of a minus that of b, with interval, two-sided p and skill.
+
+    Raises
+    ------
+    InputError
+        If shapes or labels differ.
+    OptionError
+        If a forecast does not have the loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import forecasting
+    >>> rng = np.random.default_rng(0)
+    >>> y, noise = rng.normal(size=(100, 1, 2)), rng.normal(size=(100, 1, 2))
+    >>> test = forecasting.compare(y, y + 0.1 * noise, y + noise)
+    >>> round(test.difference, 3), test.p_value < 0.05
+    (-0.735, True)
     """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
     losses_a, losses_b, cells, _ = _losses_of_both(y_true, a, b, loss, common, confidence, weights)
@@ -125,6 +162,30 @@ def compare_by_horizon(
     """The test of `compare` for each horizon, by its label, or 1 for the first.
 
     p-values are not adjusted for their number.
+
+    Parameters
+    ----------
+    y_true, a, b, loss, mask, null_value, null_tolerance, axes, weights, nan, confidence
+        As in `compare`.
+
+    Returns
+    -------
+    dict
+        A `DieboldMariano` for each horizon.
+
+    Raises
+    ------
+    InputError
+        If shapes or labels differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import forecasting
+    >>> y = np.random.default_rng(0).normal(size=(100, 2, 3))
+    >>> tests = forecasting.compare_by_horizon(y, y + 0.1, y - [[[0.5], [0.1]]])
+    >>> {horizon: round(test.difference, 2) for horizon, test in tests.items()}
+    {1: -0.4, 2: 0.0}
     """
     common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
     losses_a, losses_b, cells, labels = _losses_of_both(y_true, a, b, loss, common, confidence, weights)

@@ -138,6 +138,35 @@ def evaluate(
         `raise`, or `omit`: a cell with a NaN is left out and counted.
     seed
         Seed of the simulated perfect forecasters for `ece` and `ence`.
+    axes
+        Names of the dimensions of the arrays, in order.
+    confidence
+        Level of the intervals.
+    threads
+        At most this many threads; by default all cores.
+
+    Returns
+    -------
+    Evaluation
+        One `Result` per metric, pooled over cells, with breakdowns by horizon and node.
+
+    Raises
+    ------
+    InputError
+        If shapes or labels differ, a standard deviation is not above 0, or a value is NaN and `nan` is `raise`.
+    OptionError
+        If an argument has no such value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import forecasting
+    >>> y = np.arange(24.0).reshape(4, 2, 3)
+    >>> ev = forecasting.evaluate(y, y + [[[1.0], [3.0]]])
+    >>> ev["mae"].value, ev["bias"].value
+    (2.0, 2.0)
+    >>> ev.by("horizon")["mae"].tolist()
+    [1.0, 3.0]
     """
     metrics = metric_names(metrics)
     null_value, null_tolerance = masked_by(convention, null_value, null_tolerance)

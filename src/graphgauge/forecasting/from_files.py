@@ -147,6 +147,32 @@ def evaluate_files(
     """Measure forecasts: errors, scores, calibration and coverage.
 
     Arrays (.npy memory-mapped, .npz, .pt, .safetensors) and tables (.parquet, .csv) are read in blocks.
+
+    Parameters
+    ----------
+    progress
+        Where progress is reported; silent by default.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; its receipt names the files with their hashes.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or changed meanwhile.
+    OptionError
+        If an option does not go with the files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import forecasting
+    >>> np.save("y.npy", np.zeros((4, 2, 3)))
+    >>> np.save("mean.npy", np.full((4, 2, 3), 0.5))
+    >>> forecasting.evaluate_files(true="y.npy", pred="mean.npy")["mae"].value
+    0.5
     """
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}

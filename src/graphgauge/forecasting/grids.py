@@ -243,7 +243,25 @@ def _texts(side: AnyArray) -> Any:
 def cos_latitude(latitude: Any) -> Floats:
     """Node weights of a regular grid: the cosine of the latitude, in degrees, divided by the mean.
 
-    >>> cos_latitude([0.0, 60.0]).round(3)
+    Parameters
+    ----------
+    latitude
+        Degrees from −90 to 90.
+
+    Returns
+    -------
+    numpy.ndarray
+        One weight per latitude, at least 0, with mean 1.
+
+    Raises
+    ------
+    InputError
+        If a latitude is out of range.
+
+    Examples
+    --------
+    >>> from graphgauge import forecasting
+    >>> forecasting.cos_latitude([0.0, 60.0]).round(3)
     array([1.333, 0.667])
     """
     degrees = as_numeric(latitude, "latitude").astype(np.float64)

@@ -48,8 +48,36 @@ def evaluate_table(
     horizon is counted from `cutoff` if there is no column for it. Cells without a row are masked. Other options are
     those of `evaluate`.
 
+    Parameters
+    ----------
+    table
+        The table, or the path of a .parquet or .csv file.
+    columns
+        Names of columns by role.
+    model
+        A model by the name of its column, as in Nixtla's tables.
+    quantiles
+        Columns by level.
+    samples
+        Columns of the members.
+    options
+        Options of `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a cell has two rows.
+
+    Examples
+    --------
+    >>> from graphgauge import forecasting
     >>> table = {"id": ["a", "a", "b", "b"], "time": [1, 2, 1, 2], "y": [1, 2, 3, 4], "mean": [1, 2, 3, 6]}
-    >>> evaluate_table(table)["mae"].value
+    >>> forecasting.evaluate_table(table)["mae"].value
     0.5
     """
     given = table_arrays(table, columns=columns, model=model, quantiles=quantiles, samples=samples)
@@ -65,10 +93,33 @@ def compare_table(
     `a` and `b` are models as in `evaluate_table`: columns, with those of their quantiles for `loss="pinball"` or
     `"crps"`. Rows are the same for both, so they are compared on the same cells. Other options are those of `compare`.
 
+    Parameters
+    ----------
+    table, columns
+        As in `evaluate_table`.
+    a, b
+        Names of the models.
+    options
+        Options of `compare`.
+
+    Returns
+    -------
+    DieboldMariano
+        The mean loss of a minus that of b, with interval and two-sided p.
+
+    Raises
+    ------
+    InputError
+        If the table has no such model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import forecasting
     >>> days = np.arange(20)
     >>> table = {"unique_id": ["a"] * 20, "ds": days, "y": days % 3, "Naive": (days - 1) % 3, "Zero": days * 0}
-    >>> compare_table(table, "Naive", "Zero").difference
-    0.35
+    >>> forecasting.compare_table(table, "Naive", "Zero").difference
+    0.4
     """
     frame = _Frame(table)
     forecasts = {}

@@ -175,7 +175,35 @@ class ForecastState:
         nan: str = "raise",
         threads: int | None = None,
     ) -> ForecastState:
-        """Add one batch; `start` is the index of its first time step."""
+        """Add one batch; `start` is the index of its first time step.
+
+        Parameters
+        ----------
+        y_true, y_pred, std, quantiles, levels, samples, distribution, mask, null_value, null_tolerance, nan, threads
+            As in `graphgauge.forecasting.evaluate`, for the time steps of this batch.
+        start
+            Index of the first time step; by default the one after the last batch.
+
+        Returns
+        -------
+        ForecastState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If the batch is invalid, or does not fit to earlier ones. Nothing is counted then.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphgauge import forecasting
+        >>> state, y = forecasting.ForecastState(), np.zeros((4, 2, 3))
+        >>> for error in (0.5, 1.5):
+        ...     _ = state.update(y, y + error)
+        >>> state.n, state.evaluate()["mae"].value
+        (48, 1.0)
+        """
         if self._weights_rule is not None:
             known, found = history_of(node_weights(self._weights_rule, y_true), "weights")
             self.nodes, found = named(self.nodes, known, found, "weights")
@@ -584,7 +612,33 @@ class ForecastState:
     # ----------------------------------------------------------------- merge
 
     def merge(self, other: ForecastState) -> ForecastState:
-        """Add another state's sums to this one."""
+        """Add another state's sums to this one.
+
+        Parameters
+        ----------
+        other
+            A state of other time steps, which is left as it is.
+
+        Returns
+        -------
+        ForecastState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If time steps were counted in both, or they were counted with other options.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphgauge import forecasting
+        >>> y = np.zeros((4, 2, 3))
+        >>> state = forecasting.ForecastState().update(y, y + 0.5)
+        >>> other = forecasting.ForecastState().update(y, y - 0.5, start=4)
+        >>> state.merge(other).n
+        48
+        """
         if not isinstance(other, ForecastState):
             raise TypeError(f"cannot merge {type(other).__name__} into a ForecastState")
         alike = all(
@@ -680,7 +734,32 @@ class ForecastState:
         return 0 if self.layout is None else int(self.by_horizon.counts[..., 0].sum())
 
     def evaluate(self, **options: Any) -> Evaluation:
-        """Compute the metrics over all counted cells; options as in `graphgauge.forecasting.evaluate`."""
+        """Compute the metrics over all counted cells; options as in `graphgauge.forecasting.evaluate`.
+
+        Parameters
+        ----------
+        options
+            `by`, `horizons`, `bins`, `metrics`, `confidence` and `seed`.
+
+        Returns
+        -------
+        Evaluation
+            As from `graphgauge.forecasting.evaluate` of all batches together.
+
+        Raises
+        ------
+        OptionError
+            If nothing was counted, or an argument has no such value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphgauge import forecasting
+        >>> y = np.zeros((4, 2, 3))
+        >>> state = forecasting.ForecastState().update(y, y + 0.5)
+        >>> state.evaluate()["mae"].value
+        0.5
+        """
         from graphgauge.forecasting.evaluate import evaluate_state
 
         return evaluate_state(self, **options)
@@ -688,14 +767,66 @@ class ForecastState:
     compute = evaluate
 
     def save(self, place: Place) -> None:
-        """Write the state as `.npz`, to a file (atomically) or to a stream."""
+        """Write the state as `.npz`, to a file (atomically) or to a stream.
+
+        Parameters
+        ----------
+        place
+            A path, or a stream that is open for bytes.
+
+        Returns
+        -------
+        None
+            The file is complete when the method returns.
+
+        Raises
+        ------
+        UnwritableError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphgauge import forecasting
+        >>> y = np.zeros((4, 2, 3))
+        >>> state = forecasting.ForecastState().update(y, y + 0.5)
+        >>> state.save("state.npz")
+        >>> forecasting.ForecastState.load("state.npz").n
+        24
+        """
         from graphgauge.forecasting.saved import save
 
         save(self, place)
 
     @classmethod
     def load(cls, place: Place) -> ForecastState:
-        """Load a saved state."""
+        """Load a saved state.
+
+        Parameters
+        ----------
+        place
+            A path, or a stream that is open for bytes.
+
+        Returns
+        -------
+        ForecastState
+            With the same sums.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, or the state of another family.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphgauge import forecasting
+        >>> y = np.zeros((4, 2, 3))
+        >>> state = forecasting.ForecastState().update(y, y + 0.5)
+        >>> state.save("state.npz")
+        >>> forecasting.ForecastState.load("state.npz").evaluate()["mae"].value
+        0.5
+        """
         from graphgauge.forecasting.saved import load
 
         return load(place)

@@ -81,6 +81,38 @@ def collect(
         Probabilities greater than this become bits.
     sections
         Collect only what these sections of the evaluation need.
+    classifier_data
+        Real samples with conditions that the classifier was not trained on.
+    seed
+        Seed of the generator's draws; each condition has its own, derived from it.
+    progress
+        Where progress is reported; silent by default.
+
+    Returns
+    -------
+    SampleTable
+        Samples, reconstructions and encodings, for `evaluate`.
+
+    Raises
+    ------
+    InputError
+        If the subject returns something of another shape than its data.
+    UnknownNameError
+        If there is no such section.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import generation
+    >>> class Coins:
+    ...     conditions = ("fair",)
+    ...     def generate(self, condition, n, *, temperature, seed):
+    ...         return np.random.default_rng(seed).random((n, 4)) < 0.5
+    ...     def validate(self, samples):
+    ...         return samples.any(axis=1)
+    >>> table = generation.collect(Coins(), num_samples=20)
+    >>> generation.evaluate(table)["validity_rate"].value
+    0.9
     """
     collection = Collection(
         subject, data=data, train=train, classifier=classifier, classifier_data=classifier_data,

@@ -133,6 +133,40 @@ def evaluate(
         Number of draws for null distributions and bootstraps, and of permutations in tests, all from `seed`.
     nan
         `raise`, or `omit`: samples with a NaN in any argument are dropped and counted.
+    confidence
+        Level of the intervals.
+    seed
+        Seed of all random draws.
+    threads
+        At most this many threads; by default all cores.
+    real_conditions, conditions, train_conditions, train_latents, train_statistics
+        See `real` and `train`.
+    latent_variances, generated_latents, leaks, threshold
+        See `latents`.
+    classifier_labels, classifier_predicted
+        See `predicted`.
+
+    Returns
+    -------
+    Evaluation
+        The metrics that the given arguments allow, with intervals and the levels of real and of memorised samples.
+
+    Raises
+    ------
+    InputError
+        If samples have different shapes, or a value is NaN and `nan` is `raise`.
+    OptionError
+        If an argument has no such value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import generation
+    >>> rng = np.random.default_rng(0)
+    >>> real, train = rng.random((20, 8)) < 0.5, rng.random((20, 8)) < 0.5
+    >>> ev = generation.evaluate(real=real, generated=train[[0, 0, 1, 2]], train=train)
+    >>> ev["novelty"].value, ev["overall_uniqueness_ratio"].value
+    (0.0, 0.75)
     """
     said = locals()
     given = {name: said[name] for name in _INPUTS if said[name] is not None and said[name] is not False}

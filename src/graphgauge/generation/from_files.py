@@ -130,6 +130,36 @@ def evaluate_files(
     """Evaluate whether generated samples are valid, new, diverse, realistic, and match their condition.
 
     With --output the result file is rewritten after each section; a stopped run resumes from there.
+
+    Parameters
+    ----------
+    progress
+        Where progress is reported; silent by default.
+    store
+        Where results of finished sections are written, to go on from.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; its receipt names the files with their hashes.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or changed meanwhile.
+    OptionError
+        If an option does not go with the files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import generation
+    >>> rng = np.random.default_rng(0)
+    >>> np.save("real.npy", rng.random((20, 8)) < 0.5)
+    >>> np.save("generated.npy", np.ones((10, 8), bool))
+    >>> ev = generation.evaluate_files(real="real.npy", generated="generated.npy")
+    >>> ev["overall_uniqueness_ratio"].value
+    0.1
     """
     given = FAMILY.read(locals())
     asked = given["metrics"]

@@ -84,6 +84,30 @@ def evaluate_molecules(
     """The evaluation of molecules as labelled graphs, with descriptors as statistics and fingerprints as encodings.
 
     `options` are those of `evaluate`. Real molecules that RDKit cannot read are left out.
+
+    Parameters
+    ----------
+    real, generated, train
+        SMILES strings.
+    options
+        Options of `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`.
+
+    Raises
+    ------
+    MissingExtraError
+        If RDKit is not installed.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> ev = generation.evaluate_molecules(["CCO", "CCN", "CCC", "CC=O"], ["CCO", "CCO", "C(C", "CCF"])
+    >>> ev["validity_rate"].value
+    0.75
     """
     sides = {"real": Molecules.of(real, "real"), "generated": Molecules.of(generated, "generated")}
     learned = None if train is None else Molecules.of(train, "train").known
@@ -106,6 +130,30 @@ def molecule_scores(
 
     SNN, scaffold similarity and internal diversity have the level `perfect`: real molecules in place of the generated
     ones, in disjoint parts of the real ones.
+
+    Parameters
+    ----------
+    real, generated, train
+        SMILES strings.
+    seed
+        Seed of the parts of the real molecules.
+
+    Returns
+    -------
+    dict
+        A `MoleculeScore` for each name; all values are in [0, 1].
+
+    Raises
+    ------
+    MissingExtraError
+        If RDKit is not installed.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> scores = generation.molecule_scores(["CCO", "CCN", "CCC", "CC=O"], ["CCO", "CCO", "C(C", "CCF"])
+    >>> scores["validity"].value
+    0.75
     """
     held_out, made = Molecules.of(real, "real").known, Molecules.of(generated, "generated")
     own = made.known

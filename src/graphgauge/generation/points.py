@@ -23,7 +23,20 @@ def energy_distance(real: Any, generated: Any) -> float:
 
     Tensors on a CUDA device stay there, and distances are computed in tiles.
 
-    >>> energy_distance([[0.0], [0.0]], [[1.0], [1.0]])
+    Parameters
+    ----------
+    real, generated
+        Points (n, D) and (m, D).
+
+    Returns
+    -------
+    float
+        At least 0; 0 for equal samples.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> generation.energy_distance([[0.0], [0.0]], [[1.0], [1.0]])
     2.0
     """
     there, one, other = _two(real, generated)
@@ -39,7 +52,22 @@ def mmd(real: Any, generated: Any, *, bandwidth: float | None = None) -> float:
     σ is `bandwidth`, or the median distance between 2,000 points, taken evenly from each of both samples. Tensors on
     a CUDA device stay there.
 
-    >>> round(mmd([[0.0], [0.0]], [[1.0], [1.0]], bandwidth=1.0), 6)
+    Parameters
+    ----------
+    real, generated
+        Points (n, D) and (m, D).
+    bandwidth
+        σ of the kernel, above 0.
+
+    Returns
+    -------
+    float
+        At most 2; around 0 for samples of one distribution.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> round(generation.mmd([[0.0], [0.0]], [[1.0], [1.0]], bandwidth=1.0), 6)
     0.786939
     """
     there, one, other = _two(real, generated)
@@ -59,8 +87,24 @@ def prdc(real: Any, generated: Any, *, k: int = 5) -> PRDC:
 
     Tensors on a CUDA device stay there, and distances are computed in tiles.
 
-    >>> prdc([[0.0], [1.0], [2.0]], [[0.5], [1.5], [9.0]], k=1)
-    PRDC(precision=0.6666666666666666, recall=1.0, density=1.3333333333333333, coverage=1.0)
+    Parameters
+    ----------
+    real, generated
+        Points (n, D) and (m, D).
+    k
+        The number of the neighbour that a ball reaches to.
+
+    Returns
+    -------
+    PRDC
+        Precision, recall and coverage in [0, 1]; density is at least 0 and may exceed 1.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> found = generation.prdc([[0.0], [1.0], [2.0]], [[0.5], [1.5], [9.0]], k=1)
+    >>> round(found.precision, 4), found.recall, round(found.density, 4), found.coverage
+    (0.6667, 1.0, 1.3333, 1.0)
     """
     there, one, other = _two(real, generated)
     whole_number("k", k, 1)
@@ -77,7 +121,20 @@ def silhouette(points: Any, labels: Any) -> float:
 
     Points on a CUDA device stay there.
 
-    >>> round(silhouette([[0.0], [1.0], [5.0]], [0, 0, 1]), 4)
+    Parameters
+    ----------
+    points, labels
+        Points (n, D), and the cluster of each (n,).
+
+    Returns
+    -------
+    float
+        In [−1, 1]; higher is better separated.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> round(generation.silhouette([[0.0], [1.0], [5.0]], [0, 0, 1]), 4)
     0.5167
     """
     there, cloud = _points(points, "points")

@@ -173,7 +173,39 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 def open_checkpoint(
     path: str | Path, *, data: str | Path | None = None, classifier: str | Path | None = None, device: str = "cpu"
 ) -> Case:
-    """The subject of a checkpoint, with its data and a classifier from a second checkpoint."""
+    """The subject of a checkpoint, with its data and a classifier from a second checkpoint.
+
+    Parameters
+    ----------
+    path
+        The checkpoint of a generator of the zoo, which names its subject.
+    data
+        Its data, as the subject reads them.
+    classifier
+        The checkpoint of a classifier.
+    device
+        The device of the generator, `cpu` or `cuda`.
+
+    Returns
+    -------
+    Case
+        What `collect` takes.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or names no known subject.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> from graphgauge.core.errors import InputError
+    >>> try:
+    ...     generation.open_checkpoint("missing.pth")
+    ... except InputError as error:
+    ...     print(error)
+    missing.pth: no such file. Train one with `graphgauge zoo NAME train`.
+    """
     content = read_checkpoint(path)
     judge = None if classifier is None else read_checkpoint(classifier)
     if judge is not None and judge["subject"] != content["subject"]:

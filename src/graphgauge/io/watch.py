@@ -10,6 +10,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
+from graphgauge.core.described import documented
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import fields_of, named_paths, read_all
 from graphgauge.core.files import files_named
@@ -64,5 +65,6 @@ def watched(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
         evaluation.inputs = lambda: watch.unchanged(inputs())
         return evaluation
 
+    evaluate.__doc__ = documented(function)
     evaluate.is_watched = True  # type: ignore[attr-defined]
     return evaluate

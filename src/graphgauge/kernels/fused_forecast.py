@@ -25,7 +25,7 @@ _MARGIN = 1e-4
 _FLOATS, _COUNTS, _BINS = 16, 7, 128
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _lanes(sums, totals, row, values):  # type: ignore[no-untyped-def]  # Triton evaluates annotations
     """Write the sum of a tile to its row; returns the sums of its nodes."""
     lane = tl.sum(values, 0)

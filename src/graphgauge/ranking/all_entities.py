@@ -96,6 +96,27 @@ def rank_all(
         candidate, as libraries mark them; `raise`, an error.
     batch, max_memory
         Queries scored at once, or the bytes that their scores may take (128 MB).
+    groups, cluster, weights, ids, keep
+        As in `evaluate`, one per query.
+    threads
+        Threads of the compiled loop; by default all cores.
+
+    Returns
+    -------
+    RankingState
+        The counts of all queries; its `evaluate` gives metrics.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or a target is out of range or excluded.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> state = ranking.rank_all([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]], targets=[0])
+    >>> state.evaluate()["mrr"].value
+    0.5
     """
     scorer = scorer_of(queries, entities, score, minus_inf, precision)
     state = RankingState(keep=keep)

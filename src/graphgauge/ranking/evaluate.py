@@ -114,6 +114,36 @@ def evaluate(
     max_memory
         Bytes of counts and pooled scores. More counts are kept in a temporary file. More pooled scores are counted in
         cells, and `roc_auc`, `average_precision` and `pooled_hits@k` have bounds, `Result.guaranteed`.
+    offsets, mask
+        Where each query's negatives begin in a flat array (n + 1), or which cells of a matrix are negatives.
+    ids
+        Names of the queries, by which `compare` pairs them.
+    confidence
+        Level of the intervals.
+    threads
+        Threads of the compiled loop; by default all cores.
+
+    Returns
+    -------
+    Evaluation
+        One `Result` per metric, with its value, interval and chance level; the findings of the audit; breakdowns by
+        group.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or a score is NaN and `nan` is `raise`.
+    OptionError
+        If an argument has no such value, or two arguments exclude each other.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1)
+    >>> ev["mrr"].value, ev["hits@1"].value
+    (0.75, 0.5)
+    >>> [(level.name, round(level.value, 4)) for level in ev["mrr"].chance]
+    [('constant scorer', 0.5), ('random scorer', 0.6111)]
     """
     metrics = metric_names(metrics)
     if (items is None) != (catalog is None):
@@ -246,7 +276,32 @@ def mrr(
 ) -> float:  # fmt: skip
     """Mean reciprocal rank; see `evaluate` for the arguments.
 
-    >>> round(mrr([0.5], [[0.5] * 9], ties="expected"), 5)
+    Parameters
+    ----------
+    pos_scores, neg_scores, offsets, mask
+        Scores (n,) of the positives and (n, k) of their negatives. Ragged negatives: flat with `offsets`, or a matrix
+        with `mask`.
+    ties
+        `realistic`, `optimistic`, `pessimistic` or `expected`.
+    nan
+        `raise`, or `omit`: queries and candidates with NaN are left out.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 if every positive has the first rank.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit, or a score is NaN and `nan` is `raise`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.mrr([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]])
+    0.75
+    >>> round(ranking.mrr([0.5], [[0.5] * 9], ties="expected"), 5)
     0.2929
     """
     return _plain(_metrics.mrr, pos_scores, neg_scores, ties, offsets, mask, nan)
@@ -256,7 +311,36 @@ def hits_at_k(
     pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "realistic", offsets: Any = None, mask: Any = None,
     nan: str = "raise",
 ) -> float:  # fmt: skip
-    """Share of positives among the first k; see `evaluate` for the arguments."""
+    """Share of positives among the first k; see `evaluate` for the arguments.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores, offsets, mask
+        Scores (n,) of the positives and (n, k) of their negatives. Ragged negatives: flat with `offsets`, or a matrix
+        with `mask`.
+    k
+        The last rank that counts as a hit.
+    ties
+        `realistic`, `optimistic`, `pessimistic` or `expected`.
+    nan
+        `raise`, or `omit`: queries and candidates with NaN are left out.
+
+    Returns
+    -------
+    float
+        The share of positives with a rank of at most k, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit, or a score is NaN and `nan` is `raise`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.hits_at_k([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]], k=1)
+    0.5
+    """
     return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=cutoff(k))
 
 
@@ -266,7 +350,30 @@ def ranks(
 ) -> Floats:  # fmt: skip
     """The rank of every positive among its candidates; under `expected` the mean rank.
 
-    >>> ranks([0.5, 0.9], [[0.7, 0.5], [0.1, 0.2]])
+    Parameters
+    ----------
+    pos_scores, neg_scores, offsets, mask
+        Scores (n,) of the positives and (n, k) of their negatives. Ragged negatives: flat with `offsets`, or a matrix
+        with `mask`.
+    ties
+        `realistic` (the mean place), `optimistic`, `pessimistic` or `expected`.
+    threads
+        At most this many threads; by default all cores.
+
+    Returns
+    -------
+    numpy.ndarray
+        One rank per positive (n,), from 1 to the number of its candidates. Halves occur with ties.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit, or a score is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.ranks([0.5, 0.9], [[0.7, 0.5], [0.1, 0.2]])
     array([2.5, 1. ])
     """
     one_of("tie rule", ties, TIES)
@@ -282,7 +389,25 @@ def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
 
     Tensors on a CUDA device are counted there.
 
-    >>> roc_auc([0.9, 0.4], [0.4, 0.1])
+    Parameters
+    ----------
+    pos_scores, neg_scores
+        Scores of the positives and of the negatives, higher is better.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 is chance. NaN if either array is empty.
+
+    Raises
+    ------
+    InputError
+        If an array is not 1-D, or has a NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.roc_auc([0.9, 0.4], [0.4, 0.1])
     0.875
     """
     if is_cuda(pos_scores) and is_cuda(neg_scores):
@@ -295,7 +420,25 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
 
     Tensors on a CUDA device are counted there.
 
-    >>> round(average_precision([0.9, 0.4], [0.7, 0.1]), 4)
+    Parameters
+    ----------
+    pos_scores, neg_scores
+        Scores of the positives and of the negatives, higher is better.
+
+    Returns
+    -------
+    float
+        In (0, 1]; NaN if either array is empty. Its chance level is the share of positives among all scores.
+
+    Raises
+    ------
+    InputError
+        If an array is not 1-D, or has a NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> round(ranking.average_precision([0.9, 0.4], [0.7, 0.1]), 4)
     0.8333
     """
     if is_cuda(pos_scores) and is_cuda(neg_scores):

@@ -207,6 +207,34 @@ def evaluate_files(
 
     Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
     .npz, .pt, .safetensors, .parquet, .csv.
+
+    Parameters
+    ----------
+    gates
+        Requirements that `until` is to decide.
+    progress
+        Where progress is reported; silent by default.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; its receipt names the files with their hashes.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or changed meanwhile.
+    OptionError
+        If files are missing for the form, or do not go together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> np.save("pos.npy", [0.9, 0.4])
+    >>> np.save("neg.npy", [[0.7, 0.1], [0.8, 0.3]])
+    >>> ranking.evaluate_files(pos_scores="pos.npy", neg_scores="neg.npy")["mrr"].value
+    0.75
     """
     given = FAMILY.read(locals())
     asked = given["metrics"]

@@ -168,6 +168,42 @@ def compare(
 
     The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. By default
     `metric` is `mrr`, or `mrr_first` for queries with several positives, and `ties` the rule of the two evaluations.
+
+    Parameters
+    ----------
+    items_a, items_b
+        `Evaluation.per_item` of two evaluations with `keep="items"`.
+    metric
+        A metric that is a mean over queries.
+    ties
+        The tie rule of the compared values.
+    confidence
+        Level of the interval.
+    resamples
+        Random sign flips if there are too many queries to take all.
+    seed
+        Seed of the sign flips.
+
+    Returns
+    -------
+    PairedItems
+        The mean difference with its interval and two-sided p.
+
+    Raises
+    ------
+    InputError
+        If the two have no queries in common, or ids that do not match.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> rng = np.random.default_rng(0)
+    >>> pos, neg = rng.normal(1, 1, 50), rng.normal(0, 1, (50, 9))
+    >>> strong, weak = (ranking.evaluate(pos + shift, neg, keep="items") for shift in (1, 0))
+    >>> test = ranking.compare(strong.per_item, weak.per_item)
+    >>> round(test.mean_difference, 3), test.p_value < 0.05
+    (0.315, True)
     """
     from graphgauge.stats.permutation import paired_items
 

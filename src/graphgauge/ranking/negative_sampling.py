@@ -83,7 +83,31 @@ class Negatives:
         return f"{sampler}, {k} per query, seed {seed}, {self.digest[:12]}"
 
     def save(self, place: Place) -> None:
-        """Write an .npz file: `edges`, `nodes`, `mask`, and the record."""
+        """Write an .npz file: `edges`, `nodes`, `mask`, and the record.
+
+        Parameters
+        ----------
+        place
+            A path, or a stream that is open for bytes.
+
+        Returns
+        -------
+        None
+            The file is complete when the method returns.
+
+        Raises
+        ------
+        UnwritableError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> drawn = ranking.negatives([[0, 1], [1, 2]], k=2, nodes=5)
+        >>> drawn.save("negatives.npz")
+        >>> ranking.Negatives.load("negatives.npz").digest == drawn.digest
+        True
+        """
         if self.part_of is not None:
             raise InputError("these are rows of other negatives", fix="Save all of them in one file.")
         facts = {"record": dict(self.record), "heads": self.heads, "digest": self.digest}
@@ -91,7 +115,31 @@ class Negatives:
 
     @classmethod
     def load(cls, place: Place) -> Negatives:
-        """Read negatives back; a file that was changed is refused."""
+        """Read negatives back; a file that was changed is refused.
+
+        Parameters
+        ----------
+        place
+            A path, or a stream that is open for bytes.
+
+        Returns
+        -------
+        Negatives
+            With the same digest.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged or was changed.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> drawn = ranking.negatives([[0, 1], [1, 2]], k=2, nodes=5)
+        >>> drawn.save("negatives.npz")
+        >>> ranking.Negatives.load("negatives.npz").nodes.shape
+        (2, 2)
+        """
         _, facts, arrays = load_state(place, _KIND)
         try:
             record = {str(name): facts["record"][name] for name in facts["record"]}
@@ -162,6 +210,27 @@ def negatives(
     common, combine
         `heart`: how common neighbours are weighed, and whether the rank of a node is its best one (`min`) by common
         neighbours and PageRank, or their `mean`.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    Negatives
+        Node numbers (n, k) with a mask, the sampler and a digest that results name.
+
+    Raises
+    ------
+    InputError
+        If edges are not pairs or triples of numbers from 0.
+    OptionError
+        If a sampler needs a history or types that are not given.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> drawn = ranking.negatives([[0, 1], [1, 2]], k=2, nodes=5, seed=0)
+    >>> drawn.nodes.shape, bool(drawn.mask.all())
+    ((2, 2), True)
     """
     one_of("sampler", sampler, SAMPLERS)
     one_of("side", side, SIDES)

@@ -62,6 +62,32 @@ def recommend(
     minus_inf
         What a score of −inf means in a matrix: `raise`, an error; `exclude`, an item that is no candidate, as libraries
         mark them; `rank`, a low score like any other.
+    score
+        How embeddings are scored, as in `rank_all`.
+    k, ties, metrics, groups, cluster, weights, ids, keep, confidence
+        As in `evaluate`, one label per user.
+    batch, max_memory, threads
+        As in `rank_all`.
+
+    Returns
+    -------
+    Evaluation
+        The metrics of whole lists, each the mean over users with test items.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or an item is in both `test` and `train`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.4]])
+    >>> test, train = np.array([[0, 1], [1, 2]]), np.array([[0, 0]])
+    >>> ev = ranking.recommend(scores, test=test, train=train, k=1)
+    >>> ev["recall@1"].value
+    0.5
     """
     state = rank_recommended(
         scores, items, test=test, train=train, candidates=candidates, score=score, minus_inf=minus_inf, groups=groups,

@@ -173,6 +173,34 @@ class RankingState:
         """Count one batch: positives with their negatives or a pool of them, or flat scores with labels and queries.
 
         In the form with one pool, positives and negatives add up over all batches; either may be empty in one.
+
+        Parameters
+        ----------
+        pos_scores, neg_scores, offsets, mask, scores, labels, queries, items
+            As in `graphgauge.ranking.evaluate`, for the queries of this batch.
+        groups, cluster, weights, ids, nan, threads
+            The same.
+        negatives
+            The negatives of this batch, as `ranking.negatives` drew them.
+
+        Returns
+        -------
+        RankingState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If the batch is invalid, or has another form than earlier ones. Nothing is counted then.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> state = ranking.RankingState()
+        >>> for pos, neg in (([0.9], [[0.7, 0.1]]), ([0.4], [[0.8, 0.3]])):
+        ...     _ = state.update(pos, neg)
+        >>> state.n, state.evaluate()["mrr"].value
+        (2, 0.75)
         """
         if (
             type(neg_scores) is np.ndarray
@@ -665,7 +693,31 @@ class RankingState:
     # --------------------------------------------------------------- merge
 
     def merge(self, other: RankingState) -> RankingState:
-        """Add another state's counts to this one."""
+        """Add another state's counts to this one.
+
+        Parameters
+        ----------
+        other
+            A state of other queries, which is left as it is.
+
+        Returns
+        -------
+        RankingState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If a part was counted in both, or they were counted with other options.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> state = ranking.RankingState().update([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+        >>> other = ranking.RankingState().update([0.5], [[0.7, 0.1]])
+        >>> state.merge(other).n
+        3
+        """
         if not isinstance(other, RankingState):
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
@@ -916,7 +968,30 @@ class RankingState:
         return Recommended.of(TopItems.join(self._top or [nothing]), catalog, self.top)
 
     def evaluate(self, **options: Any) -> Evaluation:
-        """The metrics of everything counted so far; options as in `graphgauge.ranking.evaluate`."""
+        """The metrics of everything counted so far; options as in `graphgauge.ranking.evaluate`.
+
+        Parameters
+        ----------
+        options
+            `k`, `ties`, `metrics`, `catalog` and `confidence`.
+
+        Returns
+        -------
+        Evaluation
+            As from `graphgauge.ranking.evaluate` of all batches together.
+
+        Raises
+        ------
+        OptionError
+            If an argument has no such value.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> state = ranking.RankingState().update([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+        >>> state.evaluate(k=1)["mrr"].value
+        0.75
+        """
         from graphgauge.ranking.evaluate import evaluate_state
 
         return evaluate_state(self, **options)
@@ -926,7 +1001,31 @@ class RankingState:
     # ---------------------------------------------------------------- file
 
     def save(self, place: Place) -> None:
-        """Write the state as `.npz`: to a file, atomically, or to a stream."""
+        """Write the state as `.npz`: to a file, atomically, or to a stream.
+
+        Parameters
+        ----------
+        place
+            A path, or a stream that is open for bytes.
+
+        Returns
+        -------
+        None
+            The file is complete when the method returns.
+
+        Raises
+        ------
+        UnwritableError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> state = ranking.RankingState().update([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+        >>> state.save("state.npz")
+        >>> ranking.RankingState.load("state.npz").n
+        2
+        """
         columns, counts = self._counted_cells()
         cells = [*columns.values(), counts] if self._cells is not None else [counts]
         arrays: dict[str, AnyArray] = {"cells": np.array(cells, dtype=np.int64)}
@@ -975,7 +1074,31 @@ class RankingState:
 
     @classmethod
     def load(cls, place: Place) -> RankingState:
-        """Read a saved state back."""
+        """Read a saved state back.
+
+        Parameters
+        ----------
+        place
+            A path, or a stream that is open for bytes.
+
+        Returns
+        -------
+        RankingState
+            With the same counts.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, or the state of another family.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> state = ranking.RankingState().update([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+        >>> state.save("state.npz")
+        >>> ranking.RankingState.load("state.npz").evaluate()["mrr"].value
+        0.75
+        """
         _, facts, arrays = load_state(place, cls.kind)
         try:
             return cls._restored(facts, arrays)

@@ -63,6 +63,29 @@ def from_topk(
     k
         Cut-offs. Those beyond the lists are skipped, with the reason in `Evaluation.skipped`; a metric that is named
         with such a k is an error.
+    metrics
+        Keys to compute instead of the default ones.
+    groups, cluster, weights, ids, keep, confidence
+        As in `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        The metrics that such lists determine.
+
+    Raises
+    ------
+    InputError
+        If a list has an item twice, an item of `exclude`, or a number out of range.
+    OptionError
+        If a metric depends on items further down than the lists reach.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ev = ranking.from_topk([[3, 1], [2, 0]], targets=[1, 2], n_items=5, k=2)
+    >>> ev["recall@2"].value, ev["mrr_first@2"].value
+    (1.0, 0.75)
     """
     state = rank_topk(
         indices, targets, exclude=exclude, skip_excluded=skip_excluded, n_items=n_items, groups=groups,
@@ -88,6 +111,28 @@ def rank_topk(
 
     The arguments are those of `from_topk`. States of lists of different lengths merge: then the places are known that
     all of them have.
+
+    Parameters
+    ----------
+    indices, targets, exclude, skip_excluded, n_items, groups, cluster, weights, ids, keep
+        As in `from_topk`.
+
+    Returns
+    -------
+    RankingState
+        The counts of all lists.
+
+    Raises
+    ------
+    InputError
+        If a list has an item twice, an item of `exclude`, or a number out of range.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> state = ranking.rank_topk([[3, 1]], targets=[1], n_items=5)
+    >>> state.merge(ranking.rank_topk([[2, 0]], targets=[2], n_items=5)).evaluate(k=2)["recall@2"].value
+    1.0
     """
     n_items = _width(targets, exclude) if n_items is None else n_items
     lists = _TopLists.of(indices, n_items)
@@ -135,8 +180,28 @@ def stream_topk(
         Items that are in no list, such as those of training: sets as in `rank_all`.
     minus_inf
         What a score of −inf means: `raise`, an error; `exclude`, an item that is no candidate; `rank`, a low score.
+    k
+        Items to keep per query.
+    along
+        Whether blocks are the next `items` of all queries, or the next `queries`.
+    threads
+        Threads of the compiled loop; by default all cores.
 
-    >>> first = stream_topk([np.array([[0.1, 0.9]]), np.array([[0.5]])], k=2)
+    Returns
+    -------
+    TopK
+        `indices` and `scores` (queries, k), best first; −1 and −inf if there are fewer items.
+
+    Raises
+    ------
+    InputError
+        If blocks do not fit together, or a score is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> first = ranking.stream_topk([np.array([[0.1, 0.9]]), np.array([[0.5]])], k=2)
     >>> first.indices.tolist(), first.scores.tolist()
     ([[1, 2]], [[0.9, 0.5]])
     """

@@ -33,8 +33,31 @@ def known_answers(triples: Any, known: Any, side: str = "tail") -> tuple[Ints, I
 
     `known` is an array of triples (n, 3) or a list of them: training, validation, test.
 
-    >>> known_answers([[0, 0, 1]], [[0, 0, 1], [0, 0, 2], [1, 0, 3]])
-    (array([1, 2]), array([0, 2]))
+    Parameters
+    ----------
+    triples
+        Triples (n, 3) of head, relation and tail, by number, whose head or tail is asked for.
+    known
+        Triples that are true.
+    side
+        The end that is asked for: `tail` or `head`.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Entity numbers of all queries, and where those of each query begin (n + 1).
+
+    Raises
+    ------
+    InputError
+        If an array is not (n, 3).
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> values, offsets = ranking.known_answers([[0, 0, 1]], [[0, 0, 1], [0, 0, 2], [1, 0, 3]])
+    >>> values.tolist(), offsets.tolist()
+    ([1, 2], [0, 2])
     """
     one_of("side", side, SIDES)
     return KnownAnswers(_triples(triples, "triples"), _joined(known, "known"), side).take()
@@ -113,6 +136,33 @@ def rank_triples(
         Integers, one per triple, if not each triple is a cluster of its own.
     weights
         How much each triple counts.
+    test
+        Triples (n, 3) of head, relation and tail, by number.
+    sides
+        The ends that are asked for: `head`, `tail` or both.
+    keep
+        `"items"` keeps each query's counts.
+    batch, max_memory, threads
+        As in `rank_all`.
+
+    Returns
+    -------
+    RankingState
+        The counts of all queries, one per triple and side.
+
+    Raises
+    ------
+    InputError
+        If a triple is out of range, or scores do not have the shape (b, entities).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> entities, relations = np.eye(3), np.ones((1, 3))
+    >>> state = ranking.rank_triples((entities, relations), [[0, 0, 0], [1, 0, 2]], score="distmult")
+    >>> round(state.evaluate()["mrr"].value, 4)
+    0.7
     """
     asked = TripleQueries.of(
         model, test, score=score, known=known, sides=sides, entities=entities, candidates=candidates

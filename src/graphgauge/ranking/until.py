@@ -131,6 +131,50 @@ def rank_until(
     resume, save
         A file to go on from, and one to write: at the end, every minute, and if the run is interrupted or fails. A run
         can go on with narrower widths and new gates. No query is read again, except a few that are compared.
+    queries, targets, score, known, exclude, candidates, kinds, minus_inf, precision
+        As in `rank_all`.
+    pos_scores, neg_scores, offsets, mask, scores, labels
+        As in `evaluate`.
+    model, triples, sides
+        As in `rank_triples`.
+    groups, weights, ids, keep
+        As in `evaluate`.
+    hard
+        Sets of entities per query that a race reads first.
+    max_queries
+        The run ends after this many queries.
+    ties
+        As in `evaluate`.
+    confidence
+        Level of the intervals and gates.
+    seed
+        Seed of the order of queries.
+    batch, max_memory, threads
+        As in `rank_all`.
+    progress
+        Called after each look with the number of queries read.
+
+    Returns
+    -------
+    Evaluation
+        Values with intervals that hold at every look, the outcome of each gate, and how many queries were read.
+
+    Raises
+    ------
+    InputError
+        If inputs do not fit, or `resume` is the file of another run.
+    OptionError
+        If a metric is not a mean of values between 0 and 1 per query.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> rng = np.random.default_rng(0)
+    >>> pos, neg = rng.normal(2, 1, 3000), rng.normal(0, 1, (3000, 9))
+    >>> ev = ranking.rank_until(pos_scores=pos, neg_scores=neg, gates="mrr >= 0.3")
+    >>> ev.gate("mrr >= 0.3").passed, ev["mrr"].n < 3000
+    (True, True)
     """
     forms = {
         "queries": queries, "entities": entities, "targets": targets, "score": score, "known": known,

@@ -154,6 +154,32 @@ def evaluate_files(
 
     Files: .npy, .npz (also scipy's sparse ones), .csv, .tsv, .parquet, .json, .gml, .graphml, .bif, .txt (Tetrad's
     and bnlearn's text), .pt, .safetensors.
+
+    Parameters
+    ----------
+    progress
+        Where progress is reported; silent by default.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; its receipt names the files with their hashes.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or changed meanwhile.
+    OptionError
+        If an option does not go with the files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import recovery
+    >>> np.save("true.npy", [[0, 1], [0, 0]])
+    >>> np.save("pred.npy", [[0, 0.9], [0.1, 0]])
+    >>> recovery.evaluate_files(true="true.npy", pred="pred.npy")["directed_shd"].value
+    0.0
     """
     given = FAMILY.read(locals())
     paths = {name: given.pop(name) for name in ("true", "pred", "refits")}

@@ -31,34 +31,181 @@ _SWEPT = (
 def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Reading]) -> int:
     """Structural Hamming distance of two graphs: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
 
-    >>> shd([[0, 1], [0, 0]], [[0, 0], [1, 0]]), shd([[0, 1], [0, 0]], [[0, 0], [1, 0]], kind="cell")
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    kind
+        `pair` or `cell`.
+    reading
+        `threshold` and the other options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    int
+        0 for equal graphs; at most one per pair of nodes (`pair`), or per cell (`cell`).
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> true, reversed = [[0, 1], [0, 0]], [[0, 0], [1, 0]]
+    >>> recovery.shd(true, reversed), recovery.shd(true, reversed, kind="cell")
     (1, 2)
     """
     return _distance(_metrics.directed_shd, compare(A_true, A_pred, Rules(shd=kind), **reading))
 
 
 def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
-    """Pairs of nodes that are adjacent in only one of the two graphs."""
+    """Pairs of nodes that are adjacent in only one of the two graphs.
+
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    reading
+        `threshold` and the other options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    int
+        From 0 to the number of pairs; a reversed edge costs nothing.
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> recovery.skeleton_shd([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    1
+    """
     return _distance(_metrics.skeleton_shd, compare(A_true, A_pred, **reading))
 
 
 def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]) -> float:
-    """F1 of the predicted edges, direction included; the mean over the graphs of a stack."""
+    """F1 of the predicted edges, direction included; the mean over the graphs of a stack.
+
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    zero_division
+        The value if neither graph has an edge.
+    reading
+        `threshold` and the other options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 for equal graphs.
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> round(recovery.directed_f1([[0, 1], [0, 0]], [[0, 0.9], [0.8, 0]]), 4)
+    0.6667
+    """
     return _value(_metrics.directed_f1, compare(A_true, A_pred, Rules(zero_division=zero_division), **reading))
 
 
 def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Share of pairs adjacent in both graphs that have the true direction; the mean over the graphs of a stack."""
+    """Share of pairs adjacent in both graphs that have the true direction; the mean over the graphs of a stack.
+
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    reading
+        `threshold` and the other options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN if no pair is adjacent in both.
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> recovery.orientation_accuracy([[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    0.5
+    """
     return _value(_metrics.orientation_accuracy, compare(A_true, A_pred, **reading))
 
 
 def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Reading]) -> float:
-    """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines."""
+    """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines.
+
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    area
+        `steps` or `trapezoid`.
+    reading
+        The options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    float
+        In [0, 1]; its chance level is the share of cells that are true edges.
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> recovery.auprc([[0, 1], [0, 0]], [[0, 0.4], [0.7, 0]])
+    0.5
+    """
     return _value(_metrics.auprc, compare(A_true, A_pred, Rules(area=area), **reading))
 
 
 def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Probability that a true edge scores above a cell without one; ties count half."""
+    """Probability that a true edge scores above a cell without one; ties count half.
+
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    reading
+        The options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 is chance.
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> recovery.roc_auc([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0.4, 0.1], [0.4, 0, 0], [0, 0, 0]])
+    0.9
+    """
     return _value(_metrics.roc_auc, compare(A_true, A_pred, **reading))
 
 
@@ -67,7 +214,29 @@ def f1_at_k(
 ) -> dict[str, float]:
     """F1 of the K best cells, with K as fractions of the number of true edges.
 
-    >>> f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    fractions
+        Numbers of selected edges, as multiples of the true edges.
+    reading
+        The options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    dict
+        F1 in [0, 1] by key.
+
+    Raises
+    ------
+    OptionError
+        If a fraction is not above 0.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> recovery.f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
     {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
     """
     metric, curves = _metrics.f1_at_k, compare(A_true, A_pred, **reading).samples()["curves"]
@@ -83,6 +252,32 @@ def threshold_sweep(
     """Counts, precision, recall, F1 and distances as the threshold rises.
 
     Without `thresholds`, at the scores, or at 200 of them if there are more.
+
+    Parameters
+    ----------
+    A_true, A_pred
+        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+    thresholds
+        An edge is predicted if its score is greater than this.
+    reading
+        The options of `evaluate` that say how graphs are read, except `threshold`.
+
+    Returns
+    -------
+    Table
+        One row per threshold, in rising order.
+
+    Raises
+    ------
+    InputError
+        If `thresholds` is not a list of numbers.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> sweep = recovery.threshold_sweep([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], thresholds=[0.1, 0.5])
+    >>> sweep["threshold"].tolist(), sweep["directed_precision"].tolist()
+    ([0.1, 0.5], [0.5, 1.0])
     """
     comparison = Comparison.of(A_true, A_pred, **reading)
     if thresholds is None:
@@ -97,6 +292,32 @@ def edge_frequencies(graphs: Any, **reading: Unpack[Reading]) -> Table:
 
     One row per pair that is adjacent in some graph, the most frequent first: the shares of graphs in which the edge
     leads forward, backward (both count where there are two arrows), or has no direction.
+
+    Parameters
+    ----------
+    graphs
+        Graphs with the same nodes: a stack (graphs, d, d), or a list.
+    reading
+        The options of `evaluate` that say how graphs are read.
+
+    Returns
+    -------
+    Table
+        One row per pair; all shares are in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the graphs have different nodes.
+    OptionError
+        If they have lags.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> table = recovery.edge_frequencies([[[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 1], [0, 0]]])
+    >>> table["forward"].round(4).tolist(), table["backward"].round(4).tolist()
+    ([0.6667], [0.3333])
     """
     encoding = per_argument("encoding", reading.get("encoding"), None)[1]
     listed = several(graphs, reading.get("lagged", False), encoded=encoding) or list(graphs)

@@ -35,6 +35,14 @@ def write_report(source: Source, path: str | Path, *, title: str | None = None) 
     ------
     InputError
         If there is no result to show. Damaged files are listed on the page.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking, report
+    >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+    >>> _ = ev.save("result.json")
+    >>> report.write_report("result.json", "report.html").name
+    'report.html'
     """
     target, parts = Path(path), parts_of(source)
     found = page(

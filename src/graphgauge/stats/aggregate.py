@@ -242,7 +242,32 @@ class Aggregate(Presented):
         return Grid(names, lines, ()).csv()
 
     def render(self, form: str, style: Style | None = None) -> str:
-        """The table as `table`, `markdown`, `latex`, `csv` or `json`; the last two have all numbers in full."""
+        """The table as `table`, `markdown`, `latex`, `csv` or `json`; the last two have all numbers in full.
+
+        Parameters
+        ----------
+        form
+            `table`, `markdown`, `latex`, `csv` or `json`.
+        style
+            Digits, order and scale of the numbers; by default as few digits as the intervals justify.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such form.
+
+        Examples
+        --------
+        >>> from graphgauge import stats
+        >>> runs = {"a": [0.9, 0.8, 0.85], "b": [0.7, 0.6, 0.66]}
+        >>> "toprule" in stats.aggregate(runs).render("latex")
+        True
+        """
         if form == "json":
             return self.to_json()
         if form == "csv":
@@ -278,7 +303,35 @@ def aggregate(
     different truths, according to their receipts, are refused; `truths="any"` lists them anyway, with a warning and
     without marks. `directions` says which direction of a metric is better if neither graphgauge nor its name does.
 
-    >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
+    Parameters
+    ----------
+    runs, columns
+        Anything that `load` takes, and the names of its columns.
+    confidence
+        Level of the intervals.
+    missing
+        `raise`, `omit` or `worst`.
+    metrics
+        Keys to summarise instead of all.
+    directions
+        `higher` or `lower` by metric.
+    truths
+        `same`, or `any`.
+
+    Returns
+    -------
+    Aggregate
+        A `Summary` per method, dataset and metric, as tables in text, Markdown, LaTeX and CSV.
+
+    Raises
+    ------
+    InputError
+        If there are no runs, or methods were measured against different truths.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> round(stats.aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
     """
     one_of("missing", missing, MISSING)

@@ -128,6 +128,59 @@ def compare(
 
     Result files record the hashes of their inputs: methods measured against different truths on the same
     dataset and seed are refused, or compared with a warning (`truths="any"`).
+
+    Parameters
+    ----------
+    runs
+        Anything that `load` takes.
+    metric
+        The metric to compare on.
+    baseline
+        The method to compare all others with; by default all pairs.
+    over
+        `seeds`, or `items`.
+    design
+        `auto`, `paired` or `unpaired`.
+    datasets
+        `drawn` or `these`.
+    test
+        `mean` or `ranks`.
+    margin, effect, power
+        A difference that does not matter, one that does, and the probability with which it should be found.
+    metrics_compared
+        Number of metrics that are compared, for the correction.
+    simulate
+        Whether to simulate the error and coverage at these sizes.
+    missing
+        `raise`, `omit` or `worst`.
+    alpha
+        Level of the family of tests.
+    direction
+        `higher` or `lower`.
+    seed, resamples
+        Seed and number of random rearrangements, if there are too many to take all.
+    truths
+        `same` or `any`.
+
+    Returns
+    -------
+    Comparison or ItemsComparison
+        Differences with intervals and adjusted p, ranks, and a conclusion in words; `ItemsComparison` over items.
+
+    Raises
+    ------
+    InputError
+        If runs are missing or were measured against different truths.
+    OptionError
+        If the metric or its direction is unknown.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> scores = {"ours": [.91, .93, .95, .90, .91, .94], "theirs": [.64, .70, .66, .58, .67, .71]}
+    >>> found = stats.compare(scores, metric="accuracy")
+    >>> found.tests[0].p_value, found.tests[0].significant
+    (0.0021645021645021645, True)
     """
     one_of("over", over, ("seeds", "items"))
     one_of("design", design, DESIGNS)
@@ -208,7 +261,7 @@ def _better(view: Panel, notes: Sequence[str]) -> Better:
     if view.better is None:
         raise OptionError(
             f"the better direction of {view.metric} is not known",
-            fix='Pass direction="higher" or "lower" (on the command line --higher or --lower).',
+            fix='Pass direction="higher" or direction="lower".',
         )
     return view.better
 

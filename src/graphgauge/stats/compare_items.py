@@ -209,7 +209,7 @@ def compare_items(
     if partial:
         raise InputError(
             f"adaptive runs that have not read everything: {listing(partial)}; their items were not drawn with equal "
-            "chances", fix="Compare the models adaptively with --against (against=), or read everything.",
+            "chances", fix="Compare the models adaptively with against=, or read everything.",
         )  # fmt: skip
     conflicts = different_truths(with_references((run, run.scores[view.metric]) for run in chosen), items=True)
     if truths == "same":

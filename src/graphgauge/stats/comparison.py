@@ -242,7 +242,32 @@ class Comparison(Presented):
         return [f"{APPROXIMATE} {listing(pairs)}: {caveat}." for caveat, pairs in found.items()]
 
     def render(self, form: str, style: Style | None = None) -> str:
-        """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
+        """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`.
+
+        Parameters
+        ----------
+        form
+            `table`, `markdown`, `latex`, `csv` or `json`.
+        style
+            Digits, order and scale of the numbers.
+
+        Returns
+        -------
+        str
+            The comparison.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such form.
+
+        Examples
+        --------
+        >>> from graphgauge import stats
+        >>> runs = {"a": [0.9, 0.8, 0.85], "b": [0.7, 0.6, 0.66]}
+        >>> "toprule" in stats.compare(runs, metric="accuracy").render("latex")
+        True
+        """
         if form == "json":
             return self.to_json()
         if form == "csv":

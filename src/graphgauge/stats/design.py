@@ -119,7 +119,7 @@ def runs_design(view: Panel, declared: RunsDesign, missing: str) -> Literal["pai
     unlike = [dataset or view.metric for dataset, kind in kinds.items() if kind == "unpaired"]
     raise InputError(
         f"methods share seeds on some datasets, but not on {listing(unlike)}",
-        fix='Declare the design: design="unpaired" (--design unpaired) for independent runs, or "paired".',
+        fix='Declare the design: design="unpaired" for independent runs, or design="paired".',
     )
 
 

@@ -51,6 +51,30 @@ def load(source: Any, *, columns: Columns | str | Iterable[str] | None = None) -
     after the method; without these, for tables and for the logs of other programs. Columns of tables are recognised by
     name and content, and `notes` of the runs say how; `columns={"method": "model", "seed": "fold"}` gives them. A
     dictionary has the scores of each method: a list of repetitions, or a mapping from seed, dataset or metric.
+
+    Parameters
+    ----------
+    source
+        Where the runs are.
+    columns
+        Names of columns by role: method, dataset, seed, metric, value.
+
+    Returns
+    -------
+    Runs
+        One `Run` per method, dataset and seed, with all metrics.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> runs = stats.load([{"method": "a", "seed": 0, "f1": 0.9}, {"method": "b", "seed": 0, "f1": 0.8}])
+    >>> len(runs), runs.methods, runs.metrics
+    (2, ['a', 'b'], ['f1'])
     """
     given = columns_of(columns)
     if isinstance(source, Runs) and not given:

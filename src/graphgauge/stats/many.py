@@ -38,7 +38,29 @@ def method_pairs(methods: Sequence[str], baseline: str | None) -> list[tuple[str
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Adjusted p of Holm's step-down procedure, in the order given; rejecting those ≤ α keeps the family-wise error."""
+    """Adjusted p of Holm's step-down procedure, in the order given; rejecting those ≤ α keeps the family-wise error.
+
+    Parameters
+    ----------
+    p_values
+        p of all tests of the family.
+
+    Returns
+    -------
+    numpy.ndarray
+        At least the p given, at most 1.
+
+    Raises
+    ------
+    InputError
+        If a p is not in [0, 1].
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
     p = as_numeric(p_values, "p_values").astype(float)
     require_shape(p, (None,), "p_values", "Pass one p per test.")
     if not ((p >= 0) & (p <= 1)).all():
@@ -51,7 +73,29 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def mean_ranks(scores: ArrayLike) -> Floats:
-    """Mean rank of each column over the rows, 1 for the highest score, ties shared."""
+    """Mean rank of each column over the rows, 1 for the highest score, ties shared.
+
+    Parameters
+    ----------
+    scores
+        (blocks, methods), higher is better.
+
+    Returns
+    -------
+    numpy.ndarray
+        One rank per method, from 1 to their number.
+
+    Raises
+    ------
+    InputError
+        If a score is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.mean_ranks([[0.9, 0.8, 0.8], [0.7, 0.9, 0.1]]).tolist()
+    [1.5, 1.75, 2.75]
+    """
     return np.asarray(_ranks(_matrix(scores)).mean(axis=0))
 
 
@@ -67,7 +111,29 @@ class Friedman:
 
 
 def friedman(scores: ArrayLike) -> Friedman:
-    """Do the columns (methods) rank alike over the rows (seeds or datasets)? Exact for small designs."""
+    """Do the columns (methods) rank alike over the rows (seeds or datasets)? Exact for small designs.
+
+    Parameters
+    ----------
+    scores
+        (blocks, methods).
+
+    Returns
+    -------
+    Friedman
+        The statistic, its p, and whether it is exact.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two columns, or a score is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> round(stats.friedman([[1, 2, 3]] * 4).p_value, 4)
+    0.0046
+    """
     ranks = _ranks(_matrix(scores))
     blocks, methods = ranks.shape
     spread = float(np.sum(np.square(ranks - (methods + 1) / 2)))
@@ -87,7 +153,27 @@ def friedman(scores: ArrayLike) -> Friedman:
 def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float:
     """The difference of two mean ranks that is significant in Nemenyi's test (Demšar 2006).
 
-    >>> round(critical_difference(4, 14, alpha=0.05), 2)
+    Parameters
+    ----------
+    methods, blocks
+        Number of methods, and of datasets or seeds that they are ranked on.
+    alpha
+        Level of the test.
+
+    Returns
+    -------
+    float
+        Above 0, in ranks.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer than two methods, or no block.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> round(stats.critical_difference(4, 14, alpha=0.05), 2)
     1.25
     """
     require_alpha(alpha)

@@ -58,7 +58,41 @@ def paired_test(
     pairs are too few for one at this level, it is Student's t. `margin` is a difference that does not matter: the
     conclusion then also says whether the methods are equivalent, or one not inferior, up to it.
 
-    >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("first", "second"))
+    Parameters
+    ----------
+    a, b
+        Scores of the two methods.
+    names
+        Their names.
+    alpha
+        Level of the test.
+    better
+        `higher` or `lower`.
+    metric
+        Name of the metric, for the conclusion.
+    unit
+        What the pairs are: `seed`, `dataset` or another word.
+    test
+        `ranks` or `mean`.
+    margin
+        A difference that does not matter.
+    seed
+        Seed of random sign flips.
+
+    Returns
+    -------
+    MethodTest
+        The difference a − b with interval, two-sided p, effect size and a conclusion in words.
+
+    Raises
+    ------
+    InputError
+        If the pairs do not match.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> test = stats.paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("first", "second"))
     >>> test.p_value, test.can_reject, test.seeds_needed
     (0.0625, False, 6)
     """
@@ -85,7 +119,39 @@ def unpaired_test(
     The statistic is Welch's t, so that unequal spreads do not matter in large samples; all splits of the runs are
     counted up to 9 + 9. `test="ranks"` is Mann and Whitney's test with the Hodges–Lehmann interval.
 
-    >>> test = unpaired_test([.91, .93, .95, .90, .92], [.64, .70, .66, .58, .67])
+    Parameters
+    ----------
+    a, b
+        Scores of the two methods.
+    names
+        Their names.
+    alpha
+        Level of the test.
+    better
+        `higher` or `lower`.
+    metric
+        Name of the metric, for the conclusion.
+    test
+        `mean` or `ranks`.
+    margin
+        A difference that does not matter.
+    seed
+        Seed of random permutations.
+
+    Returns
+    -------
+    MethodTest
+        The difference a − b with interval, two-sided p, effect size and a conclusion in words.
+
+    Raises
+    ------
+    InputError
+        If a method has no runs, or a score is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> test = stats.unpaired_test([.91, .93, .95, .90, .92], [.64, .70, .66, .58, .67])
     >>> round(test.p_value, 4), test.can_reject
     (0.0079, True)
     """

@@ -69,6 +69,34 @@ def paired_items(
     `differences` is one number per item (first ranker minus second, items in the same order); `cluster`, a label per
     item, marks items that are not independent, which are summed and flipped together. Memory does not grow
     with the number of resamples times items: equal sizes are flipped by one binomial draw, others eight at a time.
+
+    Parameters
+    ----------
+    differences
+        One number per item.
+    cluster
+        A label per item.
+    seed, resamples
+        Seed and number of random sign flips, if there are too many to count all.
+    confidence
+        Level of the interval.
+
+    Returns
+    -------
+    PairedItems
+        The mean difference with interval and two-sided p.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two items, or a difference is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> test = stats.paired_items([0.1, 0.2, 0.1, 0.3, -0.1, 0.2])
+    >>> round(test.mean_difference, 4), test.p_value
+    (0.1333, 0.125)
     """
     differences = as_numeric(differences, "items").astype(float)
     if differences.ndim != 1 or len(differences) < 2:

@@ -84,7 +84,37 @@ def units_needed(
     several `datasets`, runs are tested within each, and the answer is their number per dataset. The level of each of
     several `comparisons` is α divided by their number. Normal scores are assumed.
 
-    >>> units_needed(0.01, 0.01), units_needed(0.01, 0.01, paired=False)
+    Parameters
+    ----------
+    effect
+        The true difference.
+    std
+        The standard deviation.
+    paired
+        Whether units are pairs.
+    datasets
+        Number of datasets that runs are tested within.
+    power
+        The probability to find the difference.
+    alpha
+        Level of the family of tests.
+    comparisons
+        Number of tests in the family.
+
+    Returns
+    -------
+    int
+        Pairs, or runs per method; per dataset if there are several.
+
+    Raises
+    ------
+    OptionError
+        If the effect is 0, or a probability is not in (0, 1).
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.units_needed(0.01, 0.01), stats.units_needed(0.01, 0.01, paired=False)
     (11, 17)
     """
     require_effect(effect, power)

@@ -292,8 +292,42 @@ def compare_published(
     mean without one is listed and not tested. `margin` is a difference that does not matter: equivalence and
     non-inferiority are reported. `direction` may be left out if the metric has a usual name, such as accuracy.
 
+    Parameters
+    ----------
+    source
+        A table: a file, a frame, dictionaries, or Markdown or LaTeX text.
+    n
+        Number of runs of each mean.
+    metric, baseline
+        As in `compare`.
+    method, dataset
+        Compare only these; all by default.
+    alpha
+        Level of the family of tests.
+    margin
+        A difference that does not matter.
+    direction
+        `higher` or `lower`.
+    columns
+        Names of the columns by role.
+
+    Returns
+    -------
+    PublishedComparison
+        Tests of all pairs, and the places that each method could have.
+
+    Raises
+    ------
+    InputError
+        If a cell cannot be read.
+    OptionError
+        If the number of runs, or the better direction, is not known.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
     >>> table = [{"method": "a", "acc": "0.81 ± 0.01"}, {"method": "b", "acc": "0.85 ± 0.01"}]
-    >>> compare_published(table, n=5, metric="acc", direction="higher").places()
+    >>> stats.compare_published(table, n=5, metric="acc", direction="higher").places()
     {'b': (1, 1), 'a': (2, 2)}
     """
     require_alpha(alpha)
@@ -326,7 +360,9 @@ def _better(metric: str, direction: Better | None) -> Better:
         return "higher" if one_of("direction", direction, ("higher", "lower")) == "higher" else "lower"
     known = known_metric(metric)[1] or usual_direction(metric)
     if known not in ("higher", "lower"):
-        raise OptionError(f"the better direction of {metric} is not known", fix="Pass --higher or --lower.")
+        raise OptionError(
+            f"the better direction of {metric} is not known", fix='Pass direction="higher" or direction="lower".'
+        )
     return "higher" if known == "higher" else "lower"
 
 
@@ -376,7 +412,7 @@ def _means(
         count = n if unit.n is None else unit.n
         if count is None:
             raise OptionError(f"{place}: the number of runs is not known",
-                              fix="Pass --n (n= in Python), the number of runs of each mean.")  # fmt: skip
+                              fix="Pass n=, the number of runs of each mean.")  # fmt: skip
         std = math.nan if number.std is None else number.std
         if std < 0 or count < 2:
             raise InputError(f"{std:g} over {several(count, 'run')} is no standard deviation", where=place)

@@ -36,7 +36,25 @@ class RankSum:
 def rank_sum(a: ArrayLike, b: ArrayLike) -> RankSum:
     """Test that two independent samples come from one distribution; exact with ties for up to 80 scores.
 
-    >>> rank_sum([.91, .93, .95, .90, .92], [.64, .70, .66, .58, .67]).p_value
+    Parameters
+    ----------
+    a, b
+        Scores of the two samples.
+
+    Returns
+    -------
+    RankSum
+        The statistic, two-sided p and the rank-biserial correlation.
+
+    Raises
+    ------
+    InputError
+        If a score is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.rank_sum([.91, .93, .95, .90, .92], [.64, .70, .66, .58, .67]).p_value
     0.007936507936507936
     """
     first, second = (_row(values, name) for values, name in ((a, "a"), (b, "b")))

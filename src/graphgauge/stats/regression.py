@@ -170,6 +170,37 @@ def gate(
 
     The result is true if a loss of more than the margin is excluded.
 
+    Parameters
+    ----------
+    new, against
+        The new model and its baseline.
+    metric
+        The metric to compare on.
+    margin
+        The loss that is tolerated, at least 0.
+    over
+        `auto`, `seeds`, `items` or `intervals`.
+    alpha
+        Level of the test.
+    direction
+        `higher` or `lower`, for metrics that graphgauge does not know.
+    truths
+        `same` or `any`.
+    seed
+        Seed of random sign flips.
+
+    Returns
+    -------
+    Regression
+        True if a larger loss is excluded; `worse` is `excluded`, `shown` or `undecided`.
+
+    Raises
+    ------
+    InputError
+        If a side has no results or not those that `over` asks for, or both have different truths.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from graphgauge import ranking, stats
     >>> rng = np.random.default_rng(0)

@@ -21,7 +21,25 @@ _NO_NAN = "Leave failed runs out and report it, or score them at the metric's wo
 def interquartile_mean(scores: ArrayLike) -> Floats:
     """Mean along the last axis without the lowest and the highest quarter, each rounded down.
 
-    >>> float(interquartile_mean([0, 1, 2, 3, 100]))
+    Parameters
+    ----------
+    scores
+        Numbers (…, n).
+
+    Returns
+    -------
+    numpy.ndarray
+        One mean for each row (…).
+
+    Raises
+    ------
+    InputError
+        If there are no scores.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> float(stats.interquartile_mean([0, 1, 2, 3, 100]))
     2.0
     """
     given = _scores(scores, "scores")
@@ -39,9 +57,29 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike |
     `seeds` has the seed of each run: runs that share a seed are not independent, and are not
     compared with each other. NaN if no pair is left.
 
-    >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2]))
+    Parameters
+    ----------
+    a, b
+        Scores (…, n) and (…, m).
+    seeds
+        The seed of each run.
+
+    Returns
+    -------
+    numpy.ndarray
+        In [0, 1]; 0.5 for equal methods.
+
+    Raises
+    ------
+    InputError
+        If there are no scores.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> float(stats.probability_of_improvement([1, 2, 3], [0, 2, 2]))
     0.6666666666666666
-    >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2], seeds=[0, 1, 2]))
+    >>> float(stats.probability_of_improvement([1, 2, 3], [0, 2, 2], seeds=[0, 1, 2]))
     0.5833333333333334
     """
     first, second = _scores(a, "a"), _scores(b, "b")

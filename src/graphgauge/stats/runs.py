@@ -277,11 +277,11 @@ class Panel:
     def refuse_missing(self, lacking: list[str], *, unpaired: bool = False) -> None:
         """`unpaired`: the runs may also have been meant to be independent."""
         if lacking:
-            declare = '; or declare independent runs (design="unpaired", --design unpaired)' if unpaired else ""
+            declare = '; or declare independent runs (design="unpaired")' if unpaired else ""
             runs, are = several(len(lacking), "run"), "is" if len(lacking) == 1 else "are"
             raise InputError(
                 f"{runs} of {self.metric} {are} missing: {listing(lacking)}",
-                fix='Repeat them; or leave those seeds out for all methods (missing="omit", --missing omit), or score '
+                fix='Repeat them; or leave those seeds out for all methods (missing="omit"), or score '
                 f'failures at the bound (missing="worst"){declare}.',
             )
 

@@ -41,6 +41,9 @@ _STATE = (
 class MeanSequence:
     """The mean of items that are read one after another in random order, with an interval valid at every look.
 
+    Items have to be read in the order of `order`, or in one drawn like it: with weights, the next item is drawn with
+    probability proportional to its weight.
+
     Parameters
     ----------
     population:
@@ -55,11 +58,12 @@ class MeanSequence:
         A value: `decided` becomes `above` or `below` when the mean is shown to be on one side of it. Each side
         errs with probability at most α, or α/2 with `two_sided`.
 
-    Items have to be read in the order of `order`, or in one drawn like it: with weights, the next item is drawn with
-    probability proportional to its weight.
-
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import stats
     >>> items = np.random.default_rng(0).uniform(size=2000)
-    >>> sequence = MeanSequence(2000, aim=0.05)
+    >>> sequence = stats.MeanSequence(2000, aim=0.05)
     >>> for index in sequence.order(seed=1):
     ...     if sequence.update(items[index]).half_width <= 0.05:
     ...         break
@@ -372,9 +376,13 @@ class PairedSequence(MeanSequence):
     `decided` is `above` when the first is shown to score higher on average, `below` when the second is. Equal methods
     are called different with probability at most α, however often one looks. `bounds` are those of one score.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import stats
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.beta(3, 2, 5000), rng.beta(2, 3, 5000)
-    >>> sequence = PairedSequence(5000)
+    >>> sequence = stats.PairedSequence(5000)
     >>> for index in sequence.order(seed=1):
     ...     if sequence.update_pair(a[index], b[index]).decided:
     ...         break

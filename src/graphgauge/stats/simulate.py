@@ -135,14 +135,49 @@ def simulate(
     `between`; if they are `these`, they do not. So many of the repetitions, `expectations`, also simulate what they
     expect of their interval.
 
-    >>> found = simulate([(6, 6)], repeats=200)
-    >>> found.error <= 0.06
+    Parameters
+    ----------
+    sizes
+        Numbers of runs of both methods, for each dataset.
+    paired
+        Whether runs are paired by seed.
+    datasets
+        `these` or `drawn`.
+    model
+        How scores vary; `Model()` by default.
+    test
+        `mean` or `ranks`.
+    alpha
+        Level of the test.
+    repeats
+        Number of simulated comparisons.
+    seed
+        Seed of the simulation.
+    expectations
+        Number of repetitions that also simulate their expected coverage.
+
+    Returns
+    -------
+    Simulated
+        The error, the power and the coverage of the interval, as shares of the repetitions.
+
+    Raises
+    ------
+    OptionError
+        If there are no sizes or repeats.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.simulate([(6, 6)], repeats=200).error <= 0.06
     True
     """
     one_of("datasets", datasets, ("these", "drawn"))
     one_of("test", test, STATISTICS)
     require_alpha(alpha)
     whole_number("repeats", repeats, 1)
+    if not sizes:
+        raise OptionError("there are no sizes", fix="Pass the numbers of runs of both methods for each dataset.")
     model = model or Model()
     if not 0 <= model.correlation <= 1:
         raise OptionError(f"correlation must be between 0 and 1, not {model.correlation!r:.60}")

@@ -42,6 +42,27 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
 
     Up to 500 differences p is exact: the distribution of twice the rank sum, an integer even with ties, is built up
     difference by difference. Beyond, it is the normal approximation with the variance of the tied ranks.
+
+    Parameters
+    ----------
+    differences
+        One number per pair.
+
+    Returns
+    -------
+    SignedRank
+        Both rank sums, two-sided p and the rank-biserial correlation.
+
+    Raises
+    ------
+    InputError
+        If a difference is NaN.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.signed_rank([0.27, 0.23, 0.29, 0.32, 0.24]).p_value
+    0.0625
     """
     signed = as_numeric(differences, "differences").astype(float)
     require_shape(signed, (None,), "differences", "Pass one difference per pair.")
@@ -101,14 +122,51 @@ def signed_sum_distribution(doubled: NDArray[np.int64]) -> Floats:
 
 
 def attainable_p(n: int) -> float:
-    """The smallest two-sided p that a signed-rank or sign-flip test on n non-zero differences can reach: 2^(1−n)."""
+    """The smallest two-sided p that a signed-rank or sign-flip test on n non-zero differences can reach: 2^(1−n).
+
+    Parameters
+    ----------
+    n
+        Number of differences that are not 0.
+
+    Returns
+    -------
+    float
+        In (0, 1].
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> stats.attainable_p(5), stats.attainable_p(6)
+    (0.0625, 0.03125)
+    """
     return min(1.0, 2.0 ** (1 - n))
 
 
 def seeds_needed(comparisons: int = 1, alpha: float = 0.05) -> int:
     """The fewest pairs with which the smallest p of `comparisons` tests can pass Holm's first step at `alpha`.
 
-    >>> [seeds_needed(m) for m in (1, 3, 6, 10)]
+    Parameters
+    ----------
+    comparisons
+        Number of tests in the family.
+    alpha
+        Level of the family.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    OptionError
+        If there is no comparison, or alpha is not in (0, 1).
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> [stats.seeds_needed(m) for m in (1, 3, 6, 10)]
     [6, 7, 8, 9]
     """
     require_alpha(alpha)

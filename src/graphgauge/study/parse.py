@@ -59,7 +59,35 @@ Place = tuple[str, int, str]
 
 
 def read_study(path: str | Path) -> Study:
-    """Read and check the whole file; nothing is evaluated and no input is opened."""
+    r"""Read and check the whole file; nothing is evaluated and no input is opened.
+
+    Parameters
+    ----------
+    path
+        The study, a TOML file.
+
+    Returns
+    -------
+    Study
+        Its evaluations, comparisons and gates.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or an entry is wrong; the message names the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from graphgauge import study
+    >>> lines = [
+    ...     'schema = 1', 'name = "Toy"', 'results = "results"', '[[evaluate]]', 'family = "ranking"',
+    ...     'dataset = "toy"', 'methods = ["ours"]', 'seeds = [0]', 'pos_scores = "pos.npy"', 'neg_scores = "neg.npy"',
+    ... ]
+    >>> _ = Path("study.toml").write_text("\n".join(lines))
+    >>> study.read_study("study.toml").name
+    'Toy'
+    """
     target = Path(path)
     try:
         text = target.read_bytes().decode()

@@ -80,10 +80,51 @@ def run(
     on_plan: Callable[[Study, Plan, Share], None] = lambda study, plan, share: None,
     on_done: Callable[[Done], None] = lambda done: None,
 ) -> Outcome:
-    """Bring all results of a study up to date in worker processes, and judge them.
+    r"""Bring all results of a study up to date in worker processes, and judge them.
 
     `only` is a pattern of evaluations to run; `rehash` reads every input again instead of trusting size and time.
     `on_plan` is called before anything is evaluated or imported, `on_done` after each evaluation.
+
+    Parameters
+    ----------
+    path
+        The study, a TOML file.
+    jobs
+        Number of worker processes; by default one per core.
+    only
+        A pattern of evaluations, such as `ranking/*`.
+    rehash
+        Whether to read every input again.
+    debug
+        Whether failures are reported with their tracebacks.
+    on_plan, on_done
+        Functions to call.
+
+    Returns
+    -------
+    Outcome
+        What was evaluated, what failed, and the judgement of all comparisons and gates.
+
+    Raises
+    ------
+    InputError
+        If the study is wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from graphgauge import stats, study
+    >>> np.save("pos.npy", [0.9, 0.4])
+    >>> np.save("neg.npy", [[0.7, 0.1], [0.8, 0.3]])
+    >>> lines = [
+    ...     'schema = 1', 'name = "Toy"', 'results = "results"', '[[evaluate]]', 'family = "ranking"',
+    ...     'dataset = "toy"', 'methods = ["ours"]', 'seeds = [0]', 'pos_scores = "pos.npy"', 'neg_scores = "neg.npy"',
+    ... ]
+    >>> _ = Path("study.toml").write_text("\n".join(lines))
+    >>> outcome = study.run("study.toml", jobs=1)
+    >>> outcome.failed, stats.load("results").methods
+    ([], ['ours'])
     """
     study = read_study(path)
     for request in study.gates:

@@ -47,6 +47,37 @@ def verify(
     """A verdict for every result file in a folder, or for one file. Inputs are always read again.
 
     `trust_code` also recomputes results of models, by importing the code that they name, without network.
+
+    Parameters
+    ----------
+    results
+        A folder of results, or one file.
+    jobs
+        Number of worker processes; by default one per core.
+    trust_code
+        Whether to import code that results name.
+    on_verdict
+        Called with each verdict as it arrives.
+
+    Returns
+    -------
+    list of Verdict
+        `equal`, `drifted`, `damaged`, `failed` or `unchecked`, with the reason.
+
+    Raises
+    ------
+    InputError
+        If there is no result.
+
+    Examples
+    --------
+    A result of arrays in memory names no files to recompute it from:
+
+    >>> from graphgauge import ranking, study
+    >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+    >>> _ = ev.save("result.json")
+    >>> [verdict.status for verdict in study.verify("result.json")]
+    ['unchecked']
     """
     target = Path(results)
     if not target.exists():
@@ -72,6 +103,44 @@ def verify_submission(
 
     A truth is `NAME=FILE`, or `NAME=sha256:HASH` that the folder's own file must have; NAME is an input of the family.
     Results without a given truth are unchecked. Only files inside the folder are read, in processes with `limits`.
+
+    Parameters
+    ----------
+    folder
+        The folder of results.
+    truths
+        Truths of the maintainer.
+    jobs
+        Number of worker processes; by default one per core.
+    trust_code
+        Whether to import code that results name.
+    limits
+        Memory, time and size that a recomputation may take.
+    on_verdict
+        Called with each verdict as it arrives.
+
+    Returns
+    -------
+    list of Verdict
+        As from `verify`.
+
+    Raises
+    ------
+    InputError
+        If there is no result.
+    OptionError
+        If a truth cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from graphgauge import ranking, study
+    >>> Path("theirs").mkdir()
+    >>> _ = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]]).save("theirs/result.json")
+    >>> np.save("ours.npy", [1, 0])
+    >>> [verdict.status for verdict in study.verify_submission("theirs", ["labels=ours.npy"])]
+    ['failed']
     """
     submission = Submission.of(folder, truths)
     if trust_code:
