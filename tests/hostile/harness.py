@@ -9,16 +9,17 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,36 @@ def _kept(path: Path, number: int, attempt: int, why: str) -> str:
     place = Path(tempfile.gettempdir()) / f"graphgauge-hostile-{number}-{attempt}{''.join(path.suffixes)}"
     shutil.copy(path, place)
     return f"{place}: {why}"
+
+
+def fuzzed(files: int, jobs: int) -> Iterator[Count]:
+    """All readers, each in a fork of this process, because limits of memory last."""
+    numbers = range(len(readers()))
+    with get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+        yield from pool.imap(_fuzz, [(number, files) for number in numbers], chunksize=1)
+
+
+def _fuzz(asked: tuple[int, int]) -> Count:
+    return fuzz(*asked)
+
+
+# ----------------------------------------------------------------------------------------------- forgeries
+
+
+def forgeries() -> Count:
+    """The edits of results, receipts and submissions that the tests try: none passes as recomputed or pinned."""
+    from tests.study import test_adversary, test_forged, test_submission_forged
+
+    modules = (test_adversary, test_forged, test_submission_forged)
+    edits = 2 * (len(test_forged.EDITS) + len(test_forged.SINGLE)) + len(test_adversary.FORGED)
+    edits += sum(expected != "equal" for expected, _ in test_submission_forged.EDITS.values())
+    count = Count("forgeries", "results and submissions", edits)
+    words = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *(str(m.__file__) for m in modules)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        count.failures.append(done.stdout[-2000:])
+    count.outcomes["refused or differ" if not done.returncode else "unknown"] = edits
+    return count
 
 
 # --------------------------------------------------------------------------------------------------- flips
@@ -339,6 +370,7 @@ def interrupted(command: Command, times: int, way: str) -> Count:
         page = {name for name in expected if name.endswith((".html", ".svg")) or name in command.timed}
         new = [path for path in whole.rglob("*") if path.is_file() and path.relative_to(whole).as_posix() not in sound]
         sizes = sorted({path.stat().st_size for path in new})
+        start = _everything(before)
         for attempt in range(times):
             shutil.copytree(before, again)
             # Each tenth of each file: a limit of one file is above the size of smaller ones.
@@ -355,7 +387,9 @@ def interrupted(command: Command, times: int, way: str) -> Count:
             if why is not None:
                 count.failures.append(f"{command.name}, attempt {attempt}: {why}")
             count.outcomes[_ended(code)] += 1
-            if way == "full" and attempt % 10:  # the next run is tried once for each file
+            # The next run is tried once for each file that the disk is too small for, and after every kill that left
+            # something behind; otherwise it would start from where this one did.
+            if attempt % 10 if way == "full" else _everything(again) == start:
                 shutil.rmtree(again)
                 continue
             code, errors = started(command, again).ended()
@@ -392,6 +426,13 @@ def _different(found: dict[str, Any], expected: dict[str, Any], page: set[str]) 
     return {n: c for n, c in found.items() if n not in page} != {n: c for n, c in expected.items() if n not in page}
 
 
+def _everything(folder: Path) -> dict[str, bytes | None]:
+    """All files and folders, hidden ones too."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
+    }
+
+
 def _ended(code: int) -> str:
     return {0: "finished", -9: "killed"}.get(code, f"exit code {code}")
 
@@ -399,14 +440,17 @@ def _ended(code: int) -> str:
 # ---------------------------------------------------------------------------------------------------- main
 
 
+PARTS = ("readers", "forgeries", "flips", "kills", "disk")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile")
-    parser.add_argument("parts", nargs="*", choices=[[], "readers", "flips", "kills", "disk"])
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS])
     parser.add_argument("--scale", type=float, default=1.0, help="share of the attempts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--no-page", action="store_true", help="do not write the page")
     given = parser.parse_args()
-    parts = given.parts or ["readers", "flips", "kills", "disk"]
+    parts = given.parts or PARTS
     counts: list[Count] = []
 
     def add(count: Count) -> None:
@@ -417,29 +461,30 @@ def main() -> int:
             print(f"  {failure}", flush=True)
 
     if "readers" in parts:
-        files = max(1, int(FILES * given.scale))
-        # One process for each reader, because limits of memory last.
-        with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as pool:
-            for count in pool.map(fuzz, range(len(readers())), [files] * len(readers())):
-                add(count)
+        for count in fuzzed(max(1, int(FILES * given.scale)), given.jobs):
+            add(count)
+    if "forgeries" in parts:
+        add(forgeries())
     if "flips" in parts:
         for count in flips(max(4, int(FLIPS * given.scale))):
             add(count)
     if "kills" in parts:
-        for command in COMMANDS:
-            add(interrupted(command, max(1, int(KILLS * given.scale) // len(COMMANDS)), "kill"))
+        kills = max(1, int(KILLS * given.scale))
+        for number, command in enumerate(COMMANDS):
+            add(interrupted(command, (kills + number) // len(COMMANDS), "kill"))
     if "disk" in parts:
         for command in (*COMMANDS, *WRITERS):
             add(interrupted(command, FULL, "full"))
-    if not given.no_page:
+    # The page is of one run of one commit, so parts do not change it.
+    if not given.no_page and set(parts) == set(PARTS):
         write_page(counts)
     return 1 if any(count.failures for count in counts) else 0
 
 
 def write_page(counts: list[Count]) -> None:
-    """Rows of parts that were not run now stay."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    commit = subprocess.run(words, capture_output=True, text=True).stdout.strip() or "unknown"
     head = ["| part | of | attempts | outcomes | failures |", "|---|---|--:|---|--:|"]
-    old = PAGE.read_text().splitlines()[2:] if PAGE.exists() else []
-    now = {(count.part, count.name): count.row() for count in counts}
-    rows = {tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in old if row.startswith("|")}
-    PAGE.write_text("\n".join([*head, *(rows | now).values()]) + "\n")
+    slowest = max(count.slowest for count in counts)
+    below = f"One run of commit {commit}; the slowest damaged file took {slowest:.1f} s."
+    PAGE.write_text("\n".join([*head, *(count.row() for count in counts), "", below]) + "\n")

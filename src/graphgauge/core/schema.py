@@ -17,6 +17,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from graphgauge._version import __version__
+from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
@@ -534,7 +535,8 @@ def _table_from_dict(entry: Mapping[str, Any]) -> Table:
 
 def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
     if name == axis:
-        return np.array(values)
+        texts = bool(values) and all(type(value) is str for value in values)
+        return text_array(values, f"breakdown by {axis}") if texts else np.array(values)
     if name.endswith(".approximate"):
         if not all(value is None or isinstance(value, bool) for value in values):
             raise TypeError(f"in the breakdown by {axis}, {name} has other values than true and false")

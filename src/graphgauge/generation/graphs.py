@@ -19,6 +19,9 @@ Words = NDArray[np.uint64]
 
 # Maximum number of nodes of all graphs together; more would exhaust the memory.
 _MOST_NODES = 20_000_000
+# Nodes that may be stated by their number alone, and how many for each end of an edge: a short file must not ask for
+# more memory than there is.
+_MOST_ISOLATED, _ISOLATED_PER_END = 1_000_000, 100
 # The label of nodes and edges without one.
 UNLABELLED = 0
 
@@ -67,6 +70,11 @@ class Graphs:
         total = sum(graph.nodes for graph in read)
         if total > _MOST_NODES:
             raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
+        shown = sum(2 * len(graph.edges) + len(() if graph.node_labels is None else graph.node_labels) for graph in read)
+        if total > max(_MOST_ISOLATED, _ISOLATED_PER_END * shown):
+            raise InputError(
+                f"graphs with {total:,} nodes, nearly all without edges", where=name, fix="Check the numbers of nodes."
+            )
         kinds = {graph.directed for graph in read}
         if len(kinds) > 1:
             raise InputError("some graphs are directed and others are not", where=name, fix="Convert them to one kind.")
