@@ -430,9 +430,7 @@ def _different(found: dict[str, Any], expected: dict[str, Any], page: set[str]) 
 
 def _everything(folder: Path) -> dict[str, bytes | None]:
     """All files and folders, hidden ones too."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
-    }
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 def _ended(code: int) -> str:

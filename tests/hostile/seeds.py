@@ -135,7 +135,8 @@ def _evaluation() -> Any:
 
     draw = np.random.default_rng(0)
     groups = {"part": np.arange(60) % 3}
-    found = ranking.evaluate(draw.normal(1, 1, 60), draw.normal(0, 1, (60, 5)), groups=groups, keep="items")
+    scores = draw.normal(1, 1, 60), draw.normal(0, 1, (60, 5))
+    found = ranking.evaluate(*scores, groups=groups, keep="items", metrics=("mrr", "hits@10"))
     found.run |= {"method": "a", "dataset": "toy", "seed": 0}
     return found
 

@@ -223,7 +223,9 @@ def _complete(frame: _Frame, name: str) -> AnyArray:
         if any(texts) and not all(texts):
             raise InputError(f"column {name!r} has text in some rows and numbers in others", where=frame.where)
         whole = not any(texts) and all(isinstance(cell, int | np.integer) for cell in cells)
-        values = np.array(cells, np.int64) if whole else text_array([str(cell) for cell in cells], f"{frame.where}, {name}")
+        values = (
+            np.array(cells, np.int64) if whole else text_array([str(cell) for cell in cells], f"{frame.where}, {name}")
+        )
     empty: dict[str, Callable[[AnyArray], AnyArray]] = {
         "f": np.isnan,
         "M": np.isnat,

@@ -70,7 +70,9 @@ class Graphs:
         total = sum(graph.nodes for graph in read)
         if total > _MOST_NODES:
             raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
-        shown = sum(2 * len(graph.edges) + len(() if graph.node_labels is None else graph.node_labels) for graph in read)
+        shown = sum(
+            2 * len(graph.edges) + len(() if graph.node_labels is None else graph.node_labels) for graph in read
+        )
         if total > max(_MOST_ISOLATED, _ISOLATED_PER_END * shown):
             raise InputError(
                 f"graphs with {total:,} nodes, nearly all without edges", where=name, fix="Check the numbers of nodes."

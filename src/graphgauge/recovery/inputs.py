@@ -476,7 +476,9 @@ def _require_dense(d: int, name: str) -> None:
 def _require_countable(d: int, where: str) -> None:
     """Refuse more nodes than there is memory to count: in a sparse file they are only a number."""
     if d > _MOST_NODES:
-        raise InputError(f"has {d:,} nodes, more than {_MOST_NODES:,}", where=where, fix="Leave out nodes without edges.")
+        raise InputError(
+            f"has {d:,} nodes, more than {_MOST_NODES:,}", where=where, fix="Leave out nodes without edges."
+        )
 
 
 def _from_sparse(matrix: Any, name: str) -> Graph:
