@@ -79,7 +79,7 @@ def fuzz(number: int, files: int) -> Count:
     count = Count("damaged files", reader.name)
     draw = random.Random(number)
     # In memory if possible: a disk takes longer than the reader.
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         path = Path(folder, reader.file)
         reader.write(path)
