@@ -245,6 +245,18 @@ def is_data(path: Path) -> bool:
     return is_result(content) or (isinstance(content, dict) and {"axis", "columns"} <= content.keys())
 
 
+def refuse_data(path: str | Path) -> None:
+    """Refuse a result, or its data, in the place of a file about results."""
+    if is_data(Path(path)):
+        raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
+
+
+def write_product(path: str | Path, text: str) -> None:
+    """Write a table or a page, but not in the place of a result or of its data."""
+    refuse_data(path)
+    write_text(path, text)
+
+
 def checked_content(content: Any, where: str) -> dict[str, Any]:
     """The content of an unchanged result file, in the form of the current edition."""
     require_schema(content, where)
