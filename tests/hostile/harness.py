@@ -30,8 +30,8 @@ from tests.hostile.seeds import Reader, readers
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hostile.inc"
 FILES, FLIPS, KILLS = 10_000, 20_000, 500
-# Each tenth of two of the files that a command writes, the largest and another.
-FULL = 20
+# Each tenth of the largest file that a command writes, and of all that it writes.
+LIMITED, FULL = 10, 10
 MEMORY, SECONDS = 1 << 30, 10
 
 
@@ -244,6 +244,9 @@ WRITERS = (
     Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
     Command("negatives", ("negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
     Command("init", ("init", "-o", "new.toml")),
+    Command("audit", ("audit", *_RANKING, "-o", "audited.json"), ("audited.json",)),
+    Command("recovery", ("recovery", "--true", "square.npy", "--pred", "square.npy", "-o", "out.json")),
+    Command("generation", ("generation", "--generated", "square.npy", "--save-table", "t.npz", "-o", "out.json")),
 )
 
 
@@ -268,6 +271,7 @@ def prepared(folder: Path) -> None:
     true = draw.normal(size=(60, 4, 3))
     np.save(folder / "true.npy", true)
     np.save(folder / "pred.npy", true + draw.normal(size=true.shape))
+    np.save(folder / "square.npy", draw.integers(0, 2, (8, 8)) * (1 - np.eye(8, dtype=int)))
     np.save(folder / "edges.npy", draw.integers(0, 50, (80, 2)))
     made = Command("made", (*_RANKING, "--method", "m", "--dataset", "d", "-o", "made.json"))
     code, errors = started(made, folder).ended()
@@ -350,9 +354,15 @@ def contents(folder: Path) -> dict[str, Any]:
     return found
 
 
+WAYS = {"kill": "kills", "limit": "files cut off", "full": "full disk"}
+
+
 def interrupted(command: Command, times: int, way: str) -> Count:
-    """Kill the command at random moments, or let the disk fill up at every tenth of what it writes."""
-    count = Count({"kill": "kills", "full": "full disk"}[way], command.name)
+    """Kill the command at random moments, or let it run out of space at every tenth of what it writes.
+
+    `limit` is a limit of the size of one file, `full` a disk that is too small.
+    """
+    count = Count(WAYS[way], command.name)
     draw = random.Random(command.name)
     with tempfile.TemporaryDirectory() as name:
         before, whole, again = (Path(name, part) for part in ("before", "whole", "again"))
@@ -373,10 +383,12 @@ def interrupted(command: Command, times: int, way: str) -> Count:
         new = [path for path in whole.rglob("*") if path.is_file() and path.relative_to(whole).as_posix() not in sound]
         sizes = sorted({path.stat().st_size for path in new})
         start = _everything(before)
+        room = [_pages(before), _pages(whole)]
         for attempt in range(times):
-            shutil.copytree(before, again)
-            # Each tenth of each file: a limit of one file is above the size of smaller ones.
-            size = sizes[-1 - attempt // 10 % len(sizes)] * (attempt % 10) // 10 if way == "full" else None
+            if way == "full":
+                _mount(again, room[0] + (room[1] - room[0]) * (attempt % 10) // 10)
+            shutil.copytree(before, again, dirs_exist_ok=True)
+            size = sizes[-1] * (attempt % 10) // 10 if way == "limit" else None
             run = started(command, again, size)
             if way == "kill":
                 time.sleep(usual * draw.uniform(0.0, 1.1))
@@ -389,16 +401,53 @@ def interrupted(command: Command, times: int, way: str) -> Count:
             if why is not None:
                 count.failures.append(f"{command.name}, attempt {attempt}: {why}")
             count.outcomes[_ended(code)] += 1
-            # The next run is tried once for each file that the disk is too small for, and after every kill that left
-            # something behind; otherwise it would start from where this one did.
-            if attempt % 10 if way == "full" else _everything(again) == start:
-                shutil.rmtree(again)
-                continue
-            code, errors = started(command, again).ended()
-            if code or _different(contents(again), expected, page):
-                count.failures.append(f"{command.name}, attempt {attempt}: the next run ends with {code} {errors:.200}")
+            # The next run is tried once for each file that is cut off, and after everything else that left something
+            # behind; otherwise it would start from where this one did.
+            alike = attempt % 10 if way == "limit" else _everything(again) == start
+            if way == "full":
+                _unmount(again, Path(name, "left"))
+            if not alike:
+                code, errors = started(command, again).ended()
+                if code or _different(contents(again), expected, page):
+                    count.failures.append(
+                        f"{command.name}, attempt {attempt}: the next run ends with {code} {errors:.200}"
+                    )
             shutil.rmtree(again)
     return count
+
+
+_PAGE = resource.getpagesize()
+
+
+def _pages(folder: Path) -> int:
+    """Pages that the files in a folder take on a disk in memory."""
+    return sum(-(-path.stat().st_size // _PAGE) for path in folder.rglob("*") if path.is_file())
+
+
+def can_mount() -> bool:
+    """Whether this user may mount a small disk: root, outside of most containers."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name, "disk")
+        try:
+            _mount(place, 16)
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        subprocess.run(["umount", place], check=True)
+        return True
+
+
+def _mount(place: Path, pages: int) -> None:
+    place.mkdir()
+    options = f"size={max(pages, 1) * _PAGE}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True, capture_output=True)
+
+
+def _unmount(place: Path, left: Path) -> None:
+    """Move what is on the small disk to the large one."""
+    shutil.copytree(place, left)
+    subprocess.run(["umount", place], check=True)
+    place.rmdir()
+    left.rename(place)
 
 
 def _broken(folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], errors: str) -> str | None:
@@ -420,8 +469,8 @@ def _broken(folder: Path, sound: dict[str, Any], expected: dict[str, Any], page:
 
 
 def _is_failure(content: Any) -> bool:
-    """A study records what failed, and its summary."""
-    return isinstance(content, dict) and (content.get("status") == "failed" or "comparisons" in content)
+    """A study records what failed, and its summary; a generator's result is written after each section."""
+    return isinstance(content, dict) and (content.get("status") in ("failed", "partial") or "comparisons" in content)
 
 
 def _different(found: dict[str, Any], expected: dict[str, Any], page: set[str]) -> bool:
@@ -440,7 +489,7 @@ def _ended(code: int) -> str:
 # ---------------------------------------------------------------------------------------------------- main
 
 
-PARTS = ("readers", "forgeries", "flips", "kills", "disk")
+PARTS = ("readers", "forgeries", "flips", "disk", "kills")
 
 
 def main() -> int:
@@ -453,8 +502,13 @@ def main() -> int:
     parts = given.parts or PARTS
     counts: list[Count] = []
 
+    # The page is of one run of one commit, so single parts do not change it.
+    paged = not given.no_page and set(parts) == set(PARTS)
+
     def add(count: Count) -> None:
         counts.append(count)
+        if paged:
+            write_page(counts)
         print(f"{count.part}, {count.name}: {count.attempts:,} attempts, {dict(count.outcomes)}, "
               f"{len(count.failures)} failures, slowest {count.slowest:.2f} s", flush=True)  # fmt: skip
         for failure in count.failures[:5]:
@@ -468,21 +522,23 @@ def main() -> int:
     if "flips" in parts:
         for count in flips(max(4, int(FLIPS * given.scale))):
             add(count)
+    if "disk" in parts:
+        for command in (*COMMANDS, *WRITERS):
+            add(interrupted(command, LIMITED, "limit"))
+        if can_mount():
+            for command in (*COMMANDS, *WRITERS):
+                add(interrupted(command, FULL, "full"))
+        else:
+            print("full disk: left out, because this user cannot mount one", flush=True)
     if "kills" in parts:
         kills = max(1, int(KILLS * given.scale))
         for number, command in enumerate(COMMANDS):
             add(interrupted(command, (kills + number) // len(COMMANDS), "kill"))
-    if "disk" in parts:
-        for command in (*COMMANDS, *WRITERS):
-            add(interrupted(command, FULL, "full"))
-    # The page is of one run of one commit, so parts do not change it.
-    if not given.no_page and set(parts) == set(PARTS):
-        write_page(counts)
     return 1 if any(count.failures for count in counts) else 0
 
 
 def write_page(counts: list[Count]) -> None:
-    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(words, capture_output=True, text=True).stdout.strip() or "unknown"
     head = ["| part | of | attempts | outcomes | failures |", "|---|---|--:|---|--:|"]
     slowest = max(count.slowest for count in counts)
