@@ -118,13 +118,28 @@ def _kept(path: Path, number: int, attempt: int, why: str) -> str:
 
 def fuzzed(files: int, jobs: int) -> Iterator[Count]:
     """All readers, each in a fork of this process, because limits of memory last."""
-    numbers = range(len(readers()))
-    with get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
-        yield from pool.imap(_fuzz, [(number, files) for number in numbers], chunksize=1)
+    context = get_context("fork")
+    waiting, running = list(enumerate(readers())), []
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            number, reader = waiting.pop(0)
+            answer, told = context.Pipe(duplex=False)
+            process = context.Process(target=_fuzz, args=(number, files, told))
+            process.start()
+            told.close()  # so that the end of the process ends the answer
+            running.append((reader, answer, process))
+        reader, answer, process = running.pop(0)
+        try:
+            yield answer.recv()
+        except EOFError:
+            process.join()
+            failure = f"the process ended with {process.exitcode}"
+            yield Count("damaged files", reader.name, files, failures=[failure])
+        process.join()
 
 
-def _fuzz(asked: tuple[int, int]) -> Count:
-    return fuzz(*asked)
+def _fuzz(number: int, files: int, told: Any) -> None:
+    told.send(fuzz(number, files))
 
 
 # ----------------------------------------------------------------------------------------------- forgeries
