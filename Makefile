@@ -28,8 +28,9 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/graphgauge demo
 
-# Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+# Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other. Tests start hundreds
+# of commands, and each would compile the package again where Python is told to keep no bytecode.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
 # The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
@@ -73,11 +74,15 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# The kernels for CUDA devices; without a device they run under Triton's interpreter, which is slow and needs no compiler.
+# What runs on CUDA devices: the kernels, without a device under Triton's interpreter (slow, and needs no compiler), the
+# paths around them, and with a device one small run of the benchmark, which compares it with the host.
 gpu: $(VENV)/.test
 	$(PIP) 'triton>=3.7'
 	TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))') \
 		$(BIN)/python -m pytest -m gpu tests/kernels
+	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_device*.py tests/forecasting/test_on_device.py \
+		tests/generation/test_points.py
+	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 
 # Coverage of lines and branches; kernels compiled by numba count as not covered.
 coverage: $(VENV)/.test

@@ -13,8 +13,8 @@ import pytest
 from graphgauge import kernels
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
-# `fused` needs Triton, and has no numba kernels.
-NAMES = [found.name for found in iter_modules(kernels.__path__) if found.name != "fused"]
+# The modules `fused…` need Triton, and have no numba kernels.
+NAMES = [found.name for found in iter_modules(kernels.__path__) if not found.name.startswith("fused")]
 MODULES = [import_module(f"graphgauge.kernels.{name}") for name in NAMES]
 KERNELS = [value for module in MODULES for value in vars(module).values() if isinstance(value, Kernel)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.special import ndtri
 
 from graphgauge.kernels.counting import row_counts
 
@@ -118,3 +119,78 @@ def test_near_ties_are_decided_as_on_the_host(score: str, dtype: torch.dtype) ->
     assert greater.tolist() == torch.bincount(band[again > own[band]], minlength=9).tolist()
     assert equal.tolist() == torch.bincount(band[again == own[band]], minlength=9).tolist()
     assert equal.sum() > 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    ("sizes", "shares"), [([1], 1.0), ([3, 0, 70, 200, 1], 0.3), ([500, 90], 0.9), ([40] * 60, 0.1)]
+)
+def test_places_are_those_without_triton(
+    dtype: torch.dtype, sizes: list[int], shares: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphgauge.kernels import fused
+    from graphgauge.kernels.device_lists import list_places, marked
+
+    generator = torch.Generator().manual_seed(len(sizes))
+    size = torch.tensor(sizes)
+    begin, rows = size.cumsum(0) - size, int(size.sum())
+    scores = torch.randint(-9, 10, (2 * rows,), generator=generator).to(dtype)[::2]  # not contiguous
+    if dtype.is_floating_point:
+        scores[: min(rows, 3)] = torch.tensor([torch.inf, -torch.inf, -0.0], dtype=dtype)[:rows]
+    positive = marked(torch.rand(rows, generator=generator) <= shares)
+    first = torch.searchsorted(positive, torch.cat([begin, torch.tensor([rows])]))
+    expected = [each.tolist() for each in list_places(scores, positive, begin, size, first)]
+    moved = [each.to(DEVICE) for each in (scores, positive, begin, size, first)]
+    for programs in (1, 2048):  # one for each query, or several
+        monkeypatch.setattr(fused, "_PROGRAMS", programs)
+        found = [torch.zeros(len(positive), dtype=torch.int64, device=DEVICE) for _ in range(2)]
+        fused.count_places(*moved, *found, relevant=int(first.diff().max()), longest=max(sizes))
+        assert [each.tolist() for each in found] == expected
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("form", ["gaussian", "masked", "point"])
+@pytest.mark.parametrize("case", ["traffic", "one series", "wide", "one cell"])
+def test_sums_of_forecasts_are_the_hosts(case: str, form: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.kernels import test_device_forecast as forecasts
+
+    from graphgauge.kernels import fused_forecast
+    from graphgauge.kernels.device_forecast import Asked
+    from graphgauge.kernels.forecast import PARTS
+
+    shape, edges, place = forecasts.CASES[case]
+    arrays = forecasts.cells(shape, dtype)
+    mask = np.random.default_rng(1).random(shape) < 0.7 if form == "masked" else None
+    arrays = (*arrays[:2], None) if form == "point" else arrays
+    widths = () if form == "point" else forecasts.WIDTHS
+    wanted = forecasts.expected(arrays, mask, np.array(edges), np.array(place), PARTS, widths)
+    asked = Asked(PARTS if form != "point" else ("errors", "bias", "size", "relative"), widths,
+                  None if form == "point" else forecasts.EDGES)  # fmt: skip
+    tensors = [None if each is None else torch.as_tensor(each, device=DEVICE) for each in (*arrays, mask)]
+    # The same cells in another order of memory.
+    turned = [None if each is None else each.permute(2, 0, 1).contiguous().permute(1, 2, 0) for each in tensors]
+    for programs, given in ((1, tensors), (9, turned)):
+        monkeypatch.setattr(fused_forecast, "_PROGRAMS", programs)
+        found = fused_forecast.sum_cells(*given, np.array(edges), np.array(place), asked, wide=False)
+        forecasts.same(found, wanted, 2e-6 if dtype != "float64" else 1e-12)
+    if form != "point":
+        found = fused_forecast.sum_cells(*tensors, np.array(edges), np.array(place), asked, wide=True)
+        forecasts.same(found, wanted, 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_forecasts_beyond_the_range_of_float32_and_bad_ones() -> None:
+    from graphgauge.kernels import fused_forecast
+    from graphgauge.kernels.device_forecast import Asked, cell_sums
+
+    y = torch.tensor([1e30, 0.0, -3e38, 5.0, 1.0, torch.nan])[:, None, None]
+    std = torch.tensor([1e-30, 1e-44, 1.0, 0.0, torch.inf, 1.0])[:, None, None]
+    edges = np.array([0, 1, 2, 3, 4, 5, 6])
+    asked = Asked(("errors", "scores"), (0.5, 1.0, 2.0, 3.0), ndtri(np.arange(1, 100) / 100))
+    expected = cell_sums(y, torch.zeros_like(y), std, None, edges, np.arange(6), asked)
+    tensors = [each.to(DEVICE) for each in (y, torch.zeros_like(y), std)]
+    found = fused_forecast.sum_cells(*tensors, None, edges, np.arange(6), asked, wide=True)
+    np.testing.assert_array_equal(found.by_horizon.counts, expected.by_horizon.counts)
+    np.testing.assert_array_equal(found.pit, expected.pit)
+    np.testing.assert_allclose(found.by_horizon.high[:3], expected.by_horizon.high[:3], rtol=1e-12)
+    assert np.isnan(found.by_horizon.high[5]).all()

@@ -39,8 +39,11 @@ _UNPACKED_TEXT = 1 << 26
 _RATIO = 100
 # Names that one search for files looks at.
 _MOST_NAMES = 1_000_000
-# A number in JSON that may be beyond all floats: an exponent of three digits, or hundreds of digits.
-_LARGE_NUMBER = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{309}")
+# Numbers in JSON that may be beyond all floats have an exponent of three digits, or hundreds of digits; here every digit
+# is a zero. Hashes have such exponents too, but a number ends otherwise.
+_DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
+_MANY_DIGITS = b"0" * 309
+_LARGE_EXPONENT = re.compile(rb"0e\+?0{3,}(?![^\s,}\]])")
 # No path is longer, and the time to match a pattern grows with the square of its length.
 _LONGEST_PATTERN = 4096
 _DEEPEST = 100
@@ -202,12 +205,19 @@ def parse_json(content: bytes) -> Any:
     """The value of JSON text; a ValueError says what is wrong with it."""
     try:
         # Checking every number takes time, so only text that could have too large ones is checked.
-        checked = _finite if _LARGE_NUMBER.search(content) else None
+        checked = _finite if _may_be_too_large(content) else None
         return json.loads(
             content.decode(), parse_float=checked, parse_constant=_refuse_constant, object_pairs_hook=_table
         )
     except RecursionError:
         raise ValueError("brackets are nested too deep") from None
+
+
+def _may_be_too_large(content: bytes) -> bool:
+    zeros = content.translate(_DIGITS)
+    if b"0e000" in zeros or b"0e+000" in zeros:
+        return _LARGE_EXPONENT.search(zeros) is not None or _MANY_DIGITS in zeros
+    return _MANY_DIGITS in zeros
 
 
 def _finite(text: str) -> float:

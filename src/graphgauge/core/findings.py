@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import family as family_named
 from graphgauge.core.grids import Cell, Grid
+from graphgauge.core.later import read
 
 if TYPE_CHECKING:
     import pandas
@@ -124,7 +125,7 @@ class Check:
         return tuple(name for name in self.needs if materials.get(name) is None)
 
     def run(self, materials: Mapping[str, Any]) -> Finding | None:
-        given = {name: materials[name] for name in self.uses if materials.get(name) is not None}
+        given = {name: read(materials[name]) for name in self.uses if materials.get(name) is not None}
         evidence = self.function(**given)
         if evidence is None:
             return None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, MissingExtraError, OptionError
+from graphgauge.core.later import read
 from graphgauge.core.metric import Estimate, Floats, IntervalRule, Metric, NoInterval
 from graphgauge.core.result import Deferred, Result, Table
 
@@ -72,7 +73,7 @@ def sample_for(metric: Metric, samples: Samples) -> Any:
     """The sample that a metric is computed on; None if there is none."""
     if callable(samples):
         return samples(metric)
-    return next((samples[need] for need in metric.needs if need in samples), None)
+    return read(next((samples[need] for need in metric.needs if need in samples), None))
 
 
 def measured(

@@ -8,7 +8,7 @@ import math
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
@@ -23,7 +23,7 @@ from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
-from graphgauge.core.json_schema import violation
+from graphgauge.core.json_schema import checker
 from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
 
 # Every edition's schema begins with this.
@@ -334,7 +334,7 @@ def as_current(content: Mapping[str, Any], where: str, *, whole: bool = False) -
 
 def _require_valid(content: Mapping[str, Any], where: str, whole: bool) -> None:
     """Refuse wrong types, missing parts, and keys that occur twice, of which readers would take different ones."""
-    wrong = violation(content, _schema(whole))
+    wrong = _checker(whole)(content)
     for part, name in _KEYS if wrong is None else ():
         times = Counter(entry.get(name) for entry in content.get(part, ()))
         twice = next((key for key, count in times.items() if count > 1), None)
@@ -342,6 +342,16 @@ def _require_valid(content: Mapping[str, Any], where: str, whole: bool) -> None:
             wrong = f"the {name} {twice!r:.60} occurs more than once in {part}"
     if wrong is not None:
         raise InputError(f"not a valid result file: {wrong}", where=where, fix="Evaluate again, or fetch it again.")
+
+
+@cache
+def _checker(whole: bool) -> Callable[[Any], str | None]:
+    return checker(_schema(whole))
+
+
+@cache
+def _columns_checker() -> Callable[[Any], str | None]:
+    return checker(_schema()["$defs"]["columns"], _schema())
 
 
 @cache
@@ -572,7 +582,7 @@ def _table_to_dict(table: Table) -> dict[str, Any]:
 
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:
     axis = str(entry["axis"])
-    wrong = violation(entry["columns"], _schema()["$defs"]["columns"])
+    wrong = _columns_checker()(entry["columns"])
     if wrong is not None:
         raise TypeError(f"in the breakdown by {axis}, {wrong}")
     columns = {name: _column(axis, name, values) for name, values in entry["columns"].items()}
@@ -598,6 +608,8 @@ def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
 
 
 def _numbers(values: Any) -> np.ndarray[Any, Any]:
+    if set(map(type, values)) == {float}:
+        return np.array(values)
     return np.array([number_from_json(value) for value in values])
 
 

@@ -148,7 +148,7 @@ def _against_random(answers: EventSample, side: int) -> tuple[_Paired | None, _P
 
 
 def _paired(answers: EventSample, fidelity: Any, sign: int) -> _Paired | None:
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     own, blind = (_over_levels(sample, fidelity) for sample in (answers, answers.at_random))
     gains = sign * (own - blind)
@@ -158,7 +158,7 @@ def _paired(answers: EventSample, fidelity: Any, sign: int) -> _Paired | None:
         return None
     error = sample_std(gains[known]) / np.sqrt(n)
     mean = float(gains[known].mean())
-    p = float(t.sf(mean / error, n - 1)) if error > 0 else float(mean <= 0)
+    p = float(stdtr(n - 1, -mean / error)) if error > 0 else float(mean <= 0)
     return _Paired(float(own[known].mean()), float(blind[known].mean()), p, n)
 
 

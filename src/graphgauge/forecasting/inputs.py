@@ -18,6 +18,7 @@ from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.forecasting.distributions import Distribution, scored
 from graphgauge.forecasting.grids import arranged
 from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_several, shown
+from graphgauge.forecasting.on_device import on_one_device
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
@@ -139,7 +140,12 @@ class Batch:
         found = matched(given, names, {"node": nodes, "horizon": ahead, **(known or {})})
         original = y_true
         y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
-        y = as_numeric(y_true, "y_true")
+        there = (
+            quantiles is samples is distribution is None
+            and CHANNEL not in names
+            and on_one_device(y_true, y_pred, std, mask)
+        )
+        y = y_true.detach() if there else as_numeric(y_true, "y_true")
         if y.ndim == 1 and names == AXES:
             names = ("time",)  # a single series has only a time axis
         if y.ndim != len(names):
@@ -160,12 +166,12 @@ class Batch:
         batch = cls(
             names,
             y,
-            _same_shape(y_pred, "y_pred", y.shape),
-            _same_shape(std, "std", y.shape),
+            _same_shape(y_pred, "y_pred", y.shape, there),
+            _same_shape(std, "std", y.shape, there),
             _same_shape(quantiles, "quantiles", (*y.shape, len(probabilities))),
             probabilities,
             _same_shape(samples, "samples", (*y.shape, None)),
-            _mask(mask, y.shape),
+            _mask(mask, y.shape, there),
             null_value,
             float(null_tolerance),
             nan,
@@ -266,8 +272,27 @@ class Batch:
         lengths = dict(zip((name for name in AXES if name in self.axes), ordered.shape, strict=False))
         return ordered.reshape(*(lengths.get(name, 1) for name in AXES), *ordered.shape[ordered.ndim - extra :])
 
+    @property
+    def on_device(self) -> bool:
+        """Whether the arrays are tensors on a CUDA device."""
+        return is_tensor(self.y)
+
+    def on_host(self, rows: slice = slice(None)) -> Batch:
+        """The same, or some time steps of it, as NumPy arrays."""
+        if not self.on_device:
+            return self
+        part = tuple(rows if name == "time" else slice(None) for name in self.axes)
+
+        def copied(array: Any, name: str) -> Any:
+            return None if array is None else as_numeric(array[part], name)
+
+        return replace(self, y=copied(self.y, "y_true"), mean=copied(self.mean, "y_pred"),
+                       std=copied(self.std, "std"), mask=copied(self.mask, "mask"))  # fmt: skip
+
     def slab(self, rows: slice) -> Slab:
         """Some time steps, converted and masked."""
+        if self.on_device:
+            return self.on_host(rows).slab(slice(None))
         given = {name: array for name, array in self._arrays() if array is not None}
         small = all(array.dtype in (np.float32, np.float16) for array in given.values())
         dtype = np.dtype(np.float32 if small else np.float64)
@@ -327,6 +352,8 @@ class Batch:
 
     def refuse_bad_values(self) -> None:
         """Raise an error that names the first invalid value among the cells that count."""
+        if self.on_device:
+            self.on_host().refuse_bad_values()
         counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
         if self.stored_null is not None:
             counted &= observed(self.y, self.stored_null, self.null_tolerance)
@@ -492,18 +519,21 @@ def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:
         raise InputError(error.what, where=name, fix="Convert it to floats first.") from None
 
 
-def _same_shape(value: Any, name: str, shape: Sequence[int | None]) -> AnyArray | None:
+def _same_shape(value: Any, name: str, shape: Sequence[int | None], there: bool = False) -> AnyArray | None:
     if value is None:
         return None
-    array = as_numeric(value, name)
+    array = value.detach() if there else as_numeric(value, name)
     last = {"quantiles": "One for each level, along the last axis.", "samples": "The member axis is the last one."}
     require_shape(array, tuple(shape), name, last.get(name, "It must have the shape of y_true; nothing is broadcast."))
     return array
 
 
-def _mask(mask: Any, shape: tuple[int, ...]) -> Mask | None:
+def _mask(mask: Any, shape: tuple[int, ...], there: bool = False) -> Mask | None:
     if mask is None:
         return None
+    if there:
+        require_shape(mask, shape, "mask", "It must have the shape of y_true; nothing is broadcast.")
+        return mask  # type: ignore[no-any-return]
     array = as_numeric(mask, "mask")
     if array.dtype != bool:
         if not np.isin(array, (0, 1)).all():

@@ -30,6 +30,7 @@ from graphgauge.forecasting.inputs import (
 from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, UNWEIGHTED, Layout, counted_for, gaussian_edges, measured
+from graphgauge.forecasting.on_device import device_sums
 from graphgauge.forecasting.options import (
     AXES,
     CHANNEL,
@@ -135,6 +136,8 @@ class ForecastState:
         self.counted = counted_for(None if metrics is None else [item.metric for item in asked("forecasting", metrics)])
         self._first_shard = shard
         self.graph = graph
+        # Whether percentiles are counted by node where that takes a pass of its own: on a device.
+        self.percentiles_by_node = True
         self.reset()
 
     def reset(self) -> None:
@@ -195,6 +198,8 @@ class ForecastState:
         if batch.form == "distribution" and self.thresholds:
             raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
         batch = batch.scored(self.coverage, "scores" in self._parts)
+        if self.scale is not None or self.weights is not None or self.thresholds:
+            batch = batch.on_host()
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
@@ -326,6 +331,7 @@ class ForecastState:
             "graph",
             "weights",
             "thresholds",
+            "percentiles_by_node",
         ):
             setattr(other, name, getattr(self, name))
         other._history = other._weights_rule = None
@@ -366,6 +372,9 @@ class ForecastState:
         for sums in self._tables:
             sums.reserve(start, steps)
         slabs = list(batch.slabs(start, self.by_horizon.shift))
+        if batch.on_device:
+            self._count_on_device(batch, start, slabs)
+            return
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or available_threads())
         # Counts by node take much room if there are many: each thread adds to one table, not each slab.
@@ -382,6 +391,38 @@ class ForecastState:
                 self.spread = [joined(cells) for cells in zip(self.spread, *spread, strict=True)]
         for table in tables:
             self.node_pit += table
+
+    def _count_on_device(self, batch: Batch, start: int, slabs: list[tuple[slice, int]]) -> None:
+        """Count tensors on their device; the bins of standard deviations are counted on the host, slab by slab."""
+        assert self.layout is not None
+        steps, horizons, nodes = batch.shape
+        self.cells += steps * horizons * nodes
+        if not self.cells:
+            return
+        shift, coarser = self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift
+        numbers = np.arange(start >> shift, ((start + steps - 1) >> shift) + 1)
+        edges = np.append(np.maximum((numbers << shift) - start, 0), steps)
+        place = (numbers >> coarser) - (int(numbers[0]) >> coarser)
+        sums, self.dropped = device_sums(
+            batch, self.layout, edges, place, gaussian_edges(), by_node=self.percentiles_by_node
+        )
+        counts = len(self.layout.counts)
+        by_horizon, by_node = sums.by_horizon.some_counts(counts), sums.by_node.some_counts(counts)
+        self._require_sound(batch, by_horizon)
+        self.by_horizon.add_blocks(int(numbers[0]), by_horizon)
+        self.by_node.add_blocks(int(numbers[0]) >> coarser, by_node)
+        if sums.pit is not None:
+            self.pit.add_blocks(int(numbers[0]), _only_counts(sums.pit))
+        if sums.node_pit is not None:
+            self.node_pit += sums.node_pit
+        if batch.std is not None and "bins" in self.layout.counted:
+            for rows, blocks in slabs:
+                slab = batch.slab(rows)
+                assert slab.std is not None
+                spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
+                excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
+                self.excess.add_blocks((start + rows.start) >> shift, _only_sums(excess))
+                self.spread = [joined(pair) for pair in zip(self.spread, spread, strict=True)]
 
     @property
     def _known_channels(self) -> dict[str, Sequence[Any]]:

@@ -12,6 +12,8 @@ import triton.language as tl
 _PACKED = 1 << 10
 # Scores that a program reads at once: of several short rows, or of one long row.
 _TILE, _STRETCH, _BAND, _READ, _SPREAD = 2048, 1024, 4096, 8192, 1024
+# Pairs of a positive and a candidate that a program compares at once, and the fewest programs that keep a device busy.
+_PAIRED, _PROGRAMS = 4096, 2048
 _COMPARED_AS = {"float16": "float32", "bfloat16": "float32", "bool": "int8"}
 
 
@@ -198,3 +200,62 @@ def distribute(scores: Any, limits: Any) -> tuple[Any, list[int]]:
     grid = (triton.cdiv(count, _SPREAD),)
     _distribute[grid](scores, limits, starts, grouped, count, ranges, BLOCK=_SPREAD, num_warps=4)
     return grouped, sizes
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _count_places(  # type: ignore[no-untyped-def]
+    scores, positive, begin, size, first, ahead, tied, stride, stretch,
+    POSITIVES: tl.constexpr, COLUMNS: tl.constexpr, COMPARED: tl.constexpr, FLOATS: tl.constexpr, ONE: tl.constexpr,
+):  # fmt: skip
+    query = tl.program_id(0)
+    start = tl.load(begin + query)
+    low, high = tl.load(first + query), tl.load(first + query + 1)
+    left = tl.program_id(1).to(tl.int64) * stretch
+    right = tl.minimum(left + stretch, tl.load(size + query))
+    lane = tl.arange(0, COLUMNS)
+    for block in range(low, high, POSITIVES):
+        own = block + tl.arange(0, POSITIVES)
+        there = own < high
+        place = tl.load(positive + own, mask=there, other=0)
+        level = tl.load(scores + place * stride, mask=there, other=0).to(COMPARED)[:, None]
+        # How many are above, and in the upper half how many are equal.
+        both = tl.zeros([POSITIVES, COLUMNS], tl.int32)
+        for column in range(left, right, COLUMNS):
+            read = column + lane < right
+            cell = scores + (start + column + lane) * stride
+            if FLOATS:  # NaN is neither above nor equal
+                score = tl.load(cell, mask=read, other=float("nan")).to(COMPARED)[None, :]
+                both += tl.where(score > level, 1, 0) + tl.where(score == level, 1 << 16, 0)
+            else:
+                score = tl.load(cell, mask=read, other=0).to(COMPARED)[None, :]
+                both += tl.where(read[None, :] & (score > level), 1, 0)
+                both += tl.where(read[None, :] & (score == level), 1 << 16, 0)
+        above = tl.sum(both & 65535, 1).to(tl.int64)
+        equal = tl.sum(both >> 16, 1).to(tl.int64)
+        if ONE:
+            tl.store(ahead + own, above, mask=there)
+            tl.store(tied + own, equal, mask=there)
+        else:
+            tl.atomic_add(ahead + own, above, mask=there, sem="relaxed")
+            tl.atomic_add(tied + own, equal, mask=there, sem="relaxed")
+
+
+def count_places(
+    scores: Any, positive: Any, begin: Any, size: Any, first: Any, ahead: Any, tied: Any, *, relevant: int, longest: int
+) -> None:
+    """Add to `ahead` and `tied` how many candidates of its query are above each positive, and equal to it.
+
+    `relevant` and `longest` are the most positives and candidates of a query.
+    """
+    queries = len(size)
+    positives = max(4, min(64, triton.next_power_of_2(relevant)))
+    columns = max(64, min(_PAIRED // positives, triton.next_power_of_2(longest)))
+    # A program takes whole queries, unless there are too few of them; a lane counts less than 2**15 of them.
+    parts = max(triton.cdiv(_PROGRAMS, queries), triton.cdiv(longest, columns << 14))
+    stretch = triton.cdiv(triton.cdiv(longest, parts), columns) * columns
+    name = str(scores.dtype).removeprefix("torch.")
+    _count_places[(queries, triton.cdiv(longest, stretch))](
+        scores, positive, begin, size, first, ahead, tied, scores.stride(0), stretch,
+        POSITIVES=positives, COLUMNS=columns, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
+        FLOATS=scores.is_floating_point(), ONE=stretch >= longest, num_warps=4,
+    )  # fmt: skip

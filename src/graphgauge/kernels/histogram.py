@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -74,6 +75,12 @@ class Histogram:
         if not self._rows:
             return [np.empty(0, np.int64) for _ in range(self._columns)], np.empty(0, np.int64)
         return list(self._rows[0]), self._counts[0]
+
+    def copy(self) -> Histogram:
+        """The same rows, which later additions to either do not change."""
+        other = copy(self)
+        other._rows, other._counts, other._runs = list(self._rows), list(self._counts), list(self._runs)
+        return other
 
     @property
     def total(self) -> int:

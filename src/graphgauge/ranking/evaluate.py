@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.later import read
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, asked, select
 from graphgauge.core.metric import metrics as registered
@@ -190,6 +191,8 @@ def _evaluated(
     described = Catalog.of(catalog)
     samples = _samples(state, ties) | beyond_samples(state.recommended(described))
     chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
+    if any(next(need for need in metric.needs if need in samples) == "ranks" for metric, _ in chosen):
+        samples["ranks"] = state.ranks(ties)
     for axis in state.axes:
         if re.sub(r"\.(low|high|approximate)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
@@ -216,8 +219,7 @@ def _evaluated(
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.ranking.figure import draw_ranking
 
-        assert isinstance(ranks, Ranks)
-        draw_ranking(evaluation, hits_curve(ranks, confidence), path)
+        draw_ranking(evaluation, hits_curve(read(ranks), confidence), path)
 
     return Evaluation(
         "ranking",
@@ -372,7 +374,10 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
 def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:
     if state.shares_pool and state.counts_pool:  # ranks need every score
         return {"pooled": state.pool()}
-    samples: dict[str, Any] = {"ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis)}
+    lists = state.lists(ties, axis)
+    # Sorting all positives of all lists takes longer than the metrics that do without.
+    ranks = state.ranks(ties, axis) if lists is None or axis is not None else state.ranks_later(ties)
+    samples: dict[str, Any] = {"ranks": ranks, "lists": lists}
     samples |= {} if axis is not None else {"pooled": state.pool()}
     return {name: sample for name, sample in samples.items() if sample is not None}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.lists import changes, grouped, last_places, list_places
 from graphgauge.kernels.tally import numbered
@@ -63,6 +63,26 @@ class QueryLists:
         return np.repeat(np.arange(len(self.start)), self.positives)
 
     @property
+    def tied(self) -> bool:
+        """Whether a positive and a negative have the same score."""
+        return bool((self.length > self.positives).any())
+
+    def best(self) -> tuple[Ints, Ints, Ints]:
+        """Start, length and positives of the first run of each query."""
+        first = np.cumsum(self.runs) - self.runs
+        return self.start[first], self.length[first], self.positives[first]
+
+    def near(self, k: int, *, last: bool) -> NearRuns:
+        """The runs of which a positive may be among the first k places: the first one or, if `last`, the last ones."""
+        chosen = np.flatnonzero((self.start + (self.length - self.positives) if last else self.start) < k)
+        columns = (column[chosen] for column in (self.run_query, self.start, self.length, self.positives))
+        return NearRuns(chosen, *columns)
+
+    def ahead_of(self, runs: Ints) -> Ints:
+        """The positives of a query in the runs before each of these."""
+        return self.positives_ahead[runs]
+
+    @property
     def place_in_run(self) -> Ints:
         """How many positives of its run are before each."""
         return _counting(self.positives)
@@ -108,6 +128,8 @@ class QueryLists:
 
     @classmethod
     def join(cls, parts: list[QueryLists]) -> QueryLists:
+        if len(parts) == 1:
+            return parts[0]
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS[:-1]
         }
@@ -149,6 +171,16 @@ class QueryLists:
                 raise InputError("grades of positives must be finite and above 0", where="grades")
 
 
+class NearRuns(NamedTuple):
+    """Some runs: their numbers, and of each its query, start, length and positives."""
+
+    runs: Ints
+    query: Ints
+    start: Ints
+    length: Ints
+    positives: Ints
+
+
 def _counting(lengths: Ints) -> Ints:
     """0, 1, … for each length in turn."""
     return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -160,7 +192,8 @@ def _places(lengths: Ints, order: Ints) -> Ints:
     return np.repeat((np.cumsum(lengths) - lengths)[order], size) + _counting(size)
 
 
-_COLUMNS = ("relevant", "candidates", "runs", "start", "length", "positives", "grades")
+COUNTS = ("relevant", "candidates", "runs", "start", "length", "positives")
+_COLUMNS = (*COUNTS, "grades")
 
 
 @dataclass(frozen=True)
@@ -208,20 +241,29 @@ class Queries:
     names: AnyArray
     begin: Ints
     size: Ints
-    order: Ints | None
+    # On a device if the ids are there.
+    order: Any
 
     @classmethod
     def of(cls, ids: AnyArray, threads: int | None) -> Queries:
         """If the candidates of each query are adjacent, only these stretches are looked at, not every row."""
         start = changes(ids, threads=threads)
-        length = np.diff(np.append(start, len(ids)))
+        together = cls.of_stretches(start, ids[start], len(ids))
+        if together is not None:
+            return together
         names, code = numbered(ids[start])
-        if len(names) == len(start):
-            begin, size = np.empty_like(start), np.empty_like(start)
-            begin[code], size[code] = start, length
-            return cls(names, begin, size, None)
-        order, size = grouped(np.repeat(code, length), len(names))
+        order, size = grouped(np.repeat(code, np.diff(np.append(start, len(ids)))), len(names))
         return cls(names, np.cumsum(size) - size, size, order)
+
+    @classmethod
+    def of_stretches(cls, start: Ints, ids: AnyArray, rows: int) -> Queries | None:
+        """Queries of rows whose id changes at each `start` to those of `ids`; None if an id comes again."""
+        names, code = numbered(ids)
+        if len(names) < len(start):
+            return None
+        begin, size = np.empty_like(start), np.empty_like(start)
+        begin[code], size[code] = start, np.diff(np.append(start, rows))
+        return cls(names, begin, size, None)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -232,7 +274,11 @@ class Queries:
 
     @cached_property
     def first_row(self) -> Ints:
-        return self.begin if self.order is None else self.order[self.begin]
+        return self.begin if self.host_order is None else self.host_order[self.begin]
+
+    @cached_property
+    def host_order(self) -> Ints | None:
+        return None if self.order is None else as_numeric(self.order, "order")
 
     @cached_property
     def of_row(self) -> Ints:
@@ -240,7 +286,7 @@ class Queries:
         query = np.empty(self.rows, np.int64)
         in_order = np.argsort(self.begin)
         repeated = np.repeat(in_order, self.size[in_order])
-        query[slice(None) if self.order is None else self.order] = repeated
+        query[slice(None) if self.host_order is None else self.host_order] = repeated
         return query
 
     def one_each(self, values: Any, name: str, convert: Callable[[Any], AnyArray]) -> AnyArray:
@@ -278,14 +324,14 @@ class FlatBatch:
     """One batch of the flat form: its `queries`, the counted `lists` of those that are `kept`, and what is not.
 
     Queries come in the order of their ids. `scores` and `grades` are the candidates that are left, of the queries
-    in `used`.
+    in `used`; tensors if they are on a device.
     """
 
     queries: Queries
     kept: NDArray[np.bool_]
     lists: QueryLists
-    scores: AnyArray
-    grades: AnyArray
+    scores: Any
+    grades: Any
     used: Queries
     rows: NDArray[np.bool_] | None
     dropped_queries: int
@@ -296,6 +342,9 @@ class FlatBatch:
 
     @classmethod
     def of(cls, scores: Any, labels: Any, queries: Any, nan: str, threads: int | None = None) -> FlatBatch:
+        on_device = cls._on_device(scores, labels, queries)
+        if on_device is not None:
+            return on_device
         scores = as_numeric(scores, "scores")
         require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
         grades = as_grades(labels, len(scores), threads)
@@ -327,15 +376,34 @@ class FlatBatch:
             lowest_candidates=int(np.count_nonzero(np.isneginf(scores))) if np.isneginf(lowest) else 0,
         )  # fmt: skip
 
+    @classmethod
+    def _on_device(cls, scores: Any, labels: Any, queries: Any) -> FlatBatch | None:
+        """Tensors on one device, without NaN and grades."""
+        if not all(map(is_cuda, (scores, labels, queries))) or not scores.ndim == labels.ndim == queries.ndim == 1:
+            return None
+        if not len(scores) == len(labels) == len(queries) or not scores.device == labels.device == queries.device:
+            return None
+        from graphgauge.ranking.device_lists import counted_on_device
+
+        found = counted_on_device(scores, labels, queries)
+        if found is None:
+            return None
+        kept = found.lists.relevant > 0
+        return cls(
+            found.queries, kept, found.lists.take(kept), scores, labels, found.queries, None, 0, 0, 0,
+            without_positives=int(np.count_nonzero(~kept)),
+            lowest_candidates=int((scores == found.lowest).sum()) if np.isneginf(found.lowest) else 0,
+        )  # fmt: skip
+
     def pool(self) -> tuple[AnyArray, AnyArray, Ints]:
         """Scores of the positives and of the negatives, query by query, and how many negatives each query has."""
-        positive = self.grades > 0
+        scores, positive = as_numeric(self.scores, "scores"), as_numeric(self.grades, "labels") > 0
         relevant, size = (
             np.bincount(self.used.of_row[rows], minlength=len(self.used)) for rows in (positive, ~positive)
         )
         there = relevant > 0
         rows = [np.flatnonzero(chosen & there[self.used.of_row]) for chosen in (positive, ~positive)]
-        pos, neg = (self.scores[chosen[np.argsort(self.used.of_row[chosen], kind="stable")]] for chosen in rows)
+        pos, neg = (scores[chosen[np.argsort(self.used.of_row[chosen], kind="stable")]] for chosen in rows)
         return pos, neg, size[there]
 
     def top(self, items: Any, k: int, threads: int | None) -> TopItems:
@@ -348,9 +416,11 @@ class FlatBatch:
             )  # fmt: skip
         numbers = numbers.astype(np.int64)
         numbers = numbers if self.rows is None else numbers[self.rows]
-        least = last_places(self.ordered_scores, self.used.begin, self.used.size, k, threads=threads)
-        chosen = np.flatnonzero(self.scores >= least[self.used.of_row])
-        query, score, item = self.used.of_row[chosen], self.scores[chosen], numbers[chosen]
+        scores = as_numeric(self.scores, "scores")
+        ordered = scores if self.used.host_order is None else scores[self.used.host_order]
+        least = last_places(ordered, self.used.begin, self.used.size, k, threads=threads)
+        chosen = np.flatnonzero(scores >= least[self.used.of_row])
+        query, score, item = self.used.of_row[chosen], scores[chosen], numbers[chosen]
         # Best first; ascending scores are read from the end, because unsigned ones cannot be negated.
         order = np.lexsort((item, score))[::-1]
         order = order[np.argsort(query[order], kind="stable")]
@@ -364,11 +434,6 @@ class FlatBatch:
         if twice.any():
             raise InputError(f"item {item[:-1][twice][0]} occurs twice in a query", where="items")
         return TopItems(item, first[run] - begin[query], np.bincount(run)[run], lengths, self.used.size)
-
-    @property
-    def ordered_scores(self) -> AnyArray:
-        """The scores, with those of each query together."""
-        return self.scores if self.used.order is None else self.scores[self.used.order]
 
 
 def as_grades(labels: Any, length: int, threads: int | None) -> AnyArray:

@@ -15,7 +15,7 @@ from graphgauge.core.metric import Estimate
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
-from graphgauge.ranking.lists import QueryLists
+from graphgauge.ranking.lists import NearRuns, QueryLists
 from graphgauge.stats.intervals import Clusters
 
 Floats = NDArray[np.floating[Any]]
@@ -351,12 +351,13 @@ class Lists(Sample):
             alike = QueryLists(relevant, candidates, none + 1, none, candidates, relevant)
             return Lists(count, None, 1, None, self.over, alike, self.ties)
         none = np.zeros_like(own.relevant)
-        return replace(self, counts=replace(own, runs=none + 1, start=none, length=own.candidates,
-                                            positives=own.relevant, grades=own.grades_by_query))  # fmt: skip
+        alike = QueryLists(own.relevant, own.candidates, none + 1, none, own.candidates, own.relevant,
+                           own.grades_by_query)  # fmt: skip
+        return replace(self, counts=alike)
 
-    def per_query(self, per_run: Floats, runs: Ints | None = None) -> Floats:
-        """The sum of one value per run, or of these runs."""
-        query = self.counts.run_query if runs is None else self.counts.run_query[runs]
+    def per_query(self, per_run: Floats, query: Ints | None = None) -> Floats:
+        """The sum of one value per run, or of runs of these queries."""
+        query = self.counts.run_query if query is None else query
         return np.bincount(query, per_run, len(self.counts)).astype(float)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
@@ -364,46 +365,53 @@ class Lists(Sample):
 
     @property
     def tied(self) -> bool:
-        return bool((self.counts.length > self.counts.positives).any())
-
-    @cached_property
-    def first(self) -> Ints:
-        """The start of a run's positives: under `optimistic` and `pessimistic` they are adjacent."""
-        own = self.counts
-        return own.start + (own.length - own.positives if self.ties == "pessimistic" else 0)
+        return self.counts.tied
 
     @cached_property
     def _stretch(self) -> tuple[Ints, Ints, Ints]:
-        """The places that a run's positives may take: the first, how many, and how many of them are positives."""
-        own = self.counts
-        return (self.first, own.positives, own.positives) if self.settled else (own.start, own.length, own.positives)
+        """The places that the positives of each run may take."""
+        return self._places(self.counts.start, self.counts.length, self.counts.positives)
+
+    def _places(self, start: Ints, length: Ints, positives: Ints) -> tuple[Ints, Ints, Ints]:
+        """The places that the positives of some runs may take: the first, how many, and how many are positives.
+
+        Under `optimistic` and `pessimistic` they are adjacent.
+        """
+        if not self.settled:
+            return start, length, positives
+        return start + (length - positives if self.ties == "pessimistic" else 0), positives, positives
 
     @property
     def settled(self) -> bool:
         return self.ties in ("optimistic", "pessimistic")
 
-    def near(self, k: int) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
+    def near(self, k: int) -> tuple[NearRuns, tuple[Ints, Ints, Ints]]:
         """The runs that begin among the first k places, and where their positives may be.
 
         Others add nothing to what happens there, and are most of all runs if k is small.
         """
         if k not in self._near:
-            chosen = np.flatnonzero(self._stretch[0] < k)
-            first, length, positives = (column[chosen] for column in self._stretch)
-            self._near[k] = chosen, (first, length, positives)
+            found = self.counts.near(k, last=self.ties == "pessimistic")
+            self._near[k] = found, self._places(found.start, found.length, found.positives)
         return self._near[k]
 
     @cached_property
-    def _near(self) -> dict[int, tuple[Ints, tuple[Ints, Ints, Ints]]]:
+    def _near(self) -> dict[int, tuple[NearRuns, tuple[Ints, Ints, Ints]]]:
         return {}
 
     def hits(self, k: int | Ints) -> Floats:
         """Positives among the first k of each query; exact means over random order, unless the tie rule fixes it."""
         if isinstance(k, int):
-            runs, (first, length, positives) = self.near(k)
-            return self.per_query(positives * (np.minimum(k - first, length) / length), runs)
+            if k not in self._hits:  # of several metrics
+                near, (first, length, positives) = self.near(k)
+                self._hits[k] = self.per_query(positives * (np.minimum(k - first, length) / length), near.query)
+            return self._hits[k]
         first, length, positives = self._stretch
         return self.per_query(positives * (np.clip(k[self.counts.run_query] - first, 0, length) / length))
+
+    @cached_property
+    def _hits(self) -> dict[int, Floats]:
+        return {}
 
     def hit(self, k: int) -> Floats:
         """Whether a positive is among the first k of each query: certain, or the probability in random order."""
@@ -419,9 +427,7 @@ class Lists(Sample):
     @cached_property
     def _best(self) -> tuple[Ints, Ints, Ints]:
         """The first run of each query: the best positive is in it."""
-        best = np.cumsum(self.counts.runs) - self.counts.runs
-        first, length, positives = self._stretch
-        return first[best], length[best], positives[best]
+        return self._places(*self.counts.best())
 
     def ndcg(self, k: int, gain: Callable[[Floats], Floats] | None = None) -> Floats:
         """The discounted gain of each query's first k places, over that of all positives in front, best first."""
@@ -429,9 +435,9 @@ class Lists(Sample):
         k = min(k, int(self.candidates.max(initial=1)))
         total = rules.cumulative_discount(k)
         if own.grades is None:
-            runs, (first, length, positives) = self.near(k)
+            near, (first, length, positives) = self.near(k)
             inside = total[np.minimum(first + length, k)] - total[first]
-            gained = self.per_query(inside * (positives / length), runs) / total[np.minimum(self.relevant, k)]
+            gained = self.per_query(inside * (positives / length), near.query) / total[np.minimum(self.relevant, k)]
         else:
             gains = own.grades if gain is None else gain(own.grades)
             gained = self._discounted(gains, total, k) / self._best_possible(gains, total, k)
@@ -466,15 +472,15 @@ class Lists(Sample):
         In a run of b candidates with p positives, after a candidates with P positives, place j has a positive with
         probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives are at or before it on average.
         """
-        runs, (first, length, positives) = self.near(k)
-        before = self.counts.positives_ahead[runs]
+        near, (first, length, positives) = self.near(k)
+        before = self.counts.ahead_of(near.runs)
         places = np.minimum(k - first, length)
         run = np.repeat(np.arange(len(first)), places)
         place = np.arange(len(run)) - np.repeat(np.cumsum(places) - places, places)  # j − 1
         share = (positives / length)[run]
         pace = ((positives - 1) / np.maximum(length - 1, 1))[run]
         term = share * (before[run] + 1 + place * pace) / (first[run] + 1 + place)
-        return self.per_query(term, runs[run])
+        return self.per_query(term, near.query[run])
 
 
 @dataclass(frozen=True)

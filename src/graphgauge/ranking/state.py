@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape, sorted_unique
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
+from graphgauge.core.later import Later
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
@@ -138,6 +140,8 @@ class RankingState:
         self._read_again: CountedPool | None = None
         self._items: list[Items] = []
         self._lists: list[ListPart] = []
+        # Lists that are not among the cells yet, with the clusters of their queries: many metrics need no ranks.
+        self._uncounted: list[tuple[ListPart, Ints]] = []
         self._top: list[TopItems] = []
         self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared: SharedPool | None = None
@@ -560,20 +564,43 @@ class RankingState:
         if names is not None:
             self._queries.require_new(np.sort(names))
         self._mark()
-        above, beside, negatives = lists.negatives()
-        owner = lists.positive_query
         # Positives of one query share its negatives and are not independent: the query is their cluster.
         units, kind = (self._new_clusters(len(lists)), _BY_QUERY) if clusters is None else (clusters, _GIVEN)
-        self._add(
-            Counted(above, beside, negatives + 1), {axis: values[owner] for axis, values in labels.items()},
-            units[owner], kind, None if weight is None else weight[owner], lists=True, cut=cut is not None,
-        )  # fmt: skip
+        self._histogram(Layout(tuple(labels), kind, weight is not None, lists=True, cut=cut is not None))
+        codes = self._encoded(labels)
         self._cut = None if cut is None else cut.joined(self._cut)
         if names is not None:
             self._queries.add(np.sort(names))
         self._own_clusters += len(lists) if kind == _BY_QUERY else 0
-        codes = {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
-        self._lists.append(ListPart(lists, codes, clusters, weight, ids if self.keep else None))
+        part = ListPart(lists, codes, clusters, weight, ids if self.keep else None)
+        self._lists.append(part)
+        self._uncounted.append((part, units))
+
+    def _count_lists(self) -> None:
+        """Count the positives of all lists among the cells."""
+        while self._uncounted:
+            part, units = self._uncounted[0]
+            above, beside, negatives = part.lists.negatives()
+            owner = part.lists.positive_query
+            columns: dict[str, Any] = {f"group:{axis}": codes[owner] for axis, codes in part.groups.items()}
+            columns |= {"cluster": units[owner], "greater": above, "equal": beside, "candidates": negatives + 1}
+            if part.weight is not None:
+                columns["weight"] = part.weight[owner].view(np.int64)
+            self._histogram(self._layout).add([columns[name] for name in self._layout.columns])
+            self._uncounted.pop(0)  # not before: a full disk is reported, and nothing is lost
+
+    def ranks_later(self, ties: str) -> Later:
+        """The counts as they are now, computed when they are read."""
+        frozen = copy(self)
+        frozen._cells = None if self._cells is None else self._cells.copy()
+        frozen._uncounted, frozen._singles = list(self._uncounted), list(self._singles)
+        return Later(partial(frozen.ranks, ties))
+
+    def _encoded(self, labels: Mapping[str, AnyArray]) -> dict[str, Ints]:
+        """The codes of labels; all of them are checked before any is changed."""
+        for axis, values in labels.items():
+            self._labels[axis].require_kind(values)
+        return {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
 
     def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
         """Name the counted parts, instead of a random name: a state with one of these names will not merge.
@@ -613,18 +640,10 @@ class RankingState:
         cluster: Ints | None,
         clusters: str = _GIVEN,
         weight: Floats | None = None,
-        lists: bool = False,
-        cut: bool = False,
     ) -> None:
         self._mark()
-        cells = self._histogram(
-            Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists, cut)
-        )
-        for axis, values in labels.items():  # check all of them before any is changed
-            self._labels[axis].require_kind(values)
-        columns: dict[str, Any] = {
-            f"group:{axis}": self._labels[axis].encode(values) for axis, values in labels.items()
-        }
+        cells = self._histogram(Layout(tuple(labels), None if cluster is None else clusters, weight is not None))
+        columns: dict[str, Any] = {f"group:{axis}": codes for axis, codes in self._encoded(labels).items()}
         columns |= {"cluster": cluster, "greater": counts.greater, "equal": counts.equal,
                     "candidates": counts.candidates}  # fmt: skip
         if weight is not None:
@@ -637,6 +656,7 @@ class RankingState:
     def _counted_cells(self) -> tuple[dict[str, Ints], Ints]:
         """The columns of all cells by name, and how many queries (or positives) each has."""
         self._gather()
+        self._count_lists()
         if self._cells is None:
             return dict.fromkeys(self._layout.columns, np.empty(0, np.int64)), np.empty(0, np.int64)
         columns, counts = self._cells.cells()
@@ -755,7 +775,8 @@ class RankingState:
         if self._shared is not None:
             return self._ranked_in_pool(self._shared).n
         self._gather()
-        return 0 if self._cells is None else self._cells.total
+        pending = sum(int(part.lists.relevant.sum()) for part, _ in self._uncounted)
+        return pending + (0 if self._cells is None else self._cells.total)
 
     @property
     def cut(self) -> CutLists | None:

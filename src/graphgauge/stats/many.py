@@ -101,7 +101,8 @@ def studentized_range(methods: int, alpha: float) -> float:
     """The upper α point of the range of `methods` independent standard normals: infinite degrees of freedom."""
     from scipy.special import ndtr
 
-    z = np.linspace(-9, 9, 20_001)
+    # The trapezoid rule is exact to rounding here: the integrand is smooth and vanishes at both ends.
+    z = np.linspace(-9, 9, 1001)
     density = methods * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
     below = ndtr(z)
     low, high = 0.0, 60.0
