@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from scipy.integrate import quad
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.forecasting.distributions import Distribution, crps_of
+from graphgauge.forecasting.distributions import Distribution, crps_above, crps_of
 
 KEYS = ("nll", "crps", "coverage_80", "interval_score_80", "width_80", "calibration_error", "mae")
 
@@ -149,6 +150,50 @@ def test_comparisons_with_other_kinds(centre: np.ndarray, truth: np.ndarray) -> 
     assert found.difference == pytest.approx(scores[0] - scores[1], rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "predicted", [st.norm(1, 2), st.t(3), st.gamma(0.7, scale=3), st.lognorm(1.0), st.uniform(-1, 2), st.gumbel_r(2)]
+)
+@pytest.mark.parametrize("threshold", [-50.0, 0.0, 0.5, 9.0])
+def test_crps_above_a_threshold_is_its_integral(predicted: Any, threshold: float) -> None:
+    truths = np.array([-8.0, -0.5, 0.3, 2.0, 30.0])
+    found = crps_above(Distribution.of(predicted, truths.shape), truths, threshold)
+    for y, score in zip(truths, found, strict=True):
+
+        def loss(x: float, y: float = y) -> float:
+            return float((predicted.cdf(x) - (y <= x)) ** 2)
+
+        ends = [threshold, y, *predicted.ppf([1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 0.9999])]
+        ends = sorted(end for end in {*ends, max(ends) + 1} if end >= threshold)
+        parts = [quad(loss, a, b, epsabs=1e-12)[0] for a, b in pairwise([*ends, math.inf])]
+        assert score == pytest.approx(sum(parts), rel=1e-6, abs=1e-9)
+
+
+def test_thresholds_of_distributions(centre: np.ndarray, truth: np.ndarray) -> None:
+    """A normal one that does not say so scores as mean and spread do, also in a stream and under a mask."""
+
+    class Unnamed:
+        def __init__(self, normal: Any) -> None:
+            self.cdf, self.ppf, self.logpdf, self.mean = normal.cdf, normal.ppf, normal.logpdf, normal.mean
+
+    keys = ["brier_0", "twcrps_0", "brier_1.5", "twcrps_1.5"]
+    std, mask = np.full(truth.shape, 1.7), np.random.default_rng(2).random(truth.shape) > 0.2
+    shared: dict[str, Any] = {"thresholds": [0, 1.5], "metrics": keys, "mask": mask}
+    plain = forecasting.evaluate(truth, centre, std=std, **shared)
+    found = forecasting.evaluate(truth, distribution=Unnamed(st.norm(centre, std)), **shared)
+    state = forecasting.ForecastState(thresholds=[0, 1.5], metrics=keys)
+    for part in (slice(0, 25), slice(25, 60)):
+        given = Unnamed(st.norm(centre[part], std[part]))
+        state.update(truth[part], distribution=given, mask=mask[part], start=part.start)
+    for key in keys:
+        assert found[key].value == pytest.approx(plain[key].value, rel=1e-6)
+        assert tuple(found[key].ci) == pytest.approx(tuple(plain[key].ci), rel=1e-5)
+        assert found[key].chance == plain[key].chance
+        assert state.evaluate(metrics=keys)[key].value == pytest.approx(found[key].value, rel=1e-12)
+    heavy = forecasting.evaluate(truth, distribution=st.t(4, centre, 2), thresholds=1, metrics=["brier_1"])
+    by_hand = np.mean((st.t(4, centre, 2).sf(1) - (truth > 1)) ** 2)
+    assert heavy["brier_1"].value == pytest.approx(by_hand, rel=1e-12)
+
+
 def test_what_is_refused(centre: np.ndarray, truth: np.ndarray) -> None:
     with pytest.raises(InputError, match="rv_discrete_frozen has no logpdf or log_prob"):
         forecasting.evaluate(truth, distribution=st.poisson(3))
@@ -162,7 +207,7 @@ def test_what_is_refused(centre: np.ndarray, truth: np.ndarray) -> None:
         forecasting.evaluate(truth, distribution=st.gamma(2.0))
     with pytest.raises(InputError, match="NaN"):
         forecasting.evaluate(truth, distribution=st.t(4, centre, -1))
-    for name, value in (("thresholds", 0.5), ("bins", 5), ("graph", [[0, 1]])):
+    for name, value in (("bins", 5), ("graph", [[0, 1]])):
         with pytest.raises(OptionError, match=f"does not take {name}"):
             forecasting.evaluate(truth, distribution=st.t(4, centre), **{name: value})
     with pytest.raises(OptionError, match="ece needs std="):

@@ -97,3 +97,16 @@ def test_dimensions_that_are_missing_are_named() -> None:
                     latitude=LATITUDE + 1, longitude=LONGITUDE)  # fmt: skip
     with pytest.raises(InputError, match="labels along node differ"):
         forecasting.evaluate(truth(), shifted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", ">f4", ">f8"])
+def test_coordinates_of_other_precision_are_the_same_places(dtype: str) -> None:
+    """0.1 in single precision is another number, but the same latitude; in descending order, too."""
+    latitude = np.array([0.3, 0.2, -0.1])
+    given = array(FIELD, ("time", "latitude", "longitude"), time=TIMES, latitude=latitude, longitude=LONGITUDE)
+    other = array(
+        (FIELD + np.array([1.0, 2.0, 4.0])[:, None])[:, ::-1], ("time", "latitude", "longitude"), time=TIMES,
+        latitude=latitude[::-1].astype(dtype), longitude=LONGITUDE.astype(dtype),
+    )  # fmt: skip
+    found = forecasting.evaluate(given, other)
+    np.testing.assert_allclose(found.by("node")["mae"], [1, 1, 2, 2, 4, 4], rtol=1e-12)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,8 +19,6 @@ KEYS = ("mae", "rmse", "bias", "crps", "coverage_95")
 NODES = 3
 # Runs in one evaluation.
 TOGETHER = 250
-# What the tutorial shows of the table.
-SHOWN = ("mae", "coverage_95")
 
 
 def errors(rng: np.random.Generator, steps: int, memory: float) -> np.ndarray:
@@ -121,50 +118,6 @@ def test_coverage(scenario: Scenario) -> None:
     slack = 3 * math.sqrt(0.95 * 0.05 / repeats)
     for key, (share, _) in scenario.coverage(seed=31, repeats=repeats).items():
         assert share >= scenario.good_for(key) - slack, (key, share)
-
-
-@pytest.mark.slow
-def test_coverage_table() -> None:
-    """The table in the documentation, from more repetitions."""
-    repeats = 2000
-    rows, shown, wrong = [], [], {}
-    for scenario in SCENARIOS:
-        for key, (share, naive) in scenario.coverage(seed=32, repeats=repeats).items():
-            rows.append(f"| {scenario.data} | `{key}` | {share:.3f} | **{naive:.3f}** |")
-            if share < scenario.good_for(key) - 0.01 or (scenario.memory == 0.9 and naive > 0.75):
-                wrong[scenario.data, key] = share, naive
-            if key in SHOWN:
-                shown.append(f"| {scenario.steps:,} | {scenario.memory:g} | `{key}` | {share:.3f} | **{naive:.3f}** |")
-    head = [
-        "# Coverage of the intervals of a forecasting evaluation",
-        "",
-        f"How often a 95 % interval contained the true value, in {repeats:,} simulated evaluations per row (± "
-        ".01). Bold: every cell treated as independent. Errors are autocorrelated (memory is the correlation "
-        "of neighbouring steps), and half of their variance is shared by all nodes.",
-        "",
-        "A hundred steps with a memory of 0.9 contain about five independent stretches of time, and no "
-        "interval can make up for that: it is marked `≈`, with the coverage that is expected. The "
-        "forecasts claim too much spread, so `coverage_95` is .995 and its error depends on a few misses, "
-        "which occur together.",
-        "",
-        "| data | metric | cosine-t over time blocks | cells treated as independent |",
-        "|---|---|---|---|",
-    ]
-    docs = Path(__file__).parents[2] / "docs"
-    (docs / "agreement" / "coverage_forecasting.md").write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
-    page = (docs / "forecasting.md").read_text(encoding="utf-8")
-    mark = "<!-- coverage: written by tests/forecasting/test_intervals.py -->\n"
-    before, _, rest = page.partition(mark)
-    table = [
-        "",
-        "| steps | memory | metric | over time blocks | cells as independent |",
-        "|---|---|---|---|---|",
-        *shown,
-        "",
-    ]
-    after = rest[rest.index("<!-- /coverage -->") :]
-    (docs / "forecasting.md").write_text(before + mark + "\n".join([*table, after]), encoding="utf-8")
-    assert not wrong
 
 
 def test_the_error_is_that_of_a_mean() -> None:

@@ -251,3 +251,14 @@ def test_a_dataset_is_not_an_array() -> None:
     for given in ({"y_true": Dataset(), "y_pred": MEAN}, {"y_true": Y, "y_pred": MEAN, "std": Dataset()}):
         with pytest.raises(InputError, match=r"is a dataset of t2m, msl\. Select a variable"):
             forecasting.evaluate(**given, axes=AXES)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_same_moments_in_other_time_zones_are_matched() -> None:
+    rng = np.random.default_rng(9)
+    times = pd.date_range("2026-03-28", periods=60, freq="h", tz="UTC")  # the clocks change on the second day
+    y = pd.DataFrame(rng.normal(size=(60, 2)), index=times, columns=["a", "b"])
+    moved = (y + 1).tz_convert("Europe/Berlin")
+    assert forecasting.evaluate(y, moved.iloc[::-1], axes=AXES)["mae"].value == pytest.approx(1, rel=1e-12)
+    with pytest.raises(InputError, match="labels along time differ"):
+        forecasting.evaluate(y, moved.tz_localize(None), axes=AXES)

@@ -344,6 +344,25 @@ def write(path: Path, values: np.ndarray, columns: str) -> None:
 
 
 @pytest.mark.parametrize("index", [False, True])
+def test_numbered_columns_of_csv_files_are_matched(tmp_path: Path, index: bool) -> None:
+    """Sensor numbers are names, not a step of truths."""
+    rng = np.random.default_rng(8)
+    y = pd.DataFrame(rng.normal(size=(30, 8)), columns=np.arange(400, 408))
+    y.to_csv(tmp_path / "y.csv", index=index)
+    (y + np.arange(8))[y.columns[::-1]].to_csv(tmp_path / "p.csv", index=index)
+    found = forecasting.evaluate_files(true=tmp_path / "y.csv", pred=tmp_path / "p.csv", axes=AXES, by="node")
+    assert found["mae"].n == 240
+    np.testing.assert_allclose(found.by("node")["mae"], np.arange(8), atol=1e-12)
+    assert list(found.by("node")["node"]) == [str(sensor) for sensor in range(400, 408)]
+
+
+def test_files_have_no_latitudes(tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", np.zeros((20, 3)))
+    with pytest.raises(OptionError, match=r"needs latitudes.*cos_latitude"):
+        forecasting.evaluate_files(true=tmp_path / "y.npy", pred=tmp_path / "y.npy", axes=AXES, weights="cos-latitude")
+
+
+@pytest.mark.parametrize("index", [False, True])
 def test_columns_of_csv_files_are_matched(tmp_path: Path, index: bool) -> None:
     y = RNG.normal(size=(30, 2))
     forecast = y + SHIFT

@@ -11,7 +11,7 @@ import pytest
 
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import read_array
-from graphgauge.io.delimited import read_records, read_rows
+from graphgauge.io.delimited import read_named_numbers, read_records, read_rows
 from graphgauge.io.graphs import read_graph
 from graphgauge.io.tables import column_batches
 from graphgauge.stats.load import load
@@ -84,3 +84,25 @@ def test_cells_of_graphs(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         read_graph(path)
+
+
+def test_columns_that_are_numbered(tmp_path: Path) -> None:
+    """Sensor numbers and those of data frames are names above decimals; what may be either is refused."""
+    path = tmp_path / "t.csv"
+    values = np.random.default_rng(0).normal(size=(4, 9))
+    rows = [",".join(map(repr, row)) for row in values.tolist()]
+    for header in (range(9), range(1, 10), range(773_869, 773_878)):
+        path.write_text("\n".join([",".join(map(str, header)), *rows]))
+        names, numbers = read_named_numbers(path)
+        assert names == list(map(str, header))
+        np.testing.assert_array_equal(numbers, values)
+    few = [",".join(row.split(",")[:3]) for row in rows]
+    path.write_text("\n".join(["101,102,103", *few]))
+    with pytest.raises(InputError, match="may be names or numbers") as refused:
+        read_named_numbers(path)
+    assert "s101" in str(refused.value)
+    for first in ("101.0,102,103", "101,101,102", "-1,2,3"):
+        path.write_text("\n".join([first, *few]))
+        assert read_named_numbers(path)[1].shape == (5, 3)
+    path.write_text("0,1,2\n1,0,1\n2,1,0.5\n")  # two of the columns have no decimals
+    assert read_named_numbers(path)[0] is None

@@ -92,7 +92,10 @@ def test_sums_are_the_hosts(case: str, form: str, dtype: str, monkeypatch: pytes
     same(found, wanted, 1e-6 if DEVICE == "cuda" and dtype != "float64" else 1e-12)
 
 
-@pytest.mark.parametrize("parts", [("errors",), ("errors", "size", "scores"), ("errors", "bias", "over", "relative")])
+@pytest.mark.parametrize(
+    "parts",
+    [("errors",), ("errors", "size", "scores"), ("errors", "bias", "over", "relative"), ("errors", "symmetric")],
+)
 def test_only_what_is_asked_is_summed(parts: tuple[str, ...]) -> None:
     shape, edges, place = CASES["traffic"]
     arrays = cells(shape, "float64")

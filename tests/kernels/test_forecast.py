@@ -13,7 +13,7 @@ from scipy.special import erf
 from graphgauge.kernels import forecast as module
 from graphgauge.kernels import forecast_cells
 from graphgauge.kernels.doubled import added, dd_add, folded, grown, two_sum
-from graphgauge.kernels.forecast import FLOATS, PARTS, Sums, error_sums
+from graphgauge.kernels.forecast import FLOATS, PARTS, SUMS, Sums, error_sums
 
 Z = (0.5, 1.0, 1.5, 2.0)
 OVER = len(FLOATS)
@@ -177,6 +177,25 @@ def test_blocks_of_one_place_share_the_sums_by_node(backend: str) -> None:
         high, low = folded(alone[1].high[chosen], alone[1].low[chosen])
         assert two_sum(high, low)[0].tobytes() == together[1].high[number].tobytes()
         assert (alone[1].counts[chosen].sum(0) == together[1].counts[number]).all()
+
+
+@pytest.mark.parametrize("shape", [(6, 5, 3, 7), (3, 1, 1, 9000), (4, 100, 1, 3), (5, 2, 12, 200)])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_late_sums_are_in_one_block_that_has_cells(shape: tuple[int, ...], hidden: bool, backend: str) -> None:
+    cells = drawn(shape, "float32")
+    if hidden:
+        cells = masked(cells)
+        cells["mask"][-1] = False
+    whole, late = (error_sums(**cells, z=Z, parts=PARTS, late=parts) for parts in ((), ("size", "bias")))
+    for one, two in zip(whole, late, strict=True):
+        assert one.counts.tobytes() == two.counts.tobytes()
+        assert two_sum(*folded(one.high, one.low))[0].tobytes() == two_sum(*folded(two.high, two.low))[0].tobytes()
+        for k, name in enumerate(FLOATS):
+            if SUMS[name] in ("size", "bias"):
+                assert two.high[..., k].any(axis=1).sum() <= 3  # one for each part of the lanes
+                assert not two.high[two.counts[..., 0].sum(axis=1) == 0, :, k].any()
+            else:
+                assert one.high[..., k].tobytes() == two.high[..., k].tobytes()
 
 
 def test_only_what_was_asked_is_returned(backend: str) -> None:

@@ -164,7 +164,7 @@ def test_sums_of_forecasts_are_the_hosts(case: str, form: str, dtype: str, monke
     arrays = (*arrays[:2], None) if form == "point" else arrays
     widths = () if form == "point" else forecasts.WIDTHS
     wanted = forecasts.expected(arrays, mask, np.array(edges), np.array(place), PARTS, widths)
-    asked = Asked(PARTS if form != "point" else ("errors", "bias", "size", "relative"), widths,
+    asked = Asked(PARTS if form != "point" else ("errors", "bias", "size", "relative", "symmetric"), widths,
                   None if form == "point" else forecasts.EDGES)  # fmt: skip
     tensors = [None if each is None else torch.as_tensor(each, device=DEVICE) for each in (*arrays, mask)]
     # The same cells in another order of memory.

@@ -39,8 +39,8 @@ _UNPACKED_TEXT = 1 << 26
 _RATIO = 100
 # Names that one search for files looks at.
 _MOST_NAMES = 1_000_000
-# Numbers in JSON that may be beyond all floats have an exponent of three digits, or hundreds of digits; here every digit
-# is a zero. Hashes have such exponents too, but a number ends otherwise.
+# Numbers in JSON that may be beyond all floats have an exponent of three digits, or hundreds of digits; here every
+# digit is a zero. Hashes have such exponents too, but a number ends otherwise.
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
 _MANY_DIGITS = b"0" * 309
 _LARGE_EXPONENT = re.compile(rb"0e\+?0{3,}(?![^\s,}\]])")

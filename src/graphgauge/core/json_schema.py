@@ -2,8 +2,8 @@
 
 Stricter than the standard in one point: 40.0 is not an integer, since other readers of the file distinguish them.
 
-A schema becomes a function once. Result files have thousands of numbers, so a value that is right costs no more than the
-comparison: where a value stands is put together only on the way back from one that is wrong.
+A schema becomes a function once. Result files have thousands of numbers, so a value that is right costs no more than
+the comparison: where a value stands is put together only on the way back from one that is wrong.
 """
 
 from __future__ import annotations

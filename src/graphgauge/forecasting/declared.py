@@ -31,11 +31,13 @@ def _size(estimate: Estimate) -> Floats:
 
 def _error(cells: Blocks[Any], estimate: Estimate) -> tuple[Floats, Floats]:
     assert estimate.influence is not None
-    return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells))
+    return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells, estimate))
 
 
-def _absolute(cells: Blocks[Any]) -> Floats | None:
-    """The influences of the absolute errors, if they were counted."""
+def _absolute(cells: Blocks[Any], estimate: Estimate) -> Floats | None:
+    """The influences of the absolute errors, if they were counted and the estimate depends on them."""
+    if estimate.facts.get("signed"):
+        return None
     return np.asarray(cells.mean("abs").influence, np.float64) if "abs" in cells.layout.floats else None
 
 
@@ -80,7 +82,7 @@ def _coverage(
     assert estimate.influence is not None
     there = cells.weights(estimate)[:, 0] > 0
 
-    errors = _absolute(cells)
+    errors = _absolute(cells, estimate)
 
     def of_series(values: Floats, influence: Floats) -> Bounds:
         error, freedom = interval_error(influence.T, np.ones(influence.T.shape))
@@ -140,7 +142,7 @@ BIASED = NoInterval(
 
 def _known(cells: Cells, levels: Callable[[], dict[str, float]]) -> dict[str, float]:
     """Computed from the sums of the truth, if they were counted."""
-    return levels() if "size" in cells.layout.counted else {}
+    return levels() if "size" in cells.layout.kernel_parts else {}
 
 
 def zero(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:

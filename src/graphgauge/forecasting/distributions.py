@@ -13,12 +13,15 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError
+from graphgauge.forecasting.options import exact_text
 
 # The names of each function, the first known one is called.
 _NAMES = {"cdf": ("cdf",), "quantile": ("ppf", "icdf", "quantile"), "log_density": ("logpdf", "log_prob")}
 # Nodes of the integrals: at an end where quantiles may be infinite, and between the truth and the median.
 _AT_END, _BETWEEN, _POWER = 16, 24, 4
 _SMALLEST = 1e-16
+# The logarithm of the ratio of two levels from which on the smaller is close to the end.
+_CLOSE = 6.0
 _DRAW = "Pass a continuous distribution, such as scipy.stats.t(df, loc, scale), or draw from it: samples=."
 
 
@@ -119,20 +122,77 @@ def _tensor(values: Floats) -> Any:
     return from_numpy(np.array(values))
 
 
-def score_names(coverage: Sequence[float], with_scores: bool) -> list[str]:
-    """What is computed for each cell: positions of the truths, scores, and the ends of central intervals."""
+def score_names(coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> list[str]:
+    """What is computed for each cell: positions of the truths, scores, the ends of central intervals, and the scores at
+    each threshold."""
     ends = [f"{end}_{level:g}" for level in coverage for end in ("low", "high")]
-    return ["pit", *(["nll", "crps"] if with_scores else []), *ends]
+    at = [f"{name}_{exact_text(threshold)}" for threshold in thresholds for name in ("brier", "twcrps")]
+    return ["pit", *(["nll", "crps"] if with_scores else []), *ends, *at]
 
 
-def scored(distribution: Distribution, y: Floats, coverage: Sequence[float], with_scores: bool) -> Floats:
+def scored(
+    distribution: Distribution,
+    y: Floats,
+    coverage: Sequence[float],
+    with_scores: bool,
+    thresholds: Sequence[float] = (),
+) -> Floats:
     """The columns of `score_names` along a last axis."""
     columns = [distribution.cdf(y)]
     if with_scores:
         columns += [-distribution.log_density(y), crps_of(distribution, y, columns[0])]
     columns += [distribution.quantile(np.full(y.shape, level))
                 for known in coverage for level in ((1 - known) / 2, (1 + known) / 2)]  # fmt: skip
+    for threshold in thresholds:
+        columns += [np.square(1 - distribution.cdf(np.full(y.shape, threshold)) - (y > threshold)),
+                    crps_above(distribution, y, threshold)]  # fmt: skip
     return np.stack(columns, axis=-1)
+
+
+def crps_above(distribution: Distribution, y: Floats, threshold: float) -> Floats:
+    """The threshold-weighted CRPS of each cell: the CRPS of the distribution and the truth, both cut off from below.
+
+    Twice the pinball loss, integrated over the levels: it is closed below the level of the threshold, where all
+    quantiles are cut off. The levels above are divided at the truth and at the median.
+    """
+    truth = np.maximum(y, threshold)
+    low, high = (distribution.cdf(np.broadcast_to(values, y.shape)) for values in (threshold, truth))
+    below, above = low, np.maximum(low, high)
+    total = np.square(below) * (truth - threshold)
+
+    def falling(level: Floats) -> Floats:
+        return level * (truth - _finite_or(truth, distribution.quantile(level)))
+
+    def rising(level: Floats) -> Floats:
+        return (1 - level) * (_finite_or(truth, distribution.quantile(level)) - truth)
+
+    half = np.full(y.shape, 0.5)
+    for loss, first, last in ((falling, below, above), (rising, above, half)):
+        total += 2 * _over_levels(loss, first, np.maximum(first, last))
+    node, weight = np.polynomial.legendre.leggauss(_AT_END)
+    beyond = 1 - np.maximum(above, half)
+    place, weight = ((node + 1) / 2) ** _POWER, weight / 2 * _POWER * ((node + 1) / 2) ** (_POWER - 1)
+    for at, size in zip(place, weight, strict=True):
+        total += 2 * size * beyond * rising(1 - beyond * at)
+    return np.maximum(total, 0.0)
+
+
+def _over_levels(loss: Callable[[Floats], Floats], first: Floats, last: Floats) -> Floats:
+    """The integral over levels, which are even in the logarithm of the distance to the nearer end, or if they come
+    close to the end, in the fourth root of the distance."""
+    node, weight = np.polynomial.legendre.leggauss(_BETWEEN)
+    total = np.zeros(first.shape)
+    for mirrored in (False, True):
+        start, stop = (1 - last, 1 - first) if mirrored else (first, last)
+        start = np.clip(start, _SMALLEST, 0.5)
+        stop = np.clip(stop, start, 0.5)
+        length = np.log(stop / start)
+        close = length > _CLOSE
+        for at, size in zip((node + 1) / 2, weight / 2, strict=True):
+            level = np.where(close, start + (stop - start) * at**_POWER, start * np.exp(at * length))
+            change = np.where(close, (stop - start) * _POWER * at ** (_POWER - 1), length * level)
+            total += size * change * loss(1 - level if mirrored else level)
+    return total
 
 
 def crps_of(distribution: Distribution, y: Floats, pit: Floats) -> Floats:
@@ -168,6 +228,11 @@ def crps_of(distribution: Distribution, y: Floats, pit: Floats) -> Floats:
         level = beyond * np.exp(at * length)
         total += size * length * level * _finite((1 - level) * (truth - near(level)))
     return 2 * total
+
+
+def _finite_or(truth: Floats, quantile: Floats) -> Floats:
+    """Quantiles, with the truth for infinite ones, which rounding took for those of the levels 0 or 1."""
+    return np.where(np.isinf(quantile), truth, quantile)
 
 
 def _finite(values: Floats) -> Floats:

@@ -24,7 +24,7 @@ from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
-from graphgauge.forecasting.measures import ALL, Layout, counted_for
+from graphgauge.forecasting.measures import CHANCE, Layout, counted_for
 from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
 from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
@@ -127,7 +127,8 @@ def evaluate(
         One weight per node, such as the cosine of its latitude (`cos_latitude`). Errors and scores over several nodes
         are then weighted means; calibration and joint scores are not computed.
     thresholds
-        For `std` and `samples`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of everything above).
+        For `std`, `samples` and `distribution`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of
+        everything above).
     convention
         Also report what another code would, as `by("convention")`: `graph-wavenet`, `libcity`, `libcity-average`,
         `basicts`, `utilsforecast` or `gluonts`. Those for traffic mask zeros unless `null_value` is given.
@@ -204,7 +205,8 @@ def empty_state(
         null_tolerance=null_tolerance, graph=graph, weights=weights, thresholds=thresholds, metrics=metrics,
         shard=shard,
     )  # fmt: skip
-    state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
+    if "size" not in state.counted:
+        state.counted = (*state.counted, CHANCE)
     return state
 
 

@@ -37,6 +37,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
+from graphgauge.forecasting.grids import COS_LATITUDE
 from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
 from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays, truth_columns
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
@@ -152,6 +153,11 @@ def evaluate_files(
     given["null_value"], given["null_tolerance"] = masked_by(
         given["convention"], given["null_value"], given["null_tolerance"]
     )
+    if str(given["weights"]) == COS_LATITUDE:
+        raise OptionError(
+            f"weights {COS_LATITUDE} needs latitudes, which files of arrays do not have",
+            fix="Write one weight per node, np.save('weights.npy', forecasting.cos_latitude(latitudes)), and pass it.",
+        )
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
     node_weights = None if given["weights"] is None else _one_row(_whole(files, "weights", given["weights"]))

@@ -151,7 +151,7 @@ def _stacked(name: str, array: Labelled, places: tuple[str, ...]) -> Labelled:
 def _names(sides: list[AnyArray]) -> AnyArray:
     if len(sides) == 1:
         return sides[0]
-    grid = np.meshgrid(*[np.array([str(label) for label in side.tolist()], object) for side in sides], indexing="ij")
+    grid = np.meshgrid(*[_texts(side) for side in sides], indexing="ij")
     return np.array([", ".join(cell) for cell in zip(*(side.ravel() for side in grid), strict=True)])
 
 
@@ -227,6 +227,14 @@ def _valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray, name: str) 
     if not (index >= 0).any():
         raise InputError("no issue time plus lead time is a time of y_true", where=name, fix="Compare their units.")
     return np.asarray(index, np.int64)
+
+
+def _texts(side: AnyArray) -> Any:
+    """Coordinates as text, in as many digits as their own dtype has: .1 in float32 and in float64 are one place."""
+    known = np.asarray(side)
+    if known.dtype.kind == "f" and known.dtype.itemsize < 8:
+        return np.array([str(float(str(label))) for label in known], object)
+    return np.array([str(label) for label in known.tolist()], object)
 
 
 # ------------------------------------------------------------------- weights

@@ -26,6 +26,8 @@ from graphgauge.kernels.dtypes import exact
 SLAB = 1 << 20
 # Steps that are processed at once even if they are wide, because the sums by node of each slab are added up.
 _WIDE_STEPS, _WIDE = 32, 24
+# Arrays that need no conversion are processed in as many times as much, and in at least so many pieces.
+_IN_PLACE, _PIECES = 16, 4
 
 
 @dataclass(frozen=True)
@@ -214,13 +216,13 @@ class Batch:
         return replace(self, axes=(*others, "node"), y=y, mean=mean, std=std, quantiles=quantiles, members=members,
                        mask=mask, nodes=names, channels=channels, places=self.nodes)  # fmt: skip
 
-    def scored(self, coverage: Sequence[float], with_scores: bool) -> Batch:
-        """The same with what a state with these levels needs of the predicted distributions."""
+    def scored(self, coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> Batch:
+        """The same with what a state with these levels and thresholds needs of the predicted distributions."""
         if self.distribution is None:
             return self
         known = self.distribution
         truth = self.y.astype(np.float64).reshape(known.shape)
-        columns = scored(known, truth, coverage, with_scores)
+        columns = scored(known, truth, coverage, with_scores, thresholds)
         return replace(self, scores=columns.reshape(*self.y.shape, columns.shape[-1]))
 
     def _require_point(self) -> None:
@@ -303,6 +305,16 @@ class Batch:
             mask, dropped, parts.get("distribution"),
         )  # fmt: skip
 
+    @property
+    def in_place(self) -> bool:
+        """Whether slabs are views of the arrays, apart from a mask."""
+        given = [array for _, array in self._arrays() if array is not None]
+        floats = all(array.dtype == given[0].dtype and array.flags.c_contiguous for array in given)
+        order = [name for name in AXES if name in self.axes]
+        return (
+            floats and given[0].dtype in (np.float32, np.float64) and list(self.axes) == order and self.nan == "raise"
+        )
+
     def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
         yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))
         yield from (("quantiles", self.quantiles), ("samples", self.members), ("distribution", self.scores))
@@ -331,15 +343,20 @@ class Batch:
             return (None, 0) if there.all() else (there, int(np.count_nonzero(~there)))
         return mask & there, int(np.count_nonzero(mask & ~there))
 
-    def slabs(self, start: int, shift: int) -> Iterator[tuple[slice, int]]:
+    def slabs(self, start: int, shift: int, in_place: bool = False) -> Iterator[tuple[slice, int]]:
         """Ranges of steps with their number of time blocks: several whole blocks, or a part of one.
 
-        Blocks are 2**shift steps long, and the batch begins at step `start`.
+        Blocks are 2**shift steps long, and the batch begins at step `start`. Slabs that are read `in_place` are longer.
         """
         steps, horizons, nodes = self.shape
         length = 1 << shift
         size = max(1, horizons * nodes * self.width)
         room = max(1, SLAB // size, min(_WIDE_STEPS, _WIDE * SLAB // size))
+        if in_place:
+            # A few for each of the usual numbers of processors, because each costs a call and sums to add.
+            room = max(room, _IN_PLACE * SLAB // size)
+            pieces = min(_PIECES, max(1, steps * size // SLAB))
+            room = min(room, -(-steps // (pieces * length)) * length)
         step = 0
         while step < steps:
             to_edge = length - (start + step) % length

@@ -360,6 +360,8 @@ def _labels(side: Any, name: str) -> tuple[list[Any], bool]:
     """Labels along an axis, and whether they are a default count from 0."""
     counted = type(side).__name__ == "RangeIndex" and (side.start, side.step) == (0, 1)
     side = side.to_timestamp() if type(side).__name__ == "PeriodIndex" else side
+    if getattr(side, "tz", None) is not None:
+        side = side.tz_convert(None)  # the same moments in other zones are the same labels
     values = np.asarray(side.values if hasattr(side, "values") else side)
     if any(map(is_empty, values.tolist())) or (values.dtype.kind in "mM" and np.isnat(values).any()):
         raise InputError("has an empty label", where=name, fix="Label every row and column, or pass plain arrays.")

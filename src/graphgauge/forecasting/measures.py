@@ -38,17 +38,24 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint", "paths")
+ALL = (
+    "bias", "size", "relative", "symmetric", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint",
+    "paths",
+)  # fmt: skip
 _NEEDED = {
-    "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
+    "bias": ("bias",), "mape": ("relative",), "smape": ("symmetric",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
     "interval_score": ("spread", "over"), "wql": ("size",), "msis": ("scaled_scores",),
 }  # fmt: skip
+# The sums of `size` without their order in time, which chance levels need.
+CHANCE = "chance"
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
 _HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
 
 
+# Forms that have scores at thresholds.
+_WITH_THRESHOLDS = ("gaussian", "samples", "distribution")
 # Parts that have no node weights.
 UNWEIGHTED = ("pit", "bins", "joint", "paths")
 
@@ -102,7 +109,12 @@ class Layout:
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:
-        return ("errors", *(part for part in self.counted if part in PARTS))
+        return ("errors", *(part for part in self.counted if part in PARTS), *self.late)
+
+    @cached_property
+    def late(self) -> tuple[str, ...]:
+        """Parts of the kernel that are not divided into time blocks."""
+        return ("size",) if CHANCE in self.counted else ()
 
     @cached_property
     def floats(self) -> tuple[str, ...]:
@@ -120,7 +132,7 @@ class Layout:
         elif self.form == "distribution":
             names += ("nll", "crps") * ("scores" in self.counted)
             names += self._at("over", self.coverage) * over + self._at("width", self.coverage) * wide
-        if self.form in ("gaussian", "samples"):
+        if self.form in _WITH_THRESHOLDS:
             names += self._above("brier") + self._above("twcrps")
         names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
         if self.scaled and "scaled_scores" in self.counted:
@@ -153,7 +165,7 @@ class Layout:
             names += self._at("inside", self.reachable)
         elif self.form == "distribution":
             names += self._at("inside", self.coverage)
-        if self.form in ("gaussian", "samples"):
+        if self.form in _WITH_THRESHOLDS:
             names += self._above("above")
         return (*names, "scaled_n") if self.scaled else names
 
@@ -252,7 +264,9 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
     y, mean = slab.y.reshape(shape), slab.mean.reshape(shape)
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))
     z = layout.half_widths if slab.std is not None else ()
-    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, place=place, only_asked=True)
+    # Weighted sums are of one horizon and block each.
+    late = layout.late if layout.weights is None else ()
+    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, late=late, place=place, only_asked=True)
     if slab.std is None:
         sums = sums[0].some_counts(2), sums[1].some_counts(2)
     parts = [sums]
@@ -260,7 +274,8 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
         levels, wide = layout.levels, "spread" in layout.counted
         quantiles = slab.quantiles.reshape(*shape, -1)
         parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
-    floats, counts = _columns(slab, layout, scale)
+    kernels_do_all = scale is None and slab.members is None and slab.scores is None and not layout.thresholds
+    floats, counts = ({}, {}) if kernels_do_all else _columns(slab, layout, scale)
     if floats or counts:
         parts.append(column_sums(list(floats.values()), list(counts.values()), shape, place=place))
     by_horizon, by_node = (part[0] if len(part) == 1 else joined_columns(part) for part in zip(*parts, strict=True))
@@ -307,8 +322,8 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             floats |= {name: np.where(counted, values, 0.0) for name, values in found.items()}
             counts |= {f"inside_{level:g}": (low <= truth) & (truth <= high) & counted
                        for level, (low, high) in ends.items()}  # fmt: skip
-        if layout.thresholds and layout.form in ("gaussian", "samples"):
-            of_threshold = {threshold: _at_threshold(slab, threshold) for threshold in layout.thresholds}
+        if layout.thresholds and layout.form in _WITH_THRESHOLDS:
+            of_threshold = {threshold: _at_threshold(slab, layout, threshold) for threshold in layout.thresholds}
             for place, name in enumerate(("brier", "twcrps")):
                 floats |= {f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
                            for threshold, scores in of_threshold.items()}  # fmt: skip
@@ -336,7 +351,7 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
 def _said(slab: Slab, layout: Layout) -> dict[str, Floats]:
     """What was computed from the predicted distributions of a slab."""
     assert slab.scores is not None
-    names = score_names(layout.coverage, "scores" in layout.counted)
+    names = score_names(layout.coverage, "scores" in layout.counted, layout.thresholds)
     return dict(zip(names, np.moveaxis(slab.scores, -1, 0), strict=True))
 
 
@@ -359,9 +374,12 @@ def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats
         yield level, (high - low) + 2 / (1 - level) * outside
 
 
-def _at_threshold(slab: Slab, threshold: float) -> tuple[Floats, Floats]:
+def _at_threshold(slab: Slab, layout: Layout, threshold: float) -> tuple[Floats, Floats]:
     """The Brier score of the event that the truth is above, and the CRPS of everything above, of the counted cells."""
     counted = slab.counted
+    if slab.scores is not None:
+        said, name = _said(slab, layout), exact_text(threshold)
+        return said[f"brier_{name}"][counted], said[f"twcrps_{name}"][counted]
     y = slab.y[counted].astype(np.float64)
     event = y > threshold
     if slab.members is not None:

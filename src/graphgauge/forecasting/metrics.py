@@ -165,7 +165,9 @@ def rmsse(cells: Cells) -> Estimate:
 )  # fmt: skip
 def bias(cells: Cells) -> Estimate:
     """Mean of forecast minus truth: above 0 the forecasts are too high."""
-    return cells.mean("error")
+    found = cells.mean("error")
+    # Large errors that follow each other do not make the mean of errors of both signs less certain.
+    return replace(found, facts={**found.facts, "signed": True})
 
 
 @metric(
@@ -275,7 +277,7 @@ def wql(cells: Cells) -> Estimate:
     return Estimate(value, cells.n, influence, reason=cells.reason("every truth is 0"))
 
 
-_EVENTS = _SAID | {"needs": ("gaussian", "samples")}
+_EVENTS = _SAID | {"needs": ("gaussian", "samples", "distribution")}
 
 
 @metric(

@@ -12,7 +12,7 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.forecasting.joint import Pairs, graph_text
-from graphgauge.forecasting.measures import ALL, Layout
+from graphgauge.forecasting.measures import ALL, CHANCE, Layout
 from graphgauge.forecasting.rows import Steps
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.forecasting.sums import BlockSums
@@ -22,7 +22,7 @@ _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")
 _OPTIONS = ("axes", "coverage", "thresholds", "nodes", "ahead", "null_value", "null_tolerance")
 # Changes with the columns of the sums.
-_COLUMNS = 4
+_COLUMNS = 5
 _FACTS = ("counted", "point", "channels", "ordered", "placed", "omits", "cells", "dropped")
 # Facts that files of earlier versions lack.
 _LATER = {"places": None, "labelled": False, "unlabelled": False}
@@ -73,7 +73,7 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
         state.scale = _errors(arrays["scale"])
     if "weights" in arrays:
         state.weights = _positive(arrays["weights"])
-    state.counted = tuple(part for part in ALL if part in facts["counted"])
+    state.counted = tuple(part for part in (*ALL, CHANCE) if part in facts["counted"])
     state.shards = CountedShards(facts["shards"])
     state.ordered, state.placed = bool(facts["ordered"]), bool(facts["placed"])
     state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])

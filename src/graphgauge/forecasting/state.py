@@ -195,9 +195,7 @@ class ForecastState:
         steps, horizons, nodes = batch.shape
         self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
-        if batch.form == "distribution" and self.thresholds:
-            raise OptionError("distribution= does not take thresholds", fix="Draw samples from it: samples=.")
-        batch = batch.scored(self.coverage, "scores" in self._parts)
+        batch = batch.scored(self.coverage, "scores" in self._parts, self.thresholds)
         if self.scale is not None or self.weights is not None or self.thresholds:
             batch = batch.on_host()
         layout = Layout(
@@ -371,10 +369,10 @@ class ForecastState:
         steps = batch.shape[0]
         for sums in self._tables:
             sums.reserve(start, steps)
-        slabs = list(batch.slabs(start, self.by_horizon.shift))
         if batch.on_device:
-            self._count_on_device(batch, start, slabs)
+            self._count_on_device(batch, start, list(batch.slabs(start, self.by_horizon.shift)))
             return
+        slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or available_threads())
         # Counts by node take much room if there are many: each thread adds to one table, not each slab.
@@ -423,6 +421,18 @@ class ForecastState:
                 excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
                 self.excess.add_blocks((start + rows.start) >> shift, _only_sums(excess))
                 self.spread = [joined(pair) for pair in zip(self.spread, spread, strict=True)]
+
+    @property
+    def _only_sums(self) -> bool:
+        """Whether all that is counted are sums of the kernel, which need no memory per cell."""
+        assert self.layout is not None
+        plain = self.layout.form in ("point", "gaussian", "quantiles") and not self.layout.thresholds
+        return plain and self.scale is None and self.weights is None and not self._has_histograms
+
+    @property
+    def _has_histograms(self) -> bool:
+        assert self.layout is not None
+        return self.layout.form == "gaussian" and not {"pit", "bins"}.isdisjoint(self.layout.counted)
 
     @property
     def _known_channels(self) -> dict[str, Sequence[Any]]:

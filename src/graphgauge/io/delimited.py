@@ -17,6 +17,8 @@ from graphgauge.core.grids import csv_cell, is_number
 Row = tuple[int, list[str]]
 
 _BATCH = 1 << 18
+# Columns from which on a first line of whole numbers above decimals can only be names.
+_MANY = 8
 
 
 def read_rows(path: Path, separator: str = ",") -> Iterator[Row]:
@@ -69,7 +71,10 @@ def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     line, cells = next(rows, (0, []))
     # An empty cell is a missing number, not a column name.
     texts = [cell for cell in cells if cell.strip()]
-    header = not all(is_number(text) for text in texts)
+    # Unless data frames wrote it: an unnamed index, then numbered columns.
+    numbered = [cell.strip() for cell in cells[1:]]
+    index = len(numbered) > 0 and not cells[0].strip() and all(map(str.isdecimal, numbered))
+    header = not all(is_number(text) for text in texts) or (index and len({*numbered}) == len(numbered))
     if (header or not texts) and next(rows, None) is None:
         raise InputError("contains no numbers", where=str(path))
     skipped = line if header else 0
@@ -79,11 +84,33 @@ def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
         # NumPy counts rows of numbers; people look for lines.
         as_floats([row for row in read_rows(path) if row[0] > skipped], path)
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path)) from None
+    if not header and _names_columns(cells, numbers, path):
+        header, numbers = True, numbers[1:]
     names = [cell.strip() for cell in cells] if header else None
     if names is not None and len(names) != numbers.shape[1]:
         what = f"the header has {len(names)} names for {numbers.shape[1]} columns"
         raise InputError(what, where=str(path), fix="Name every column, or none.")
     return names, numbers
+
+
+def _names_columns(cells: Sequence[str], numbers: Floats, path: Path) -> bool:
+    """Whether the first row of a file of numbers names the columns: different whole numbers above decimals.
+
+    Sensors are often numbered, and data frames number columns without a name. An error if it may be either.
+    """
+    texts, rest = [cell.strip() for cell in cells], numbers[1:]
+    if len(texts) < 2 or not len(rest) or not all(text.isdecimal() for text in texts) or len({*texts}) < len(texts):
+        return False
+    with np.errstate(invalid="ignore"):
+        if not (np.isfinite(rest) & (rest % 1 != 0)).any(axis=0).all():
+            return False
+    counted = [int(text) for text in texts]
+    if len(texts) >= _MANY or any(counted == list(range(first, first + len(texts))) for first in (0, 1)):
+        return True
+    raise InputError(
+        f"the first line, {', '.join(texts)}, may be names or numbers", where=str(path),
+        fix=f"Write names with a letter, such as s{texts[0]}, and numbers with a point, such as {texts[0]}.0.",
+    )  # fmt: skip
 
 
 def as_floats(rows: Sequence[Row], path: Path) -> Floats:

@@ -57,6 +57,7 @@ def error_sums(
     *,
     z: Sequence[float] = (),
     parts: Collection[str] = PARTS,
+    late: Collection[str] = (),
     place: Ints | None = None,
     only_asked: bool = False,
 ) -> tuple[Sums, Sums]:
@@ -65,7 +66,8 @@ def error_sums(
     With a leading axis of time blocks, (blocks, steps, horizons, nodes), the sums of each block. Blocks of the same
     `place` (0, 1, 2 …, not decreasing) share the sums by node. `z` are half-widths in standard deviations:
     abs(y - mean) <= z·std is counted, the excess is summed (part `over`). Sums of parts that were not requested, or
-    that need a missing `std`, are 0, or left out with `only_asked`. Values are not checked: a NaN or an infinity in a
+    that need a missing `std`, are 0, or left out with `only_asked`. Those of `late` parts are not divided into blocks,
+    which is faster: one block has all of them. Values are not checked: a NaN or an infinity in a
     counted cell makes the sums NaN or infinite.
 
     >>> by_horizon, by_node = error_sums(np.array([[[1.0, 2.0]]]), np.array([[[1.5, 0.0]]]))
@@ -80,6 +82,9 @@ def error_sums(
         asked[_ASKED[name]] = std is not None or name not in _OF_SPREAD
     # Squares of float32 are exact in float64.
     asked[Y2_LOST] &= dtype != np.float32
+    afterwards = np.zeros(asked.size, np.bool_)
+    for name in late:
+        afterwards[_ASKED[name]] = asked[_ASKED[name]]
     place = np.arange(blocks) if place is None else place
     levels = asked.size - OVER
     sizes = (blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes)
@@ -97,7 +102,7 @@ def error_sums(
         with np.errstate(all="ignore"):
             add(
                 truth, forecast, deviation, deviation.view(bits), seen, buffer, buffer[2].view(bits), widths, asked,
-                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
+                afterwards, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
             )  # fmt: skip
     of_horizon, of_node = (_with_lost(totals, asked, only_asked) for totals in (by_horizon, by_node))
     return (of_horizon, of_node) if y.ndim == 4 else (of_horizon.of_block(0), of_node.of_block(0))

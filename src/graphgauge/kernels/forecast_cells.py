@@ -57,7 +57,7 @@ _SPLITTER = 2.0**27 + 1
 # The sums in their order, each with the part that counts it; those that need a standard deviation come last.
 SUMS = {
     "abs": "errors", "square": "errors", "error": "bias", "y": "size", "y2": "size", "abs_y": "size", "ape": "relative",
-    "sape": "relative", "std": "spread", "var": "spread", "nll": "scores", "crps": "scores",
+    "sape": "symmetric", "std": "spread", "var": "spread", "nll": "scores", "crps": "scores",
 }  # fmt: skip
 # Rows of a tile's values: the sums, the rounding error of the squared truth, one row per half-width.
 ABS, SQUARE, ERROR, Y, Y2, ABS_Y, APE, SAPE, STD, VAR, NLL, CRPS, Y2_LOST, OVER = range(len(SUMS) + 2)
@@ -66,7 +66,7 @@ N, NONZERO, BAD_STD, INSIDE = range(4)
 
 def _add_cells_twin(
     y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, buffer: AnyArray, buffer_bits: AnyArray,
-    widths: Floats, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
+    widths: Floats, asked: Mask, late: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
 ) -> None:  # fmt: skip
     blocks, _, horizons = of_horizon[0].shape
     nodes = of_node[0].shape[2]
@@ -78,7 +78,19 @@ def _add_cells_twin(
         part = slice(some.start * block_size, some.stop * block_size)
         cells = tuple(array[part].reshape(-1, *shape) if array.size else None for array in (y, mean, std, mask))
         _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node)
+    _add_late_to_one(late, place, of_horizon, of_node)
     round_twin(of_horizon, of_node)
+
+
+def _add_late_to_one(late: Mask, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
+    """Add the late sums of all blocks to the last block that has a cell."""
+    seen = np.flatnonzero(of_horizon[2][:, N].any(axis=1))
+    if not late.any() or not len(seen):
+        return
+    for block, (high, low, _) in ((seen[-1], of_horizon), (place[seen[-1]], of_node)):
+        sums = folded(high[:, late], low[:, late])
+        high[:, late], low[:, late] = 0.0, 0.0
+        high[block, late], low[block, late] = sums
 
 
 def _add_blocks(
@@ -111,9 +123,11 @@ def _add_blocks(
         small = truth - large
         add(Y2_LOST, ((large * large - truth * truth) + 2.0 * (large * small)) + small * small)
     if asked[APE]:
-        scale, scales = np.abs(truth), np.abs(truth) + np.abs(forecast)
+        scale = np.abs(truth)
         count(NONZERO, scale > 0)
         add(APE, size / np.where(scale > 0, scale, np.inf))
+    if asked[SAPE]:
+        scales = np.abs(truth) + np.abs(forecast)
         add(SAPE, 2.0 * size / np.where(scales > 0, scales, 1.0))
     if std is None:
         return
@@ -151,12 +165,13 @@ def count_by_group(row: int, cells: AnyArray, place: Ints, of_horizon: Totals, o
 @kernel(twin=_add_cells_twin)
 def add_cells(
     y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, buffer: AnyArray, buffer_bits: AnyArray,
-    widths: Floats, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
+    widths: Floats, asked: Mask, late: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
 ) -> None:  # fmt: skip
     """Add the cells of some time blocks to the sums of their block and horizon, and of `place` and their node.
 
     Sums and counts are (block, quantity, group). Each block is summed by lane, `together` steps side by side, in
-    tiles; then lanes are added to their horizon and node. Masked cells are neutralised in a copy of the tile.
+    tiles; then lanes are added to their horizon and node. Masked cells are neutralised in a copy of the tile. The lanes
+    of `late` quantities are added after the last block, to the last block that has a cell.
     """
     sums, blocks, horizons, nodes = asked.size, of_horizon[0].shape[0], of_horizon[0].shape[2], of_node[0].shape[2]
     period, masked, spread = horizons * nodes, mask.size > 0, std.size > 0
@@ -166,11 +181,17 @@ def add_cells(
     value, tile = np.empty((sums, STRIDE)), np.empty((2 * sums, STRIDE))
     tally = np.empty((INSIDE + widths.size, STRIDE), np.int32)
     weight, work = np.ones(_TILE), np.empty((4, STRIDE))
+    at_once, uncounted = asked & ~late, np.zeros(counted.size, np.bool_)
+    # The last block that has a cell, and the most lanes so far.
+    last_seen, widest = 0, 0
     for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
+        fresh = block == 0 and begin == start
         for k in range(sums):
-            if asked[k] or k < ERROR:
-                tile[2 * k : 2 * k + 2, :width] = 0.0
-        tally[:, :width] = 0
+            if at_once[k] or k < ERROR or (late[k] and fresh):
+                clear(tile[2 * k, :width])
+                clear(tile[2 * k + 1, :width])
+        for row in range(len(tally)):
+            clear(tally[row, :width])
         for first in range(begin, stop, 4 * lanes):
             last = min(first + 4 * lanes, stop)
             if masked:
@@ -190,8 +211,8 @@ def add_cells(
                 )  # fmt: skip
                 for row in range(rows):
                     at, to = first + row * lanes, slice(row * STRIDE, row * STRIDE + width)
-                    for j in range(width):
-                        weight[j] = mask[at + j]
+                    if spread:
+                        _copy_weight(mask[at : at + width], weight)
                     _add_row(
                         buffer[0, to], buffer[1, to], buffer[2, to], weight, widths, asked, value, work, tile,
                         tally,
@@ -203,14 +224,27 @@ def add_cells(
                     _add_row(y[cells], mean[cells], std[cells], weight, widths, asked, value, work, tile, tally)
         rows = (stop - begin - 1) // lanes + 1
         if not masked:
-            tally[N, :width] = rows
+            for j in range(np.uint64(width)):
+                tally[N, j] = rows
         elif spread:
             # With error 0 and standard deviation 1 a masked cell was counted as inside.
             for row in range(INSIDE, counted.size):
                 for j in range(width):
                     tally[row, j] -= rows - tally[N, j]
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
+        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node)
+        last_seen, widest = 0 if fresh else last_seen, width if fresh else widest
+        if not masked or tally[N, :width].any():
+            last_seen = block
+        if stop == y.size:
+            fold_tile(start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node)
     round_totals(asked, of_horizon, of_node)
+
+
+@inlined
+def clear(row: AnyArray) -> None:
+    # An assignment to a slice is a slow loop.
+    for j in range(np.uint64(row.size)):
+        row[j] = 0
 
 
 @inlined
@@ -222,16 +256,18 @@ def tiles_of(
     Rows are whole groups of steps side by side, then the steps that are left; a tile is at most so many lanes of them.
     """
     block_size, tiles = size // blocks, []
-    for block in range(blocks):
-        begin, end = block * block_size, (block + 1) * block_size
-        while begin < end:
-            lanes = min(together * period, end - begin)
-            stop = begin + (end - begin) // lanes * lanes
-            parts = (lanes - 1) // most + 1
-            for part in range(parts):
-                start = lanes * part // parts
-                tiles.append((block, begin + start, stop, lanes, start, lanes * (part + 1) // parts - start))
-            begin = stop
+    # Part by part, because the sums of many nodes leave the cache between two blocks.
+    for part in range((min(together * period, block_size) - 1) // most + 1):
+        for block in range(blocks):
+            begin, end = block * block_size, (block + 1) * block_size
+            while begin < end:
+                lanes = min(together * period, end - begin)
+                stop = begin + (end - begin) // lanes * lanes
+                parts = (lanes - 1) // most + 1
+                if part < parts:
+                    start = lanes * part // parts
+                    tiles.append((block, begin + start, stop, lanes, start, lanes * (part + 1) // parts - start))
+                begin = stop
     return tiles
 
 
@@ -239,6 +275,12 @@ def tiles_of(
 def _copy_seen(cells: AnyArray, seen: Mask, stand_in: float, copied: AnyArray) -> None:
     for j in range(np.uint64(copied.size)):
         copied[j] = cells[j] if seen[j] else stand_in
+
+
+@inlined
+def _copy_weight(seen: Mask, weight: Floats) -> None:
+    for j in range(np.uint64(seen.size)):
+        weight[j] = seen[j]
 
 
 @inlined
@@ -274,7 +316,9 @@ def _add_row(
     if asked[Y]:
         _find_sizes(truth, not asked[Y2_LOST], value)
     if asked[APE]:
-        _find_relative(truth, forecast, value, tally[NONZERO])
+        _find_relative(truth, forecast, value[APE], tally[NONZERO])
+    if asked[SAPE]:
+        _find_symmetric(truth, forecast, value[SAPE])
     if asked[STD]:
         _find_spread(deviation, weight, value)
     if sums > OVER and asked[OVER]:
@@ -297,20 +341,57 @@ def fold_tile(
     lane = start
     while lane < start + width:
         horizon, node = lane // nodes % horizons, lane % nodes
-        size = min(nodes - node, start + width - lane)
-        cells, to = slice(lane - start, lane - start + size), slice(node, node + size)
+        size, at = min(nodes - node, start + width - lane), lane - start
         for k in range(asked.size):
             if asked[k]:
-                high, low = tile[2 * k, cells], tile[2 * k + 1, cells]
-                merge(of_node[0][place, k, to], of_node[1][place, k, to], high, low)
-                more, more_low = collapsed(high, low)
+                _merge_lanes(of_node[0], of_node[1], place, k, node, tile, at, size)
+                _collapse(tile, 2 * k, at, size)
                 of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon] = dd_add(
-                    of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon], more, more_low
-                )
+                    of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon], tile[2 * k, at],
+                    tile[2 * k + 1, at],
+                )  # fmt: skip
         for row in range(counted.size):
             if counted[row]:
-                of_horizon[2][block, row, horizon] += add_counts(of_node[2][place, row, to], tally[row, cells])
+                of_horizon[2][block, row, horizon] += _add_counts(of_node[2], place, row, node, tally, at, size)
         lane += size
+
+
+# Indices instead of slices, which cost as much as many additions, and unsigned ones, because possibly negative ones
+# prevent vector instructions.
+
+
+@inlined
+def _merge_lanes(high: Floats, low: Floats, place: int, k: int, node: int, tile: Floats, lane: int, size: int) -> None:
+    """Add the lanes of a quantity to the sums of their nodes."""
+    to, at = np.uint64(node), np.uint64(lane)
+    for j in range(np.uint64(size)):
+        high[place, k, to + j], low[place, k, to + j] = dd_add(
+            high[place, k, to + j], low[place, k, to + j], tile[2 * k, at + j], tile[2 * k + 1, at + j]
+        )
+
+
+@inlined
+def _collapse(tile: Floats, row: int, lane: int, size: int) -> None:
+    """Add lanes to the first of them: halves are added until one is left."""
+    at = np.uint64(lane)
+    while size > 1:
+        half = size // 2
+        size -= half
+        other = np.uint64(lane + size)
+        for j in range(np.uint64(half)):
+            tile[row, at + j], tile[row + 1, at + j] = dd_add(
+                tile[row, at + j], tile[row + 1, at + j], tile[row, other + j], tile[row + 1, other + j]
+            )
+
+
+@inlined
+def _add_counts(counts: Ints, place: int, row: int, node: int, tally: Counts, lane: int, size: int) -> int:
+    """Add counts to those of their nodes; their sum."""
+    to, at, total = np.uint64(node), np.uint64(lane), 0
+    for j in range(np.uint64(size)):
+        counts[place, row, to + j] += tally[row, at + j]
+        total += tally[row, at + j]
+    return total
 
 
 @inlined
@@ -333,35 +414,6 @@ def round_twin(of_horizon: Totals, of_node: Totals) -> None:
     """`round_totals` in NumPy."""
     for high, low, _ in (of_horizon, of_node):
         high[:], low[:] = two_sum(high, low)
-
-
-@inlined
-def merge(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> None:
-    """Add doubled sums in place."""
-    for j in range(np.uint64(high.size)):
-        high[j], low[j] = dd_add(high[j], low[j], more_high[j], more_low[j])
-
-
-@inlined
-def collapsed(high: Floats, low: Floats) -> Any:
-    """The sum of doubled numbers, which are overwritten: halves are added until one number is left."""
-    size = high.size
-    while size > 1:
-        half = size // 2
-        rest = size - half
-        merge(high[:half], low[:half], high[rest:size], low[rest:size])
-        size = rest
-    return high[0], low[0]
-
-
-@inlined
-def add_counts(counts: Ints, more: Counts) -> int:
-    """Add counts in place; the sum of the added ones."""
-    total = 0
-    for j in range(np.uint64(counts.size)):
-        counts[j] += more[j]
-        total += more[j]
-    return total
 
 
 @inlined
@@ -438,16 +490,20 @@ def _find_sizes(y: AnyArray, exact: bool, value: Floats) -> None:
 
 
 @inlined
-def _find_relative(y: AnyArray, mean: AnyArray, value: Floats, nonzero: Counts) -> None:
+def _find_relative(y: AnyArray, mean: AnyArray, relative: Floats, nonzero: Counts) -> None:
     for j in range(np.uint64(y.size)):
         truth = np.float64(y[j])
         size, error = abs(truth), abs(np.float64(mean[j]) - truth)
-        value[APE, j] = np.divide(error, size if size > 0.0 else np.inf)
+        relative[j] = np.divide(error, size if size > 0.0 else np.inf)
         nonzero[j] += size > 0.0
+
+
+@inlined
+def _find_symmetric(y: AnyArray, mean: AnyArray, relative: Floats) -> None:
     for j in range(np.uint64(y.size)):
         truth, forecast = np.float64(y[j]), np.float64(mean[j])
         sizes = abs(truth) + abs(forecast)
-        value[SAPE, j] = np.divide(2.0 * abs(forecast - truth), sizes if sizes > 0.0 else 1.0)
+        relative[j] = np.divide(2.0 * abs(forecast - truth), sizes if sizes > 0.0 else 1.0)
 
 
 @inlined

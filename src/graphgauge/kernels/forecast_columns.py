@@ -13,6 +13,7 @@ from graphgauge.kernels.forecast import Sums, empty_totals, rounded, steps_toget
 from graphgauge.kernels.forecast_cells import (
     Totals,
     add_by_group,
+    clear,
     count_by_group,
     fold_tile,
     round_totals,
@@ -137,11 +138,13 @@ def _add_quantiles(
     for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
         for k in range(asked.size):
             if asked[k]:
-                tile[2 * k : 2 * k + 2, :width] = 0.0
-        tally[:, :width] = 0
-        hidden[:width] = 0
+                clear(tile[2 * k, :width])
+                clear(tile[2 * k + 1, :width])
+        for row in range(len(tally)):
+            clear(tally[row, :width])
+        clear(hidden[:width])
         for row in range(begin, stop, lanes):
-            crossed[:width] = 0
+            clear(crossed[:width])
             for j in range(np.uint64(width)):
                 truth[j] = y[np.uint64(row) + j]
             for level in range(count):
@@ -221,8 +224,10 @@ def _add_columns(
     counted = np.ones(len(counts), np.bool_)
     tile, tally = np.empty((2 * asked.size, _STRIDE)), np.empty((len(counts), _STRIDE), np.int32)
     for block, begin, stop, lanes, start, width in tiles_of(cells, blocks, together, period, _TILE):
-        tile[:, :width] = 0.0
-        tally[:, :width] = 0
+        for row in range(len(tile)):
+            clear(tile[row, :width])
+        for row in range(len(tally)):
+            clear(tally[row, :width])
         for first in range(begin, stop, lanes):
             for row in range(len(values)):
                 _add_all(width, values[row, first : first + width], tile[2 * row], tile[2 * row + 1])

@@ -26,7 +26,7 @@ _FLOATS, _COUNTS, _BINS = 16, 7, 128
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _lanes(sums: Any, totals: Any, row: Any, values: Any) -> Any:
+def _lanes(sums, totals, row, values):  # type: ignore[no-untyped-def]  # Triton evaluates annotations
     """Write the sum of a tile to its row; returns the sums of its nodes."""
     lane = tl.sum(values, 0)
     tl.store(totals + row, tl.sum(lane, 0))
@@ -284,7 +284,8 @@ def prepared(
         *(each.view(torch.uint8) if each.dtype == torch.bool else each for each in arrays), *numbers, *found[1:],
         horizons, nodes, horizons * nodes, *(stride for each in arrays for stride in each.stride()),
         STEPS=together, NODES=width, SCORED=tl.float32 if narrow and not wide else tl.float64, GAUSSIAN=gaussian,
-        MASKED=mask is not None, BIAS="bias" in parts, SIZE="size" in parts, RELATIVE="relative" in parts,
+        MASKED=mask is not None, BIAS="bias" in parts, SIZE="size" in parts,
+        RELATIVE="relative" in parts or "symmetric" in parts,
         SPREAD=gaussian and "spread" in parts, SCORES=gaussian and "scores" in parts,
         OVER=gaussian and "over" in parts and levels > 0, LEVELS=levels if gaussian else 0, PIT=with_pit,
         NODE_PIT=by_node, FLOATS=_FLOATS, COUNTS=_COUNTS, BINS=_BINS, LAST=last, MARGIN=_MARGIN, num_warps=4,

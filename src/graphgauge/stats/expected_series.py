@@ -15,8 +15,11 @@ from graphgauge.stats.intervals import FARTHER
 _LONGEST = 0.98
 # Means of several values are compared while there are so many, if they resemble each other by so many standard errors.
 _FEWEST_MEANS, _RESEMBLE = 16, 2.0
+# The longest time over which slow changes are forgotten, as a share of the series, and how much worse than the best an
+# autoregression with noise may fit: one standard error.
+_SLOWEST, _NEARLY = 0.25, 1.0
 # A slower memory counts if the long-run variance is so many times as large.
-_MARKED = 3.0
+_MARKED = 2.0
 
 
 def expected_serial_coverage(
@@ -49,11 +52,11 @@ def expected_serial_coverage(
     memory = float(memory_of(centred))
     if errors is not None:
         memory = max(memory, float(memory_of(errors)))
-    slow = max(
-        map(slow_memory, [centred] if errors is None else [centred, np.asarray(errors, np.float64)]), key=_inflation
-    )
-    if _inflation(slow) <= _MARKED * _inflation((memory, 1.0)):
-        slow = (memory, 1.0)
+    known = [centred] if errors is None else [centred, np.asarray(errors, np.float64)]
+    slow = memory, 1.0
+    if max(_inflation(slow_memory(series)) for series in known) > _MARKED * _inflation(slow):
+        # A short series shows less of slow changes than there is.
+        slow = max((slow_memory(series, _NEARLY) for series in known), key=_inflation)
     reach = Reach(
         *(
             _within(float(end), within, value)
@@ -116,11 +119,13 @@ def memory_of(series: Numbers, there: NDArray[np.bool_] | None = None) -> Floats
     return np.where(found * np.sqrt(rows) >= 1, found, 0.0)
 
 
-def slow_memory(series: Floats) -> tuple[float, float]:
+def slow_memory(series: Floats, worse: float = 0.0) -> tuple[float, float]:
     """The memory of an autoregression with noise, and its part of the variance, that fit the means of several values.
 
     The correlations of neighbouring means of 1, 2, 4 … values are compared with those of autoregressions plus noise,
-    weighted by the numbers of means. (0, 1) if means of more than one value do not resemble each other significantly.
+    weighted by the numbers of means. Of those whose squared misfit is at most so much `worse` than that of the best,
+    the one with the largest long-run variance is chosen. (0, 1) if means of more than one value do not resemble each
+    other significantly.
     """
     size = len(series)
     lengths = [2**power for power in range(20) if size >> power >= _FEWEST_MEANS]
@@ -135,18 +140,19 @@ def slow_memory(series: Floats) -> tuple[float, float]:
     )
     if not (found * np.sqrt(rows))[1:].max() >= _RESEMBLE:
         return 0.0, 1.0
-    best, least = (0.0, 1.0), float(rows @ np.square(found))
-    scales = np.geomspace(1.0, max(size / 8, 2.0), 16)
-    for phi in np.exp(-1 / scales).tolist():
-        long = np.array(lengths, float)
-        inner = phi * (1 - phi**long) / (1 - phi)
-        variance = (long + 2 * (phi * (long - 1) - phi**2 * (1 - phi ** (long - 1)) / (1 - phi)) / (1 - phi)) / long**2
-        for part in np.linspace(0.05, 1.0, 20).tolist():
-            expected = part * inner**2 / phi / long**2 / (part * variance + (1 - part) / long)
-            misfit = float(rows @ np.square(found - expected))
-            if misfit < least:
-                best, least = (float(phi), float(part)), misfit
-    return best
+    phi = np.exp(-1 / np.geomspace(1.0, max(_SLOWEST * size, 2.0), 16))[:, np.newaxis, np.newaxis]
+    part = np.linspace(0.05, 1.0, 20)[:, np.newaxis]
+    long = np.array(lengths, float)
+    inner = phi * (1 - phi**long) / (1 - phi)
+    variance = (long + 2 * (phi * (long - 1) - phi**2 * (1 - phi ** (long - 1)) / (1 - phi)) / (1 - phi)) / long**2
+    expected = part * inner**2 / phi / long**2 / (part * variance + (1 - part) / long)
+    misfit = np.square(found - expected) @ rows
+    good = misfit <= min(float(misfit.min()), float(np.square(found) @ rows)) + worse
+    if not good.any():
+        return 0.0, 1.0
+    inflation = np.where(good, (part * (1 + phi) / (1 - phi) + 1 - part)[..., 0], -np.inf)
+    row, column = np.unravel_index(int(inflation.argmax()), inflation.shape)
+    return float(phi[row, 0, 0]), float(part[column, 0])
 
 
 def _next_to(means: Floats) -> float:
