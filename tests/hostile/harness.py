@@ -9,16 +9,17 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ from tests.hostile.seeds import Reader, readers
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hostile.inc"
 FILES, FLIPS, KILLS = 10_000, 20_000, 500
-# Each tenth of two of the files that a command writes, the largest and another.
-FULL = 20
+# Each tenth of the largest file that a command writes, and of all that it writes.
+LIMITED, FULL = 10, 10
 MEMORY, SECONDS = 1 << 30, 10
 
 
@@ -77,7 +78,9 @@ def fuzz(number: int, files: int) -> Count:
     reader: Reader = readers()[number]
     count = Count("damaged files", reader.name)
     draw = random.Random(number)
-    with tempfile.TemporaryDirectory() as folder:
+    # In memory if possible: a disk takes longer than the reader.
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
         path = Path(folder, reader.file)
         reader.write(path)
         content = path.read_bytes()
@@ -111,6 +114,51 @@ def _kept(path: Path, number: int, attempt: int, why: str) -> str:
     place = Path(tempfile.gettempdir()) / f"graphgauge-hostile-{number}-{attempt}{''.join(path.suffixes)}"
     shutil.copy(path, place)
     return f"{place}: {why}"
+
+
+def fuzzed(files: int, jobs: int) -> Iterator[Count]:
+    """All readers, each in a fork of this process, because limits of memory last."""
+    context = get_context("fork")
+    waiting, running = list(enumerate(readers())), []
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            number, reader = waiting.pop(0)
+            answer, told = context.Pipe(duplex=False)
+            process = context.Process(target=_fuzz, args=(number, files, told))
+            process.start()
+            told.close()  # so that the end of the process ends the answer
+            running.append((reader, answer, process))
+        reader, answer, process = running.pop(0)
+        try:
+            yield answer.recv()
+        except EOFError:
+            process.join()
+            failure = f"the process ended with {process.exitcode}"
+            yield Count("damaged files", reader.name, files, failures=[failure])
+        process.join()
+
+
+def _fuzz(number: int, files: int, told: Any) -> None:
+    told.send(fuzz(number, files))
+
+
+# ----------------------------------------------------------------------------------------------- forgeries
+
+
+def forgeries() -> Count:
+    """The edits of results, receipts and submissions that the tests try: none passes as recomputed or pinned."""
+    from tests.study import test_adversary, test_forged, test_submission_forged
+
+    modules = (test_adversary, test_forged, test_submission_forged)
+    edits = 2 * (len(test_forged.EDITS) + len(test_forged.SINGLE)) + len(test_adversary.FORGED)
+    edits += sum(expected != "equal" for expected, _ in test_submission_forged.EDITS.values())
+    count = Count("forgeries", "results and submissions", edits)
+    words = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *(str(m.__file__) for m in modules)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        count.failures.append(done.stdout[-2000:])
+    count.outcomes["refused or differ" if not done.returncode else "unknown"] = edits
+    return count
 
 
 # --------------------------------------------------------------------------------------------------- flips
@@ -211,6 +259,9 @@ WRITERS = (
     Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
     Command("negatives", ("negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
     Command("init", ("init", "-o", "new.toml")),
+    Command("audit", ("audit", *_RANKING, "-o", "audited.json"), ("audited.json",)),
+    Command("recovery", ("recovery", "--true", "square.npy", "--pred", "square.npy", "-o", "out.json")),
+    Command("generation", ("generation", "--generated", "square.npy", "--save-table", "t.npz", "-o", "out.json")),
 )
 
 
@@ -235,6 +286,7 @@ def prepared(folder: Path) -> None:
     true = draw.normal(size=(60, 4, 3))
     np.save(folder / "true.npy", true)
     np.save(folder / "pred.npy", true + draw.normal(size=true.shape))
+    np.save(folder / "square.npy", draw.integers(0, 2, (8, 8)) * (1 - np.eye(8, dtype=int)))
     np.save(folder / "edges.npy", draw.integers(0, 50, (80, 2)))
     made = Command("made", (*_RANKING, "--method", "m", "--dataset", "d", "-o", "made.json"))
     code, errors = started(made, folder).ended()
@@ -317,9 +369,15 @@ def contents(folder: Path) -> dict[str, Any]:
     return found
 
 
+WAYS = {"kill": "kills", "limit": "files cut off", "full": "full disk"}
+
+
 def interrupted(command: Command, times: int, way: str) -> Count:
-    """Kill the command at random moments, or let the disk fill up at every tenth of what it writes."""
-    count = Count({"kill": "kills", "full": "full disk"}[way], command.name)
+    """Kill the command at random moments, or let it run out of space at every tenth of what it writes.
+
+    `limit` is a limit of the size of one file, `full` a disk that is too small.
+    """
+    count = Count(WAYS[way], command.name)
     draw = random.Random(command.name)
     with tempfile.TemporaryDirectory() as name:
         before, whole, again = (Path(name, part) for part in ("before", "whole", "again"))
@@ -339,10 +397,13 @@ def interrupted(command: Command, times: int, way: str) -> Count:
         page = {name for name in expected if name.endswith((".html", ".svg")) or name in command.timed}
         new = [path for path in whole.rglob("*") if path.is_file() and path.relative_to(whole).as_posix() not in sound]
         sizes = sorted({path.stat().st_size for path in new})
+        start = _everything(before)
+        room = [_pages(before), _pages(whole)]
         for attempt in range(times):
-            shutil.copytree(before, again)
-            # Each tenth of each file: a limit of one file is above the size of smaller ones.
-            size = sizes[-1 - attempt // 10 % len(sizes)] * (attempt % 10) // 10 if way == "full" else None
+            if way == "full":
+                _mount(again, room[0] + (room[1] - room[0]) * (attempt % 10) // 10)
+            shutil.copytree(before, again, dirs_exist_ok=True)
+            size = sizes[-1] * (attempt % 10) // 10 if way == "limit" else None
             run = started(command, again, size)
             if way == "kill":
                 time.sleep(usual * draw.uniform(0.0, 1.1))
@@ -355,14 +416,53 @@ def interrupted(command: Command, times: int, way: str) -> Count:
             if why is not None:
                 count.failures.append(f"{command.name}, attempt {attempt}: {why}")
             count.outcomes[_ended(code)] += 1
-            if way == "full" and attempt % 10:  # the next run is tried once for each file
-                shutil.rmtree(again)
-                continue
-            code, errors = started(command, again).ended()
-            if code or _different(contents(again), expected, page):
-                count.failures.append(f"{command.name}, attempt {attempt}: the next run ends with {code} {errors:.200}")
+            # The next run is tried once for each file that is cut off, and after everything else that left something
+            # behind; otherwise it would start from where this one did.
+            alike = attempt % 10 if way == "limit" else _everything(again) == start
+            if way == "full":
+                _unmount(again, Path(name, "left"))
+            if not alike:
+                code, errors = started(command, again).ended()
+                if code or _different(contents(again), expected, page):
+                    count.failures.append(
+                        f"{command.name}, attempt {attempt}: the next run ends with {code} {errors:.200}"
+                    )
             shutil.rmtree(again)
     return count
+
+
+_PAGE = resource.getpagesize()
+
+
+def _pages(folder: Path) -> int:
+    """Pages that the files in a folder take on a disk in memory."""
+    return sum(-(-path.stat().st_size // _PAGE) for path in folder.rglob("*") if path.is_file())
+
+
+def can_mount() -> bool:
+    """Whether this user may mount a small disk: root, outside of most containers."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name, "disk")
+        try:
+            _mount(place, 16)
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        subprocess.run(["umount", place], check=True)
+        return True
+
+
+def _mount(place: Path, pages: int) -> None:
+    place.mkdir()
+    options = f"size={max(pages, 1) * _PAGE}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True, capture_output=True)
+
+
+def _unmount(place: Path, left: Path) -> None:
+    """Move what is on the small disk to the large one."""
+    shutil.copytree(place, left)
+    subprocess.run(["umount", place], check=True)
+    place.rmdir()
+    left.rename(place)
 
 
 def _broken(folder: Path, sound: dict[str, Any], expected: dict[str, Any], page: set[str], errors: str) -> str | None:
@@ -384,12 +484,17 @@ def _broken(folder: Path, sound: dict[str, Any], expected: dict[str, Any], page:
 
 
 def _is_failure(content: Any) -> bool:
-    """A study records what failed, and its summary."""
-    return isinstance(content, dict) and (content.get("status") == "failed" or "comparisons" in content)
+    """A study records what failed, and its summary; a generator's result is written after each section."""
+    return isinstance(content, dict) and (content.get("status") in ("failed", "partial") or "comparisons" in content)
 
 
 def _different(found: dict[str, Any], expected: dict[str, Any], page: set[str]) -> bool:
     return {n: c for n, c in found.items() if n not in page} != {n: c for n, c in expected.items() if n not in page}
+
+
+def _everything(folder: Path) -> dict[str, bytes | None]:
+    """All files and folders, hidden ones too."""
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 def _ended(code: int) -> str:
@@ -399,47 +504,58 @@ def _ended(code: int) -> str:
 # ---------------------------------------------------------------------------------------------------- main
 
 
+PARTS = ("readers", "forgeries", "flips", "disk", "kills")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile")
-    parser.add_argument("parts", nargs="*", choices=[[], "readers", "flips", "kills", "disk"])
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS])
     parser.add_argument("--scale", type=float, default=1.0, help="share of the attempts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--no-page", action="store_true", help="do not write the page")
     given = parser.parse_args()
-    parts = given.parts or ["readers", "flips", "kills", "disk"]
+    parts = given.parts or PARTS
     counts: list[Count] = []
+
+    # The page is of one run of one commit, so single parts do not change it.
+    paged = not given.no_page and set(parts) == set(PARTS)
 
     def add(count: Count) -> None:
         counts.append(count)
+        if paged:
+            write_page(counts)
         print(f"{count.part}, {count.name}: {count.attempts:,} attempts, {dict(count.outcomes)}, "
               f"{len(count.failures)} failures, slowest {count.slowest:.2f} s", flush=True)  # fmt: skip
         for failure in count.failures[:5]:
             print(f"  {failure}", flush=True)
 
     if "readers" in parts:
-        files = max(1, int(FILES * given.scale))
-        # One process for each reader, because limits of memory last.
-        with ProcessPoolExecutor(given.jobs, max_tasks_per_child=1) as pool:
-            for count in pool.map(fuzz, range(len(readers())), [files] * len(readers())):
-                add(count)
+        for count in fuzzed(max(1, int(FILES * given.scale)), given.jobs):
+            add(count)
+    if "forgeries" in parts:
+        add(forgeries())
     if "flips" in parts:
         for count in flips(max(4, int(FLIPS * given.scale))):
             add(count)
-    if "kills" in parts:
-        for command in COMMANDS:
-            add(interrupted(command, max(1, int(KILLS * given.scale) // len(COMMANDS)), "kill"))
     if "disk" in parts:
         for command in (*COMMANDS, *WRITERS):
-            add(interrupted(command, FULL, "full"))
-    if not given.no_page:
-        write_page(counts)
+            add(interrupted(command, LIMITED, "limit"))
+        if can_mount():
+            for command in (*COMMANDS, *WRITERS):
+                add(interrupted(command, FULL, "full"))
+        else:
+            print("full disk: left out, because this user cannot mount one", flush=True)
+    if "kills" in parts:
+        kills = max(1, int(KILLS * given.scale))
+        for number, command in enumerate(COMMANDS):
+            add(interrupted(command, (kills + number) // len(COMMANDS), "kill"))
     return 1 if any(count.failures for count in counts) else 0
 
 
 def write_page(counts: list[Count]) -> None:
-    """Rows of parts that were not run now stay."""
+    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(words, capture_output=True, text=True).stdout.strip() or "unknown"
     head = ["| part | of | attempts | outcomes | failures |", "|---|---|--:|---|--:|"]
-    old = PAGE.read_text().splitlines()[2:] if PAGE.exists() else []
-    now = {(count.part, count.name): count.row() for count in counts}
-    rows = {tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in old if row.startswith("|")}
-    PAGE.write_text("\n".join([*head, *(rows | now).values()]) + "\n")
+    slowest = max(count.slowest for count in counts)
+    below = f"One run of commit {commit}; the slowest damaged file took {slowest:.1f} s."
+    PAGE.write_text("\n".join([*head, *(count.row() for count in counts), "", below]) + "\n")

@@ -59,12 +59,14 @@ def readers() -> list[Reader]:
     from graphgauge.evolution.ledger_readers import read_ledger
     from graphgauge.evolution.log import read_births
     from graphgauge.explanation.items import Items as ExplanationItems
-    from graphgauge.explanation.table import read_explanations
+    from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
     from graphgauge.generation.subjects import read_checkpoint
     from graphgauge.generation.table import SampleTable
     from graphgauge.io.arrays import read_array, read_labels
+    from graphgauge.io.delimited import read_columns
     from graphgauge.io.graphs import read_graph
+    from graphgauge.io.hashing import HashIndex
     from graphgauge.io.tables import read_records
     from graphgauge.ranking.items import Items
     from graphgauge.ranking.negative_sampling import Negatives
@@ -119,6 +121,12 @@ def readers() -> list[Reader]:
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader("checkpoint", "c.pt", _checkpoint, read_checkpoint),
         Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
+        Reader("answers .jsonl", "t.jsonl", _answers, read_table),
+        Reader("answers .parquet", "t.parquet", _answers, read_table),
+        Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
+        Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),
+        Reader("index of hashes", "h.json", _hashes, lambda p: HashIndex.load(p.parent, p)),
+        Reader("columns .csv", "c.csv", lambda p: text(p, table), lambda p: list(read_columns(p, ["method", "mrr"]))),
     ]
 
 
@@ -127,7 +135,8 @@ def _evaluation() -> Any:
 
     draw = np.random.default_rng(0)
     groups = {"part": np.arange(60) % 3}
-    found = ranking.evaluate(draw.normal(1, 1, 60), draw.normal(0, 1, (60, 5)), groups=groups, keep="items")
+    scores = draw.normal(1, 1, 60), draw.normal(0, 1, (60, 5))
+    found = ranking.evaluate(*scores, groups=groups, keep="items", metrics=("mrr", "hits@10"))
     found.run |= {"method": "a", "dataset": "toy", "seed": 0}
     return found
 
@@ -244,6 +253,46 @@ def _samples(path: Path) -> None:
     from graphgauge.generation.table import SampleTable
 
     SampleTable.of(real=MATRIX > 0, generated=MATRIX < 0).save(path)
+
+
+def _graphs(path: Path) -> None:
+    from graphgauge.generation.table import SampleTable
+
+    graphs = [[(0, 1), (1, 2)], [(0, 1)], [(0, 1), (1, 2), (0, 2)]]
+    SampleTable.of(real=graphs, generated=graphs[::-1]).save(path)
+
+
+def _answers(path: Path) -> None:
+    from tests.explanation.brute import Weighted
+
+    from graphgauge import explanation
+
+    graph = explanation.Subgraph(np.array([[0, 1, 0], [1, 2, 2]]))
+    said = [explanation.Explanation(explanation.Context(graph, target=0, event=n), MATRIX[n, :3]) for n in range(2)]
+    explanation.collect(Weighted(0), said).save(path)
+
+
+def _cycle(path: Path) -> None:
+    from graphgauge.evolution import EvolutionLog
+
+    log = EvolutionLog(path.parent / "log")
+    log.begin("a", 0, edges=[(0, 1), (1, 2)], embeddings=MATRIX[:4, :2] / 9)
+    for cycle, edge in enumerate([(0, 2), (0, 3)]):
+        log.append_cycle("a", 0, cycle, embeddings=MATRIX[:4, :2] / 9, new_edges=[edge])
+    (place,) = (path.parent / "log").rglob(path.name)
+    path.write_bytes(place.read_bytes())
+
+
+def _read_cycle(path: Path) -> Any:
+    from graphgauge.evolution import EvolutionLog
+
+    (place,) = (path.parent / "log").rglob(path.name)
+    place.write_bytes(path.read_bytes())
+    return list(EvolutionLog(path.parent / "log").cycles("a", 0))
+
+
+def _hashes(path: Path) -> None:
+    path.write_text(json.dumps({"files": {"pos.npy": [1, 2, 3, 4, "0" * 64]}}))
 
 
 def _ledger(path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
-from graphgauge.cli.options import OnceCommand, ParamType, refuse_data
+from graphgauge.cli.options import OnceCommand, ParamType
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import (
@@ -39,6 +39,7 @@ from graphgauge.core.gates import Gate, metrics_with_gates
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import refuse_data
 from graphgauge.io.code import source_hash
 from graphgauge.io.watch import watched
 
@@ -139,7 +140,8 @@ def with_inputs(
     values = read_all(fields, own, flag)
     refuse_overwriting(fields, values, flag, also={"output": run.output, "flat": run.flat, "figure": run.figure})
     for product in (run.flat, run.figure):
-        refuse_data(product)
+        if product is not None:
+            refuse_data(product)
     if run.is_kept and name is not None:
         run.recipe = _recipe(name, fields, values)
     evaluation = evaluated(watched(function), values, run)

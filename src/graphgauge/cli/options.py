@@ -51,20 +51,14 @@ class _Product(click.Path):
     """A file about results, such as a table or a page; it must not replace a result or its data."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from graphgauge.core.schema import refuse_data
+
         path = str(super().convert(value, param, ctx))
         refuse_data(path)
         return path
 
 
 PRODUCT_FILE = _Product(dir_okay=False)
-
-
-def refuse_data(path: str | None) -> None:
-    """Refuse a result, or its data, in the place of a file about results."""
-    from graphgauge.core.schema import is_data
-
-    if path is not None and is_data(Path(path)):
-        raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
 
 
 def refuse_replacing(outputs: Iterable[str | None], read: Iterable[str | None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 __all__ = [
     "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "refuse_nan",
-    "require_shape", "sorted_unique",
+    "require_shape", "sorted_unique", "text_array",
 ]  # fmt: skip
+
+# Characters that an array of texts may have in any case, or this many times those of the texts.
+_MOST_CHARACTERS, _MOST_PADDING = 1 << 24, 100
 
 
 class Archive:
@@ -65,14 +69,16 @@ def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as
 
 def as_labels(value: Any, name: str) -> AnyArray:
     """A 1-D array of integer, boolean or text labels, one per item."""
+    if isinstance(value, list | tuple) and value and all(type(label) is str for label in value):
+        return text_array(value, name)
     try:
         array = _host_view(value, name) if is_tensor(value) else np.asarray(value)
     except InputError:
         raise
     except ValueError:
         raise InputError("labels are lists of different lengths", where=name, fix=_ONE_LABEL) from None
-    if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
-        array = array.astype(np.str_)
+    if array.dtype == object and array.ndim == 1 and all(isinstance(label, str) for label in array):
+        array = text_array([str(label) for label in array], name)
     if array.shape == (0,):
         array = array.astype(np.int64)  # an empty list comes as floats
     if array.dtype.kind not in "iubU" or array.ndim != 1:
@@ -82,6 +88,17 @@ def as_labels(value: Any, name: str) -> AnyArray:
             fix=_ONE_LABEL,
         )
     return array
+
+
+def text_array(texts: Sequence[str], where: str) -> AnyArray:
+    """Texts as an array. In it each takes the space of the longest, so a few long ones among many are refused."""
+    longest = max(map(len, texts), default=0)
+    if longest * len(texts) > max(_MOST_CHARACTERS, _MOST_PADDING * sum(map(len, texts))):
+        raise InputError(
+            f"one of {len(texts):,} texts has {longest:,} characters, which each would take", where=where,
+            fix="Shorten it, or write numbers.",
+        )  # fmt: skip
+    return np.array(texts, np.str_)
 
 
 def sorted_unique(values: AnyArray) -> AnyArray:

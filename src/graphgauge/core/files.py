@@ -132,14 +132,18 @@ def first_line(error: Exception) -> str:
     return (said.splitlines() or [type(error).__name__])[0][:200]
 
 
-def require_bounded(packed: int, unpacked: int, where: str) -> None:
+def require_bounded(
+    packed: int, unpacked: int, where: str, fix: str = "If this is right, write it uncompressed."
+) -> None:
     """Refuse compressed input that unpacks to far more than its size: a small file must not fill the memory."""
     if unpacked > max(_UNPACKED, _RATIO * packed):
-        raise InputError(
-            f"unpacks from {packed:,} to {unpacked:,} bytes",
-            where=where,
-            fix="If this is right, write it uncompressed.",
-        )
+        raise InputError(f"unpacks from {packed:,} to {unpacked:,} bytes", where=where, fix=fix)
+
+
+def require_bounded_text(written: int, read: int, where: str, fix: str) -> None:
+    """The same for text whose numbers, such as the number of a node, say how much memory they take."""
+    if read > max(_UNPACKED_TEXT, _RATIO * written):
+        raise InputError(f"{written:,} bytes of text stand for {read:,} bytes", where=where, fix=fix)
 
 
 def require_bounded_archive(file: Any, where: str) -> None:

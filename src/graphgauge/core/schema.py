@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +19,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from graphgauge._version import __version__
+from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
@@ -40,6 +43,8 @@ _FIELDS = frozenset(("status", "run", "conventions", "options", "results", "brea
 # In files of the first edition the names of levels say which are the best possible.
 _FIRST_IDEALS = ("real ", "perfect ")
 # How archives of items and states, and arrays, begin.
+# Levels of a result's JSON; a breakdown has four.
+_DEEPEST = 50
 _DATA = (b"PK\x03\x04", b"\x93NUMPY")
 # Parts that are lists of entries, each with its own key.
 _KEYS = (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path"))
@@ -169,9 +174,22 @@ def file_part(value: Any) -> str:
 
 
 def result_files(folder: Path) -> list[Path]:
-    """Every JSON file in a folder that may be a result. Hidden files are incomplete or not results."""
-    files = (path for path in folder.rglob("*.json") if path.is_file())  # a method's folder may end in .json
-    return sorted(path for path in files if not any(p.startswith(".") for p in path.relative_to(folder).parts))
+    """Every JSON file in a folder that may be a result. Hidden files are incomplete or not results.
+
+    Links to folders are not followed, and folders that cannot be listed, such as those nested too deeply, are left out.
+    """
+    found: list[Path] = []
+    folders = [str(folder)]
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):  # a method's folder may end in .json
+                    folders.append(entry.path)
+                elif entry.name.endswith(".json") and Path(entry.path).is_file():
+                    found.append(Path(entry.path))
+    return sorted(found)
 
 
 def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[str, Any] | None = None) -> Path:
@@ -244,6 +262,18 @@ def is_data(path: Path) -> bool:
     return is_result(content) or (isinstance(content, dict) and {"axis", "columns"} <= content.keys())
 
 
+def refuse_data(path: str | Path) -> None:
+    """Refuse a result, or its data, in the place of a file about results."""
+    if is_data(Path(path)):
+        raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
+
+
+def write_product(path: str | Path, text: str) -> None:
+    """Write a table or a page, but not in the place of a result or of its data."""
+    refuse_data(path)
+    write_text(path, text)
+
+
 def checked_content(content: Any, where: str) -> dict[str, Any]:
     """The content of an unchanged result file, in the form of the current edition."""
     require_schema(content, where)
@@ -254,10 +284,29 @@ def checked_content(content: Any, where: str) -> dict[str, Any]:
     return as_current(content, where)
 
 
+def _require_shallow(content: Mapping[str, Any], where: str) -> None:
+    """Refuse values that are nested more deeply than any result is: what is recursive would fail on them."""
+    tables = content.get("breakdowns")
+    level: list[Any] = [
+        # Columns are long, and checked when they are read.
+        {name: part for name, part in table.items() if name != "columns"} if isinstance(table, dict) else [table]
+        for table in (tables if isinstance(tables, list) else [tables])
+    ]
+    level.append({name: part for name, part in content.items() if name != "breakdowns"})
+    depth = 0
+    while level:
+        if depth > _DEEPEST:
+            raise InputError(f"is nested more than {_DEEPEST} levels deep", where=where)
+        parts = [list(value.values()) if isinstance(value, dict) else value for value in level]
+        level = [value for part in parts for value in part if isinstance(value, dict | list)]
+        depth += 1
+
+
 def require_schema(content: Any, where: str) -> None:
     found = content.get("schema") if isinstance(content, dict) else type(content).__name__
     if not isinstance(content, dict) or found not in (SCHEMA, FIRST_SCHEMA):
         raise InputError(f"not a result file: schema is {found!r:.80}", where=where, fix=f"Expected {SCHEMA!r}.")
+    _require_shallow(content, where)
 
 
 def as_current(content: Mapping[str, Any], where: str, *, whole: bool = False) -> dict[str, Any]:
@@ -544,7 +593,8 @@ def _table_from_dict(entry: Mapping[str, Any]) -> Table:
 
 def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
     if name == axis:
-        return np.array(values)
+        texts = bool(values) and all(type(value) is str for value in values)
+        return text_array(values, f"breakdown by {axis}") if texts else np.array(values)
     if name.endswith(".approximate"):
         if not all(value is None or isinstance(value, bool) for value in values):
             raise TypeError(f"in the breakdown by {axis}, {name} has other values than true and false")

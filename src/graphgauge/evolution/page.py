@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.extras import need
-from graphgauge.core.files import write_text
 from graphgauge.core.pages import SHAPES, Chart, finished, rendered
-from graphgauge.core.schema import number_to_json
+from graphgauge.core.schema import number_to_json, write_product
 from graphgauge.core.scrub import clean
 from graphgauge.evolution.figure import AREAS, TITLES, Picture
 from graphgauge.stats.text import bounds, fixed
@@ -31,7 +30,7 @@ def write_dashboard(picture: Picture, path: str | Path) -> None:
     content = {"charts": [{"id": chart.id, "spec": chart.spec, "rows": chart.rows} for chart in charts]}
     text = rendered(_TEMPLATE, content, charts=charts, heads=["condition", *picture.means], rows=rows,
                     band=picture.band)  # fmt: skip
-    write_text(path, text)
+    write_product(path, text)
 
 
 def _bounds(mean: Any) -> str:

@@ -23,6 +23,8 @@ EventId = str | int
 _DEPTH = 32
 # Arrays with more numbers than this are compressed in .jsonl files.
 _LONG = 2_000
+# More nodes than these are listed, though they are the numbers from 0.
+_FEW_NODES, _NODES_PER_EDGE = 1_000, 32
 _PACKED = ("<f4", "<f8", "<i8", "<u8", "|b1")
 
 
@@ -80,6 +82,30 @@ class Event:
         if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
             raise InputError("expected a list of tables", where="explanations")
         return cls(context, tuple(_explanation_from_dict(context, entry) for entry in listed))
+
+
+def unpacked_bytes(record: Mapping[str, Any]) -> int:
+    """About how many bytes the short fields of an event stand for: compressed arrays, numbers of nodes, and truths."""
+    subgraph, truths = record.get("subgraph"), record.get("truth")
+    if not isinstance(subgraph, dict):
+        return 0
+    packed = sum(map(_packed_bytes, subgraph.values()))
+    listed = subgraph.get("edge_index")
+    ends = [row for row in listed if isinstance(row, list)] if isinstance(listed, list) else []
+    counted = 0
+    if subgraph.get("nodes") is None:
+        counted = 8 * max((end for row in ends for end in row if type(end) is int), default=0)
+    places = max(map(len, [*ends, subgraph.get("candidates") or ()]), default=0)
+    return packed + counted + places * (len(truths) if isinstance(truths, list) else 0)
+
+
+def _packed_bytes(value: Any) -> int:
+    if not isinstance(value, dict):
+        return 0
+    shape = value.get("shape")
+    if "zlib" in value and isinstance(shape, list) and all(type(side) is int for side in shape):
+        return 8 * abs(math.prod(shape))
+    return sum(map(_packed_bytes, value.values()))
 
 
 def truth_hash(events: Iterable[Event]) -> str:
@@ -237,6 +263,8 @@ def _subgraph_to_dict(subgraph: Subgraph, compact: bool = True) -> dict[str, Any
     content: dict[str, Any] = {"edge_index": subgraph.edge_index.tolist()}
     if not np.array_equal(subgraph.nodes, np.arange(int(subgraph.edge_index.max(initial=-1)) + 1)):
         content["nodes"] = subgraph.nodes.tolist()
+    elif compact and len(subgraph.nodes) > _FEW_NODES + _NODES_PER_EDGE * subgraph.edges:
+        content["nodes"] = _listed(subgraph.nodes, compact)  # files in which a number stands for many nodes are refused
     if subgraph.masked != EDGES:
         content["masked"] = subgraph.masked
     if subgraph.masked != EDGES or len(subgraph) != subgraph.edges or (np.diff(subgraph.candidates) != 1).any():

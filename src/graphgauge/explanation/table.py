@@ -14,19 +14,28 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
-from graphgauge.core.files import atomic_path, first_line, read_json_lines
+from graphgauge.core.files import atomic_path, first_line, read_json_lines, require_bounded_text
 from graphgauge.core.options import whole_number
 from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.fields import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
 from graphgauge.explanation.masks import Settings, packed
-from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text, same_question
+from graphgauge.explanation.records import (
+    Event,
+    EventId,
+    grouped,
+    masks_from_text,
+    masks_to_text,
+    same_question,
+    unpacked_bytes,
+)
 from graphgauge.io.parquet import read_parquet, write_parquet
 
 SCHEMA = "graphgauge/explanation/1"
 _ENDINGS = (".jsonl", ".parquet")
 # Fields whose type differs between rows are stored in Parquet as JSON text.
 _AS_JSON = ("event", "target")
+_SIZES = "Check the numbers of nodes, shapes and truths."
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +172,7 @@ class AnswerTable:
     @classmethod
     def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
         """The table in a .jsonl file, and whether an incomplete line follows it."""
-        records, cut_off = read_json_lines(path)
+        records, cut_off = _read_lines(path)
         return cls._placed(records, str(path)), cut_off
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
@@ -258,7 +267,10 @@ def read_table(path: str | Path) -> AnswerTable:
     """
     target = path_of(path)
     if _ending(target) == ".parquet":
-        return AnswerTable.of(_read_parquet(target), str(path))
+        records = list(_read_parquet(target))
+        size = sum(unpacked_bytes(record) for record in records if isinstance(record, Mapping))
+        require_bounded_text(target.stat().st_size, size, str(path), _SIZES)
+        return AnswerTable.of(records, str(path))
     table, cut_off = AnswerTable.from_lines(target)
     if not cut_off:
         return table
@@ -294,7 +306,7 @@ def read_explanations(path: str | Path) -> list[Explanation]:
     >>> explanation.read_explanations("run.jsonl")[0].importance.tolist()
     [0.9, 0.2, 0.1]
     """
-    records, cut_off = read_json_lines(path_of(path))
+    records, cut_off = _read_lines(path_of(path))
     if not records or cut_off:
         what = "the last line is incomplete" if records else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
@@ -312,6 +324,14 @@ def read_explanations(path: str | Path) -> list[Explanation]:
             earlier -= {event.id}
         events.setdefault(event.id, []).extend(event.explanations)
     return [explanation for said in events.values() for explanation in said]
+
+
+def _read_lines(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], bool]:
+    """The lines of a file, unless they stand for far more memory than they have text."""
+    records, cut_off = read_json_lines(path)
+    size = sum(unpacked_bytes(record) for _, record in records)
+    require_bounded_text(path.stat().st_size, size, str(path), _SIZES)
+    return records, cut_off
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints
+from graphgauge.core.arrays import AnyArray, Ints, text_array
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.compare import DieboldMariano, compare
@@ -274,7 +274,9 @@ def _complete(frame: _Frame, name: str) -> AnyArray:
         if any(texts) and not all(texts):
             raise InputError(f"column {name!r} has text in some rows and numbers in others", where=frame.where)
         whole = not any(texts) and all(isinstance(cell, int | np.integer) for cell in cells)
-        values = np.array(cells, np.int64) if whole else np.array([str(cell) for cell in cells], np.str_)
+        values = (
+            np.array(cells, np.int64) if whole else text_array([str(cell) for cell in cells], f"{frame.where}, {name}")
+        )
     empty: dict[str, Callable[[AnyArray], AnyArray]] = {
         "f": np.isnan,
         "M": np.isnat,

@@ -28,6 +28,9 @@ from graphgauge.generation.graph_reading import (
 
 # Maximum number of nodes of all graphs together; more would exhaust the memory.
 _MOST_NODES = 20_000_000
+# Nodes that may be stated by their number alone, and how many for each end of an edge: a short file must not ask for
+# more memory than there is.
+_MOST_ISOLATED, _ISOLATED_PER_END = 1_000_000, 100
 # The label of nodes and edges without one.
 UNLABELLED = 0
 
@@ -83,6 +86,11 @@ class Graphs:
         total = sum(graph.nodes for graph in read)
         if total > _MOST_NODES:
             raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
+        shown = sum(2 * len(graph.listed) + (graph.nodes if graph.node_values else 0) for graph in read)
+        if total > max(_MOST_ISOLATED, _ISOLATED_PER_END * shown):
+            raise InputError(
+                f"graphs with {total:,} nodes, nearly all without edges", where=name, fix="Check the numbers of nodes."
+            )
         kinds = {graph.directed for graph in read if len(graph.listed)}
         if len(kinds) > 1:
             raise InputError("some graphs are directed and others are not", where=name, fix="Convert them to one kind.")

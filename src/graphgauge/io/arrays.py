@@ -11,10 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric
+from graphgauge.core.arrays import AnyArray, as_numeric, text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import DAMAGE, first_line, is_pattern, matching, require_file, split_member
+from graphgauge.core.files import (
+    DAMAGE,
+    first_line,
+    is_pattern,
+    matching,
+    require_bounded,
+    require_file,
+    split_member,
+)
 from graphgauge.io.delimited import read_named_numbers
 from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import open_parquet, sound
@@ -148,7 +156,7 @@ def read_labels(path: str | Path) -> AnyArray:
             text = target.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", where=str(path)) from None
-        return np.array(text.removesuffix("\n").split("\n"))
+        return text_array(text.removesuffix("\n").split("\n"), str(path))
     return read_array(path)
 
 
@@ -216,7 +224,10 @@ def _open_torch(path: Path, name: str | None) -> ArrayFile:
         raise InputError("contains objects other than tensors", where=str(path), fix=_damaged(path)) from None
     if isinstance(content, dict):
         content = content[_member(path, name, [str(key) for key in content])]
-    return LoadedArray(path, as_numeric(content, str(path)))
+    array = as_numeric(content, str(path))
+    # A tensor may be one number that is repeated in all places.
+    require_bounded(path.stat().st_size, array.nbytes, str(path), "If this is right, save tensor.clone().")
+    return LoadedArray(path, array)
 
 
 def _open_safetensors(path: Path, name: str | None) -> ArrayFile:

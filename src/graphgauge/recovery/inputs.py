@@ -23,6 +23,8 @@ CLASSES = ("dag", "cpdag", "mpdag", "mag", "pag", "undirected", "mixed")
 _WITH_LINES = ("cpdag", "mpdag", "undirected", "mixed")
 LAG_AXES = ("first", "last")
 _ARGUMENTS = ("A_true", "A_pred")
+# Nodes of a sparse graph, and of one that is a matrix.
+_MOST_NODES, _MOST_IN_MATRIX = 10_000_000, 10_000
 _EDGE_LIST_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
 
@@ -149,6 +151,8 @@ def read_pair(
         raise InputError(f"the graphs name {len(order)} nodes", where="nodes", fix=f"nodes= says {count}.")
     sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
     d = next((size for size in sizes if size is not None), None)
+    if count is not None:
+        _require_countable(count, "nodes")
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
     for index, (side, kind) in enumerate(zip(sides, declared, strict=True)):
         if isinstance(side, EdgeList) and kind is not None:
@@ -282,6 +286,7 @@ def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool, lag_axis
     if _is_sparse(value):
         if encoding is None and not lagged and declared in (None, "dag"):
             return replace(_from_sparse(value, name), declared=declared)
+        _require_dense(max(value.shape), name)
         value = value.toarray()
     if encoding is None:
         stack = _stacked(as_numeric(value, name), name, lagged, lag_axis)
@@ -336,6 +341,7 @@ def _declared_list(graph: Graph, name: str, declared: str) -> Graph:
     if declared not in ("mag", "pag"):
         return replace(graph, declared=declared)
     assert isinstance(graph.data, SparseGraph)
+    _require_dense(graph.d, name)
     return _declared(replace(graph, data=graph.data.dense(graph.d)), name, declared)
 
 
@@ -343,6 +349,7 @@ def _from_marks(listed: EdgeMarks, name: str, declared: str | None) -> Graph:
     """A graph whose edges are listed with their marks, by name."""
     names = checked_names(listed.nodes, name)
     place = {label: index for index, label in enumerate(names)}
+    _require_dense(len(names), name)
     ends = np.zeros((len(names), len(names)), np.int8)
     for source, target, at_source, at_target in listed.edges:
         if source not in place or target not in place:
@@ -458,9 +465,26 @@ def _refuse_two_weights(graph: Graph, name: str) -> None:
         )  # fmt: skip
 
 
+def _require_dense(d: int, name: str) -> None:
+    """Refuse a graph that is too large for a matrix: a short file can name many nodes."""
+    if d > _MOST_IN_MATRIX:
+        raise InputError(
+            f"has {d:,} nodes; a graph with marks, lags or an encoding may have {_MOST_IN_MATRIX:,}", where=name
+        )
+
+
+def _require_countable(d: int, where: str) -> None:
+    """Refuse more nodes than there is memory to count: in a sparse file they are only a number."""
+    if d > _MOST_NODES:
+        raise InputError(
+            f"has {d:,} nodes, more than {_MOST_NODES:,}", where=where, fix="Leave out nodes without edges."
+        )
+
+
 def _from_sparse(matrix: Any, name: str) -> Graph:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"expected a square matrix, found shape {matrix.shape}", where=name, fix=_SQUARE)
+    _require_countable(int(matrix.shape[0]), name)
     rows = matrix.tocsr(copy=False)
     if not rows.has_canonical_format:  # the caller's matrix is not changed
         rows = rows.copy()

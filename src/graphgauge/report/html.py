@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphgauge.core.files import write_text
 from graphgauge.core.pages import rendered
+from graphgauge.core.schema import refuse_data, write_product
 from graphgauge.core.scrub import clean
 from graphgauge.report.asked import asked
 from graphgauge.report.page import page
@@ -45,8 +45,9 @@ def write_report(source: Source, path: str | Path, *, title: str | None = None) 
     'report.html'
     """
     target, parts = Path(path), parts_of(source)
+    refuse_data(target)
     found = page(
         collect(parts), asked(part for part in parts if part.is_dir()), None if title is None else clean(str(title))
     )
-    write_text(target, rendered(_TEMPLATE, found.data, page=found))
+    write_product(target, rendered(_TEMPLATE, found.data, page=found))
     return target

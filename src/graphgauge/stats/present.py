@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphgauge.core.errors import OptionError, UnknownNameError, one_of
-from graphgauge.core.files import write_text
 from graphgauge.core.grids import Grid
 from graphgauge.core.options import whole_number
+from graphgauge.core.schema import write_product
 
 if TYPE_CHECKING:
     import pandas
@@ -170,7 +170,7 @@ class Presented(Mapping[Any, Any]):
                 f"{target.name!r:.60} has no known ending",
                 fix=f"Use {', '.join(forms)} or .html; plot() draws figures.",
             )
-        write_text(target, self._repr_html_() if ending == ".html" else self.render(forms[ending]))
+        write_product(target, self._repr_html_() if ending == ".html" else self.render(forms[ending]))
         return target
 
     def _ipython_key_completions_(self) -> list[Any]:

@@ -17,6 +17,7 @@ from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.core.schema import checked_content, is_result, read_result
 from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.compare import compare
+from graphgauge.stats.compare_items import kept_items
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.load import from_evaluation, from_result, load
 from graphgauge.stats.method_test import PAIRED
@@ -284,12 +285,12 @@ def _on_one_dataset(new: _Side, old: _Side) -> list[Run]:
 
 def _is_about_items(new: _Side, old: _Side, metric: str) -> bool:
     """Whether both sides have values of single items for the metric, so that an error is about the data."""
-    from graphgauge.core.family import family
-
     for side in (new, old):
         (run,) = side.runs
-        assert run.items is not None
-        items = family(run.family).module("items").Items.load(run.items.path)
+        try:
+            items = kept_items(run)
+        except InputError:
+            return True
         try:
             items.values(metric)
         except InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, Literal
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain, read_all
-from graphgauge.core.files import Search, files_named, read_json
+from graphgauge.core.files import Search, files_named, is_pattern, read_json
 from graphgauge.core.schema import (
     FIRST_SCHEMA,
     UNCHECKED,
@@ -26,6 +27,7 @@ from graphgauge.core.schema import (
 )
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex, signature_of
+from graphgauge.study.confine import Limits
 from graphgauge.study.model import Item, Study
 from graphgauge.study.options import from_arguments, options_of
 from graphgauge.study.parse import read_study
@@ -157,13 +159,17 @@ class _Refused(Exception):
 class Examiner:
     """Reads result files, and caches the input hashes and studies that they share."""
 
-    def __init__(self, submission: Submission | None = None, *, trust_code: bool = False) -> None:
+    def __init__(
+        self, submission: Submission | None = None, *, trust_code: bool = False, limits: Limits | None = None
+    ) -> None:
         self.indexes: dict[Path, HashIndex] = {}
+        self._limits, self._begin = limits, time.monotonic()
         self._submission, self._trust_code = submission, trust_code
         self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
 
     def examined(self, path: Path) -> Claim | Verdict | None:
         """A claim to recompute, or a verdict without recomputing; None for files that are not results."""
+        self._begin = time.monotonic()
         try:
             if self._submission is not None:
                 self._submission.require_inside(path, "the file")
@@ -261,6 +267,8 @@ class Examiner:
         for side in side_files(content, str(path)):
             place = side_path(path.parent, side)
             try:
+                if self._limits is not None and place.is_file() and place.stat().st_size > self._limits.file_size:
+                    raise InputError("is larger than the limit of a file")
                 require_unchanged(place, side.get("hash"))
             except InputError as error:
                 yield f"side_files differ, {shown(place.name)} {error.what}"
@@ -275,12 +283,25 @@ class Examiner:
         self._require_inside(folder / entry["path"], shown(entry["path"]))
         try:
             # A file of another size is not read: it may be large.
-            same_size = signature_of(folder / entry["path"])[0] == entry.get("bytes", math.nan)
+            size = signature_of(folder / entry["path"])[0]
+            same_size = size == entry.get("bytes", math.nan)
+            self._require_readable(size, name)
             digest = index.hash(entry["path"]) if same_size or "bytes" not in entry else None
         except (OSError, InputError):
             raise _Refused("unchecked", f"inputs missing: {name}") from None
         if digest != entry["hash"]:
             raise _Refused("failed", f"inputs changed: {name}")
+
+    def _require_readable(self, size: int, name: str) -> None:
+        """Refuse to hash more than its evaluation could read: a file with a hole can be of any size."""
+        if self._limits is None:
+            return
+        if size > self._limits.memory:
+            raise _Refused("unchecked", f"not recomputed: {name} is larger than the limit of memory")
+        if time.monotonic() - self._begin > self._limits.seconds:
+            raise _Refused(
+                "unchecked", f"not recomputed: reading its inputs took longer than {self._limits.seconds:g} s"
+            )
 
     def _bound_files(
         self, command: str, item: Item, folder: Path, receipt: Mapping[str, Any], replaced: Set[str]
@@ -294,13 +315,22 @@ class Examiner:
         search = Search(_MOST_NAMES, lambda place: self._require_inside(place, shown(str(place))))
         for name, declared in fields.items():
             texts = declared.kind.paths(values[name]) if declared.is_given(values[name]) else ()
-            for file in (file for text in texts for file in files_named(text, folder, search)):
+            for file in (file for text in texts for file in self._named(text, folder, search)):
                 number += 1
                 if number > most:
                     raise _Refused("failed", f"its options name more than {most:,} files")
                 # Predictions must not be taken from the maintainer's truth.
                 if not (name in with_truth and file in truths):
                     self._require_inside(folder / file, shown(file))
+
+    def _named(self, text: str, folder: Path, search: Search) -> Iterator[str]:
+        """The files that a text names; of a submission, also a path at which there is none for this process."""
+        found = False
+        for file in files_named(text, folder, search):
+            found = True
+            yield file
+        if not found and self._submission is not None and not is_pattern(text, folder):
+            yield text
 
     def _require_code(self, code: Sequence[str], folder: Path, receipt: Mapping[str, Any]) -> None:
         named = shown(", ".join(code))

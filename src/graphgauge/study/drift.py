@@ -19,6 +19,8 @@ _SHOWN = 3
 def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_edition: bool = False) -> list[str]:
     """Descriptions, largest difference first; empty if the two are equal apart from receipts and side files.
 
+    Numbers are compared to the last bit, ends of intervals as well: what is small is for the reader to decide.
+
     `first_edition`: `then` comes from a file of the first edition, which says less.
     """
     if first_edition:
@@ -43,7 +45,7 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
               for key in both if (way := _methods(old[key], new[key])) is not None]  # fmt: skip
     if not found and _text(old) != _text(new):
         fields = dict.fromkeys(
-            shown(name)
+            shown(name) if name.strip() else repr(name)
             for key in both
             for name in old[key] | new[key]
             if _text([old[key].get(name)]) != _text([new[key].get(name)]) or (name in old[key]) != (name in new[key])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from graphgauge.stats.text import several
 from graphgauge.study.text import shown
 
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")
+# Links on the way to a file.
+_MOST_LINKS = 100
 _FIX = "Write NAME=FILE or NAME=sha256:HASH, such as labels=truth/labels.npy; DATASET/NAME is for one dataset."
 
 
@@ -69,9 +72,12 @@ class Submission:
         return frozenset(str(split_member(truth.path)[0]) for truth in self.truths if truth.path is not None)
 
     def contains(self, path: Path) -> bool:
-        """Whether a path is in the folder, with all links followed."""
+        """Whether a path is in the folder, with all links followed.
+
+        Paths through /proc lead to other places in another process, so they are in no folder.
+        """
         try:
-            return path.resolve().is_relative_to(self.folder)
+            return path.resolve().is_relative_to(self.folder) and not any(map(_in_proc, _followed(path)))
         except (OSError, RuntimeError, ValueError):  # links in a circle, or no name of a file
             return False
 
@@ -148,6 +154,25 @@ class Contradiction(Exception):
 
 class Untested(Exception):
     """The submission cannot be tested against the truth."""
+
+
+def _followed(path: Path) -> Iterator[Path]:
+    """The path, and what each link on its way says."""
+    waiting, seen = [path.absolute()], set[Path]()
+    while waiting:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        if len(seen) == _MOST_LINKS:
+            raise OSError("too many links")
+        seen.add(place)
+        yield place
+        for link in (one for one in (place, *place.parents) if one.is_symlink()):
+            waiting.append(link.parent / link.readlink() / place.relative_to(link))
+
+
+def _in_proc(path: Path) -> bool:
+    return any(parts[1:2] == ("proc",) for parts in (path.parts, Path(os.path.normpath(path)).parts))
 
 
 def _parts(field: str, value: Any) -> list[str]:

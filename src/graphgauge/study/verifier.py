@@ -146,7 +146,7 @@ def verify_submission(
     if trust_code:
         require_network_refused()
     bounds = _Bounds(limits or Limits(), (str(submission.folder), *submission.files))
-    examiner = Examiner(submission, trust_code=trust_code)
+    examiner = Examiner(submission, trust_code=trust_code, limits=bounds.limits)
     return _verified(str(folder), result_files(submission.folder), examiner, jobs, on_verdict, bounds)
 
 
