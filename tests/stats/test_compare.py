@@ -67,7 +67,7 @@ def test_baseline_tests_each_method_once(three: dict[str, np.ndarray]) -> None:
 def test_direction_decides_who_is_best(three: dict[str, np.ndarray]) -> None:
     assert compare(records(three), metric="f1", direction="lower").best == "low"
     unknown = [{"quality" if key == "f1" else key: value for key, value in run.items()} for run in records(three)]
-    with pytest.raises(OptionError, match=r'not known\. Pass direction="higher" or "lower"'):
+    with pytest.raises(OptionError, match=r'not known\. Pass direction="higher" or direction="lower"'):
         compare(unknown, metric="quality")
 
 
@@ -528,7 +528,7 @@ def test_usual_names_say_which_direction_is_better(name: str, better: str) -> No
 
 @pytest.mark.parametrize("name", ["score", "accuracy_loss", "value", "macc"])
 def test_other_names_need_a_direction(name: str) -> None:
-    with pytest.raises(OptionError, match=r'direction="higher" or "lower"'):
+    with pytest.raises(OptionError, match=r'direction="higher" or direction="lower"'):
         compare({"gcn": [0.1, 0.2], "gat": [0.2, 0.3]}, metric=name)
 
 

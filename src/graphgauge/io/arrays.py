@@ -219,9 +219,10 @@ def _open_torch(path: Path, name: str | None) -> ArrayFile:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except UnpicklingError as error:
-        if "Weights only load failed" not in str(error):
-            raise
-        raise InputError("contains objects other than tensors", where=str(path), fix=_damaged(path)) from None
+        # torch's own text says how to load it all the same.
+        objects = "Unsupported global" in str(error) or "Unsupported class" in str(error)
+        what = "contains objects other than tensors" if objects else "cannot be read (not a file of torch.save)"
+        raise InputError(what, where=str(path), fix=_damaged(path)) from None
     if isinstance(content, dict):
         content = content[_member(path, name, [str(key) for key in content])]
     array = as_numeric(content, str(path))
