@@ -77,7 +77,7 @@ def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
     if not spread > 0:
         return None
     # Continuity correction, because the count is a whole number.
-    p = float(ndtr((expected.sum() + 0.5 - tp.sum()) / spread))
+    p = float(ndtr(-(tp.sum() - 0.5 - expected.sum()) / spread))
     if p < 0.05:
         return None
     return {"tp": int(tp.sum()), "predicted": int(predicted.sum()), "expected": float(expected.sum()), "p": p}
