@@ -110,7 +110,7 @@ def test_verify_recomputes_it_and_says_that_it_has_no_root(folder):
     changed = {
         "ranking": ("drifted", "the interval of mrr is by score-t, no longer by t; "),
         "recovery": ("drifted", "the metadata of the values differs (levels); "),  # the last bit of a mean
-        "generation": ("drifted", "the metadata of the values differs (levels); options differ; "),
+        "generation": ("drifted", "the metadata of the values differs (interpretation, levels); options differ; "),
     }
     for name, verdict in verdicts.items():
         status, said = changed[name.split("/")[2]]
