@@ -110,10 +110,13 @@ def test_verify_recomputes_it_and_says_that_it_has_no_root(folder):
     changed = {
         "ranking": ("drifted", "the interval of mrr is by score-t, no longer by t; "),
         "recovery": ("drifted", "the metadata of the values differs (levels); "),  # the last bit of a mean
-        "generation": ("drifted", "the metadata of the values differs (interpretation, levels); options differ; "),
+        "generation": ("drifted", "the metadata of the values differs (levels); options differ; "),
     }
+    # Of these, real samples too miss a target.
+    missed = [f"results/sampler/generation/metrics_bits_{seed}.json" for seed in (0, 2)]
     for name, verdict in verdicts.items():
         status, said = changed[name.split("/")[2]]
+        said = said.replace("(levels)", "(interpretation, levels)") if name in missed else said
         assert (verdict.status, verdict.detail) == (status, f"{said}{verdict.detail.removeprefix(said)}")
         assert verdict.detail.removeprefix(said).startswith("unchecked")
     done = graphgauge("verify", "results/sampler/generation/metrics_bits_0.json", cwd=folder)
