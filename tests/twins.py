@@ -21,7 +21,7 @@ _CACHE = "graphgauge/loops"
 _NOTE = "ran compiled loops"
 # Folders whose tests are all run again, and how many tests of another file are run for each loop.
 _WHOLE = ("tests/kernels/", "tests/laws/", "tests/golden/")
-_OF_A_FILE = 5
+_OF_A_FILE = 3
 
 
 class FirstRun:

@@ -602,7 +602,7 @@ def test_the_same_bits_or_the_same_refusal(name: str, root: Path) -> None:
     folder, values = _folder(name, root)
     os.chdir(folder)
 
-    @settings(max_examples=EXAMPLES.get(name, 8), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES.get(name, 6), suppress_health_check=list(HealthCheck))
     @given(chosen=options(data))
     def every_door(chosen: dict[str, Any]) -> None:
         compare_doors(data, folder, values, chosen)
@@ -673,7 +673,7 @@ def test_parts_give_what_the_whole_gives(name: str, door: Callable[..., Outcome]
     os.chdir(folder)
     rounding = 0.0 if data.declared.name == "ranking" else 1e-9
 
-    @settings(max_examples=10, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=8, suppress_health_check=list(HealthCheck))
     @given(chosen=options(data))
     def parts(chosen: dict[str, Any]) -> None:
         chosen = {key: value for key, value in chosen.items() if key in _MERGED and key != "keep"}

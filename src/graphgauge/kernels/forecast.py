@@ -93,6 +93,7 @@ def error_sums(
         truth, forecast = exact(y, dtype).reshape(-1), exact(mean, dtype).reshape(-1)
         deviation = truth[:0] if std is None else exact(std, dtype).reshape(-1)
         seen = np.zeros(0, np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_).reshape(-1)
+        seen.flags.writeable = False  # one mutability, one compilation
         bits = np.uint32 if dtype.itemsize == 4 else np.uint64
         buffer = np.empty((3, 4 * STRIDE if mask is not None else 0), dtype)
         # Half-widths are taken one, and then two at a time; nothing is within NaN.
