@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,3 +160,11 @@ def test_text_and_html_carry_what_matters() -> None:
     assert "<b>x</b>" not in ev._repr_html_()
     assert "&lt;b&gt;" in ev._repr_html_()
     assert repr(ev) == "<Evaluation ranking: mrr=0.5, auc=nan>"
+
+
+def test_a_perfect_generator_is_not_chance():
+    levels = (Chance("constant", 0.3), Chance("random", 0.2), Chance("perfect", 0.99, "ideal"))
+    base = Result("exact", "exact", 0.6, 10, "sample", "higher", (0.0, 1.0), chance=levels)
+    assert base.chance_level == levels[1]
+    assert replace(base, chance=levels[2:]).chance_level == levels[2]
+    assert replace(base, chance=()).chance_level is None

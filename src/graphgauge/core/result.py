@@ -324,6 +324,20 @@ class Result:
         return self.chance
 
     @property
+    def chance_level(self) -> Chance | None:
+        """The level that is called chance in one number: the last of that kind, or without one the last of all.
+
+        Examples
+        --------
+        >>> from graphgauge import recovery
+        >>> found = recovery.evaluate([[0, 1], [0, 0]], [[0, 1], [0, 0]])
+        >>> found["directed_f1"].chance_level.kind
+        'chance'
+        """
+        chances = [level for level in self.chance if level.kind == "chance"]
+        return next(reversed(chances or self.chance), None)
+
+    @property
     def compatible(self) -> tuple[str, ...] | None:
         """The names of the simulated levels whose bands contain the value; None if no level was simulated."""
         within = {level.name: level.contains(self.value) for level in self.chance if level.low is not None}

@@ -63,9 +63,11 @@ def sentences(outcome: Outcome) -> list[str]:
 
 def _chance(evaluations: list[Evaluation], demo: Demo, method: str) -> str:
     levels = [
-        evaluation[demo.metric].chance[-1].value
+        level.value
         for evaluation in evaluations
-        if evaluation.family == demo.family and evaluation.run["method"] == method and evaluation[demo.metric].chance
+        if evaluation.family == demo.family
+        and evaluation.run["method"] == method
+        and (level := evaluation[demo.metric].chance_level) is not None
     ]
     return f", chance {sum(levels) / len(levels):.3f}" if levels else ""
 

@@ -53,8 +53,8 @@ class Row:
 
     @property
     def chance(self) -> list[float]:
-        """Of several baselines, the last is the one that no convention favours."""
-        return [result.chance[-1].value for result in self.results if result.chance]
+        """One level of each run; see `Result.chance_level`."""
+        return [level.value for result in self.results if (level := result.chance_level)]
 
     @property
     def items(self) -> list[float]:

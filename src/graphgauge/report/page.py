@@ -172,7 +172,7 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
             "high": number_to_json(result.interval.high) if result.interval else None,
             "approximate": "yes" if result.interval and result.interval.approximate else "",
             "expected_coverage": result.interval.expected_coverage if result.interval else None,
-            "chance": number_to_json(result.chance[-1].value) if result.chance else None,
+            "chance": number_to_json(level.value) if (level := result.chance_level) else None,
             "n": result.n,
             "unit": result.unit,
         }

@@ -120,7 +120,7 @@ def metric_table(family: Family) -> PageTable:
         rows.append([
             Cell(key), Cell(summary), Cell(BETTER.get(result.direction, "neither way is better")),
             Cell(f"{low} to {high}"), Cell(how), Cell(conventions or "–"),
-            Cell(result.chance[-1].name if result.chance else "–"), Cell(reference),
+            Cell(level.name if (level := result.chance_level) else "–"), Cell(reference),
         ])  # fmt: skip
     names = ("Metric", "What it is", "Better", "Range", "Interval of one run", "Conventions", "Chance", "Reference")
     return PageTable(f"{family.name}: metrics and conventions", [Head(name) for name in names], rows)
