@@ -115,7 +115,7 @@ def test_small_matrices_among_larger_ones_are_no_lists_of_edges() -> None:
     [
         ({"generated": [*some(3), None]}, r"generated\[3\]: expected a graph, found nothing"),
         ({"generated": BITS, "samples": "graphs"}, r"expected a list of graphs, found an array of shape \(20, 6\)"),
-        ({"generated": [nx.path_graph(2)] * 12, "samples": "bits"}, "graphs, but samples='bits'"),
+        ({"generated": [nx.path_graph(2)] * 12, "samples": "bits"}, 'graphs, but samples="bits"'),
     ],
 )
 def test_what_is_no_list_of_graphs(given: dict[str, Any], message: str) -> None:

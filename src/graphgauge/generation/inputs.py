@@ -72,7 +72,7 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
             )  # fmt: skip
         return Graphs.of(value, name, reading.labels)
     if isinstance(value, Graphs) or (isinstance(value, list | tuple) and any(map(is_graph_object, value))):
-        raise InputError("graphs, but samples='bits'", where=name)
+        raise InputError('graphs, but samples="bits"', where=name)
     array = as_numeric(value, name)
     if reading.kind is None and may_be_adjacency(array):
         raise InputError(
