@@ -194,3 +194,37 @@ def test_forecasts_beyond_the_range_of_float32_and_bad_ones() -> None:
     np.testing.assert_array_equal(found.pit, expected.pit)
     np.testing.assert_allclose(found.by_horizon.high[:3], expected.by_horizon.high[:3], rtol=1e-12)
     assert np.isnan(found.by_horizon.high[5]).all()
+
+
+@pytest.mark.parametrize("precision", ["bf16", "tf32"])
+@pytest.mark.parametrize("score", ["dot", "l2"])
+def test_counted_products_are_those_of_float64(score: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if precision == "bf16" and DEVICE == "cpu":
+        pytest.skip("Triton's interpreter does not multiply bfloat16")
+    from graphgauge.kernels import fused_products
+    from graphgauge.kernels.device import ordered_scores
+    from graphgauge.ranking.device_entities import OnDevice
+
+    monkeypatch.setattr(fused_products, "_BYTES", 1 << 17)  # entities in several parts, the last of them short
+    generator = torch.Generator().manual_seed(3)
+    left = torch.randn(140, 21, generator=generator)
+    right = torch.randn(600, 21, generator=generator).round(decimals=1)
+    right[300:340] = right[:40]  # ties
+    right[400:440] = right[:40] * (1 + 2.0**-22)  # near ties
+    rows = torch.arange(150) % 140
+    rows = rows.sort().values
+    targets = torch.randint(0, 600, (150,), generator=generator)
+    scores = torch.stack([ordered_scores(row.expand(600, -1), right, score) for row in left])
+    own = scores[rows, targets]
+    wanted = (scores[rows] > own[:, None]).sum(1), (scores[rows] == own[:, None]).sum(1)
+    scorer = OnDevice(left, right, score, precision)
+    bound, shift = scorer._split_bounds(scorer._norm)[rows], scorer._norm[rows] ** 2 if score == "l2" else 0.0
+    low, high = ((own + shift + side * bound).float() for side in (-1.0001, 1.0001))
+    given = (each.to(DEVICE) for each in (left, rows.int(), own, low, high))
+    greater, equal = (torch.zeros(150, dtype=torch.int32, device=DEVICE) for _ in range(2))
+    squares = None if scorer._squares is None else scorer._squares.to(DEVICE)
+    fused_products.count_products(
+        fused_products.Banded(*given), right.to(DEVICE), squares, score, precision, greater, equal
+    )
+    assert greater.tolist() == wanted[0].tolist()
+    assert equal.tolist() == wanted[1].tolist()

@@ -78,6 +78,12 @@ def fused() -> Any:
     return import_module("graphgauge.kernels.fused") if find_spec("triton") else None
 
 
+@cache
+def fused_products() -> Any:
+    """As `fused`, for products."""
+    return import_module("graphgauge.kernels.fused_products") if find_spec("triton") else None
+
+
 class Bands:
     """Bands [low, high] of scores, several per row: what is above them and what inside, over blocks of columns.
 
@@ -89,13 +95,13 @@ class Bands:
         import torch
 
         device = low.device
-        self._rows = rows.to(torch.int32)
+        self.rows = rows.to(torch.int32)
         self._offsets = torch.searchsorted(rows, torch.arange(count + 1, device=device)).to(torch.int32)
         # Rounded outward: a wider band costs little, a narrower one would be wrong.
         infinite = torch.tensor(float("inf"), dtype=dtype, device=device)
         same = low.dtype == dtype
-        self._low = low if same else torch.nextafter(low.to(dtype), -infinite)
-        self._high = high if same else torch.nextafter(high.to(dtype), infinite)
+        self.low = low if same else torch.nextafter(low.to(dtype), -infinite)
+        self.high = high if same else torch.nextafter(high.to(dtype), infinite)
         self.above, self.inside = (torch.zeros(len(low), dtype=torch.int32, device=device) for _ in range(2))
         # Two of each: the next block of scores is under way while the places of the last are read.
         self._found = [torch.zeros(1, dtype=torch.int32, device=device) for _ in range(2)]
@@ -105,7 +111,7 @@ class Bands:
     def count(self, scores: Any) -> None:
         """Count the scores above and inside each band."""
         if scores.is_cuda and (kernels := fused()):
-            kernels.count_bands(scores, self._offsets, self._low, self._high, self.above, self.inside, None,
+            kernels.count_bands(scores, self._offsets, self.low, self.high, self.above, self.inside, None,
                                 first=0, count=True)  # fmt: skip
             return
         self._placed(scores)
@@ -121,7 +127,7 @@ class Bands:
         return _DevicePlaces(self, kernels, scores, first, self._found[self._turn], self._places[self._turn])
 
     def add(self, kernels: Any, scores: Any, first: int, places: tuple[Any, Any, Any], *, count: bool) -> None:
-        kernels.count_bands(scores, self._offsets, self._low, self._high, self.above, self.inside, places,
+        kernels.count_bands(scores, self._offsets, self.low, self.high, self.above, self.inside, places,
                             first=first, count=count)  # fmt: skip
 
     def _placed(self, scores: Any) -> tuple[Any, Any]:
@@ -129,9 +135,9 @@ class Bands:
 
         bands, columns = [], []
         step = max(1, _BLOCK // max(1, scores.shape[1]))
-        for start in range(0, len(self._rows), step):
+        for start in range(0, len(self.rows), step):
             part = slice(start, start + step)
-            block, low, high = scores[self._rows[part].long()], self._low[part, None], self._high[part, None]
+            block, low, high = scores[self.rows[part].long()], self.low[part, None], self.high[part, None]
             hit = (block >= low) & (block <= high)
             self.above[part] += (block > high).sum(1, dtype=torch.int32)
             self.inside[part] += hit.sum(1, dtype=torch.int32)
@@ -147,11 +153,11 @@ class Bands:
         """Add to `greater` and `equal` of each band what the float64 scores of the places inside it say."""
         band, column = places
         if len(band) and left.is_cuda and (kernels := fused()):
-            kernels.compare_again(left, right, score, self._rows, band, column, own, greater, equal)
+            kernels.compare_again(left, right, score, self.rows, band, column, own, greater, equal)
             return
         for start in range(0, len(band), _PAIRS):
             bands, columns = band[start : start + _PAIRS].long(), column[start : start + _PAIRS].long()
-            again = ordered_scores(left[self._rows[bands].long()], right[columns], score)
+            again = ordered_scores(left[self.rows[bands].long()], right[columns], score)
             one = greater.new_ones(len(bands))
             greater.index_add_(0, bands, one * (again > own[bands]))
             equal.index_add_(0, bands, one * (again == own[bands]))

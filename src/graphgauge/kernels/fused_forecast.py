@@ -15,12 +15,14 @@ from graphgauge.core.types import Ints
 from graphgauge.kernels.device_forecast import Asked, CellSums, Pieces
 from graphgauge.kernels.forecast import Sums
 
-# Cells that a program takes at once, nodes at most, and about as many programs as keep a device busy.
-_TILE, _NODES, _PROGRAMS = 512, 128, 4096
+# Cells that a program takes at once, nodes at most, and about as many programs as keep a device busy. A program is one
+# warp: nothing waits for other warps when a tile is reduced, and few sums are kept in registers.
+_TILE, _NODES, _PROGRAMS, _WARPS = 64, 64, 16384, 1
 # Counts of a lane are 8 bits of an integer, so a piece has no more steps.
 _STEPS = 255
-# How near to an edge the share of a percentile may be wrong in float32, many times over.
-_MARGIN = 1e-4
+# How near to an edge the share of a percentile may be wrong in float32, and how near a distance to a half-width,
+# relative to it, many times over; beyond this magnitude, or below its inverse, float32 is not used.
+_MARGIN, _CLOSE, _ODD = 1e-4, 4e-6, 1e30
 # Rows of the sums: as in `kernels.forecast_cells`, then the excesses. Bins of percentiles: a power of two.
 _FLOATS, _COUNTS, _BINS = 16, 7, 128
 
@@ -33,15 +35,24 @@ def _lanes(sums, totals, row, values):  # type: ignore[no-untyped-def]  # Triton
     return sums + lane.to(sums.dtype)
 
 
+@triton.jit
+def _added_up(total, lost, values):  # type: ignore[no-untyped-def]
+    """Kahan's sum: the total, and what it exceeds the true one by."""
+    change = values - lost
+    more = total + change
+    return more, (more - total) - change
+
+
 @triton.jit  # type: ignore[untyped-decorator]
 def _sum_cells(  # type: ignore[no-untyped-def]
     y, mean, std, mask, widths, edges, bounds, jobs, totals, whole_totals, sums, whole_sums, pit, node_pit,
     horizons, nodes, next_row, y_step, y_ahead, y_node, m_step, m_ahead, m_node, s_step, s_ahead, s_node,
     k_step, k_ahead, k_node,
-    STEPS: tl.constexpr, NODES: tl.constexpr, SCORED: tl.constexpr, GAUSSIAN: tl.constexpr, MASKED: tl.constexpr,
-    BIAS: tl.constexpr, SIZE: tl.constexpr, RELATIVE: tl.constexpr, SPREAD: tl.constexpr, SCORES: tl.constexpr,
-    OVER: tl.constexpr, LEVELS: tl.constexpr, PIT: tl.constexpr, NODE_PIT: tl.constexpr,
+    STEPS: tl.constexpr, NODES: tl.constexpr, SCORED: tl.constexpr, NARROW: tl.constexpr, GAUSSIAN: tl.constexpr,
+    MASKED: tl.constexpr, BIAS: tl.constexpr, SIZE: tl.constexpr, RELATIVE: tl.constexpr, SPREAD: tl.constexpr,
+    SCORES: tl.constexpr, OVER: tl.constexpr, LEVELS: tl.constexpr, PIT: tl.constexpr, NODE_PIT: tl.constexpr,
     FLOATS: tl.constexpr, COUNTS: tl.constexpr, BINS: tl.constexpr, LAST: tl.constexpr, MARGIN: tl.constexpr,
+    CLOSE: tl.constexpr, ODD: tl.constexpr,
 ):  # fmt: skip
     job, ahead, tile = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.program_id(2)
     node = tile * NODES + tl.arange(0, NODES)
@@ -59,7 +70,9 @@ def _sum_cells(  # type: ignore[no-untyped-def]
     for piece in range(tl.load(jobs + job), tl.load(jobs + job + 1)):
         nothing = tl.zeros([STEPS, NODES], tl.float64)
         a_abs, a_square, a_error, a_y, a_y2, a_abs_y = nothing, nothing, nothing, nothing, nothing, nothing
-        a_ape, a_sape, a_std, a_var, a_nll, a_crps = nothing, nothing, nothing, nothing, nothing, nothing
+        a_ape, a_sape, a_std, a_var = nothing, nothing, nothing, nothing
+        unscored = tl.zeros([STEPS, NODES], SCORED)
+        a_nll, a_crps, l_nll, l_crps = unscored, unscored, unscored, unscored
         a_over, a_over1, a_over2, a_over3 = nothing, nothing, nothing, nothing
         kinds = tl.zeros([STEPS, NODES], tl.int32)  # cells, nonzero truths, bad deviations: 8 bits each
         levels = tl.zeros([STEPS, NODES], tl.int32)  # cells within each half-width, likewise
@@ -70,8 +83,9 @@ def _sum_cells(  # type: ignore[no-untyped-def]
             seen = (step < stop) & inside[None, :]
             if MASKED:
                 seen = seen & (tl.load(k_lane + step * k_step, mask=seen, other=0) != 0)
-            truth = tl.load(y_lane + step * y_step, mask=seen, other=0).to(tl.float64)
-            forecast = tl.load(m_lane + step * m_step, mask=seen, other=0).to(tl.float64)
+            observed = tl.load(y_lane + step * y_step, mask=seen, other=0)
+            predicted = tl.load(m_lane + step * m_step, mask=seen, other=0)
+            truth, forecast = observed.to(tl.float64), predicted.to(tl.float64)
             error = forecast - truth
             size = tl.abs(error)
             a_abs += size
@@ -94,54 +108,93 @@ def _sum_cells(  # type: ignore[no-untyped-def]
                 given = tl.load(s_lane + step * s_step, mask=seen, other=1)
                 deviation = given.to(tl.float64)
                 kinds += tl.where((given > 0) & (given < float("inf")), 0, 1 << 16)
+                spread = given.to(SCORED)
+                distance = tl.abs(predicted.to(SCORED) - observed.to(SCORED))
+                far = distance / spread
+                # Where float32 cannot decide, float64 does, for few tiles.
+                odd = ~((spread > 1 / ODD) & (spread < ODD) & (distance < ODD))
+                unsure = odd
+                within = tl.zeros([STEPS, NODES], tl.int32)
+                if LEVELS > 0:
+                    limit = tl.load(widths).to(SCORED)
+                    within += tl.where(far <= limit, 1, 0)
+                    unsure = unsure | (tl.abs(far - limit) <= CLOSE * limit)
+                if LEVELS > 1:
+                    limit = tl.load(widths + 1).to(SCORED)
+                    within += tl.where(far <= limit, 1 << 8, 0)
+                    unsure = unsure | (tl.abs(far - limit) <= CLOSE * limit)
+                if LEVELS > 2:
+                    limit = tl.load(widths + 2).to(SCORED)
+                    within += tl.where(far <= limit, 1 << 16, 0)
+                    unsure = unsure | (tl.abs(far - limit) <= CLOSE * limit)
+                if LEVELS > 3:
+                    limit = tl.load(widths + 3).to(SCORED)
+                    within += tl.where(far <= limit, 1 << 24, 0)
+                    unsure = unsure | (tl.abs(far - limit) <= CLOSE * limit)
+                if SCORES or PIT:
+                    square = far * far
+                    falling = tl.exp(-0.5 * square)
+                    if NARROW:
+                        # Abramowitz and Stegun 7.1.26: the error is below 1.5e-7.
+                        inverse = 1 / (1 + 0.23164189 * far)
+                        tail = (1.061405429 * inverse - 1.453152027) * inverse + 1.421413741
+                        tail = (tail * inverse - 0.284496736) * inverse + 0.254829592
+                        central = 1 - tail * inverse * falling
+                    else:
+                        central = tl.math.erf(far * 0.7071067811865476)
+                place = within
+                if PIT:
+                    share = (0.5 + 0.5 * tl.where(error > 0, -central, central)) * (LAST + 1)
+                    place = tl.minimum(tl.maximum(share.to(tl.int32), 0), LAST)
+                    rest = share - place.to(SCORED)
+                    unsure = unsure | ((rest < MARGIN) & (place > 0)) | ((rest > 1 - MARGIN) & (place < LAST))
+                if tl.max(tl.max(unsure.to(tl.int32), 1), 0) > 0:
+                    if LEVELS > 0:
+                        within = tl.where(size <= tl.load(widths) * deviation, 1, 0)
+                    if LEVELS > 1:
+                        within += tl.where(size <= tl.load(widths + 1) * deviation, 1 << 8, 0)
+                    if LEVELS > 2:
+                        within += tl.where(size <= tl.load(widths + 2) * deviation, 1 << 16, 0)
+                    if LEVELS > 3:
+                        within += tl.where(size <= tl.load(widths + 3) * deviation, 1 << 24, 0)
+                    if PIT:
+                        # A truth at an edge is below it; without a distance it is in the last bin.
+                        z = -error / deviation
+                        first_bin = tl.zeros([STEPS, NODES], tl.int32)
+                        place = tl.where(odd, first_bin, place)
+                        for _ in range(tl.where(tl.max(tl.max(odd.to(tl.int32), 1), 0) > 0, LAST, 1)):
+                            low = tl.load(edges + tl.maximum(place - 1, 0))
+                            high = tl.load(edges + tl.minimum(place, LAST - 1))
+                            lower = ((place > 0) & (z <= low)).to(tl.int32)
+                            place += ((place < LAST) & (z > high)).to(tl.int32) - lower
+                        place = tl.where(z == z, place, LAST)
+                if LEVELS > 0:
+                    levels += tl.where(seen, within, 0)
                 if SPREAD:
                     there = tl.where(seen, deviation, 0.0)
                     a_std += there
                     a_var += there * there
-                if LEVELS > 0:
-                    half = tl.load(widths) * deviation
-                    levels += tl.where(seen & (size <= half), 1, 0)
-                    if OVER:
-                        a_over += tl.where(size - half <= 0, 0.0, size - half)
-                if LEVELS > 1:
-                    half = tl.load(widths + 1) * deviation
-                    levels += tl.where(seen & (size <= half), 1 << 8, 0)
-                    if OVER:
-                        a_over1 += tl.where(size - half <= 0, 0.0, size - half)
-                if LEVELS > 2:
-                    half = tl.load(widths + 2) * deviation
-                    levels += tl.where(seen & (size <= half), 1 << 16, 0)
-                    if OVER:
-                        a_over2 += tl.where(size - half <= 0, 0.0, size - half)
-                if LEVELS > 3:
-                    half = tl.load(widths + 3) * deviation
-                    levels += tl.where(seen & (size <= half), 1 << 24, 0)
-                    if OVER:
-                        a_over3 += tl.where(size - half <= 0, 0.0, size - half)
-                if SCORES or PIT:
-                    spread = given.to(SCORED)
-                    far = size.to(SCORED) / spread
-                    within = tl.math.erf(far * 0.7071067811865476)
+                if OVER:
+                    over = size - tl.load(widths) * deviation
+                    a_over += tl.where(over <= 0, 0.0, over)
+                    if LEVELS > 1:
+                        over = size - tl.load(widths + 1) * deviation
+                        a_over1 += tl.where(over <= 0, 0.0, over)
+                    if LEVELS > 2:
+                        over = size - tl.load(widths + 2) * deviation
+                        a_over2 += tl.where(over <= 0, 0.0, over)
+                    if LEVELS > 3:
+                        over = size - tl.load(widths + 3) * deviation
+                        a_over3 += tl.where(over <= 0, 0.0, over)
                 if SCORES:
-                    square = far * far
-                    falling = tl.exp(-0.5 * square)
                     nll = tl.log(spread) + 0.5 * square + 0.9189385332046728
-                    crps = spread * (far * within + 0.7978845608028654 * falling - 0.5641895835477563)
-                    a_nll += tl.where(seen, nll, 0.0).to(tl.float64)
-                    a_crps += tl.where(seen, crps, 0.0).to(tl.float64)
+                    crps = spread * (far * central + 0.7978845608028654 * falling - 0.5641895835477563)
+                    if NARROW:
+                        # Not a number in the sums: they are computed again in float64.
+                        nll = tl.where(odd, float("nan"), nll)
+                    a_nll, l_nll = _added_up(a_nll, l_nll, tl.where(seen, nll, 0.0))
+                    a_crps, l_crps = _added_up(a_crps, l_crps, tl.where(seen, crps, 0.0))
                 if PIT:
-                    share = (0.5 + 0.5 * tl.where(error > 0, -within, within)) * (LAST + 1)
-                    place = tl.minimum(tl.maximum(share.to(tl.int32), 0), LAST)
-                    rest = share - place.to(SCORED)
-                    near = ((rest < MARGIN) & (place > 0)) | ((rest > 1 - MARGIN) & (place < LAST))
-                    # Few truths are near an edge: they are compared in float64, and one at an edge is below it.
-                    if tl.max(tl.max(near.to(tl.int32), 1), 0) > 0:
-                        z = -error / deviation
-                        low = tl.load(edges + tl.maximum(place - 1, 0))
-                        high = tl.load(edges + tl.minimum(place, LAST - 1))
-                        lower = ((place > 0) & (z <= low)).to(tl.int32)
-                        place += ((place < LAST) & (z > high)).to(tl.int32) - lower
-                    place = tl.where(share == share, place, LAST)
                     if NODE_PIT:
                         tl.atomic_add(node_pit + node[None, :] * (LAST + 1) + place, 1, mask=seen, sem="relaxed")
                     place = tl.where(seen, place, BINS - 1)
@@ -163,8 +216,8 @@ def _sum_cells(  # type: ignore[no-untyped-def]
             n_std = _lanes(n_std, total, 8, a_std)
             n_var = _lanes(n_var, total, 9, a_var)
         if SCORES:
-            n_nll = _lanes(n_nll, total, 10, a_nll)
-            n_crps = _lanes(n_crps, total, 11, a_crps)
+            n_nll = _lanes(n_nll, total, 10, a_nll.to(tl.float64) - l_nll.to(tl.float64))
+            n_crps = _lanes(n_crps, total, 11, a_crps.to(tl.float64) - l_crps.to(tl.float64))
         if OVER:
             n_over = _lanes(n_over, total, 12, a_over)
             n_over1 = _lanes(n_over1, total, 13, a_over1)
@@ -278,17 +331,19 @@ def prepared(
     arrays = [y, mean, y if std is None else std, y if mask is None else mask]
     numbers = [torch.as_tensor(np.asarray(each), device=y.device) for each in (
         asked.widths if levels else [0.0], asked.edges if with_pit else [0.0], pieces.bounds, pieces.jobs)]  # fmt: skip
-    narrow = all(each.element_size() <= 4 for each in arrays[:3])
+    narrow = not wide and all(each.element_size() <= 4 for each in arrays[:3])
     launch = partial(
         _sum_cells[(jobs, horizons, tiles)],
         *(each.view(torch.uint8) if each.dtype == torch.bool else each for each in arrays), *numbers, *found[1:],
         horizons, nodes, horizons * nodes, *(stride for each in arrays for stride in each.stride()),
-        STEPS=together, NODES=width, SCORED=tl.float32 if narrow and not wide else tl.float64, GAUSSIAN=gaussian,
+        STEPS=together, NODES=width, SCORED=tl.float32 if narrow else tl.float64, NARROW=narrow,
+        GAUSSIAN=gaussian,
         MASKED=mask is not None, BIAS="bias" in parts, SIZE="size" in parts,
         RELATIVE="relative" in parts or "symmetric" in parts,
         SPREAD=gaussian and "spread" in parts, SCORES=gaussian and "scores" in parts,
         OVER=gaussian and "over" in parts and levels > 0, LEVELS=levels if gaussian else 0, PIT=with_pit,
-        NODE_PIT=by_node, FLOATS=_FLOATS, COUNTS=_COUNTS, BINS=_BINS, LAST=last, MARGIN=_MARGIN, num_warps=4,
+        NODE_PIT=by_node, FLOATS=_FLOATS, COUNTS=_COUNTS, BINS=_BINS, LAST=last, MARGIN=_MARGIN,
+        CLOSE=_CLOSE, ODD=_ODD, num_warps=_WARPS,
     )  # fmt: skip
     return found, launch
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.kernels.device import Bands, ordered_scores
+from graphgauge.kernels.device import Bands, fused_products, ordered_scores
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.ranking.entity_sets import BlockCounts
 
@@ -25,6 +25,10 @@ _ALIGNED = 128
 _ROWS = 1 << 17
 # Bits of a float32 that TF32 does not have.
 _TF32_MASK = ~((1 << 13) - 1)
+# What a number loses at most in a faster precision, relative to it: BF16 is rounded, TF32 cut off.
+_LOST = {"bf16": 2.0**-9, "tf32": 2.0**-10}
+# With more right answers per query, products are stored: otherwise they would be computed again for each answer.
+_ANSWERS = 1.5
 
 
 class OnDevice:
@@ -52,15 +56,14 @@ class OnDevice:
         if self._dtype == torch.float64 or score == "l1":
             self._precision = "full"
         self._squares = (norms**2).to(self._dtype) if score == "l2" else None
-        self._bound = self._bounds(own, norms, width)
-        self._own_squares = own**2
+        self._norm, self._largest = own, norms.max() if len(norms) else norms.new_zeros(())
+        self._worst: list[Any] = []  # what the entities lose in the faster precision, once it is asked for
 
     def asking(self, rows: Ints) -> OnDevice:
         """The same for some of the queries."""
         other = copy(self)
         chosen = self._torch.as_tensor(rows, device=self._left.device)
-        other._left, other._bound = self._left[chosen], self._bound[chosen]
-        other._own_squares, other.queries = self._own_squares[chosen], len(rows)
+        other._left, other._norm, other.queries = self._left[chosen], self._norm[chosen], len(rows)
         return other
 
     def rows_within(self, memory: int | None) -> int:
@@ -71,38 +74,50 @@ class OnDevice:
     def _norms(self, rows: Any, name: str) -> tuple[Any, float]:
         torch = self._torch
         norms = torch.empty(len(rows), dtype=torch.float64, device=rows.device)
-        largest = 0.0
+        extremes = [norms.new_zeros(())]
         for start in range(0, len(rows), _ROWS):
             part = rows[start : start + _ROWS]
             norms[start : start + _ROWS] = torch.linalg.vector_norm(part, dim=1, dtype=torch.float64)
-            top = float(part.abs().max()) if part.numel() else 0.0
-            if not np.isfinite(top):  # NaN spreads through max
-                bad = int(torch.count_nonzero(~torch.isfinite(part)))
-                raise InputError(f"NaN or infinite values ({bad} found)", where=name, fix="Repair the embeddings.")
-            largest = max(largest, top)
+            if part.numel():
+                extremes += [each.double().abs() for each in part.aminmax()]
+        largest = float(torch.stack(extremes).max())  # NaN spreads through all of them
+        if not np.isfinite(largest):
+            bad = sum(int((~torch.isfinite(part)).sum()) for part in rows.split(_ROWS))
+            raise InputError(f"NaN or infinite values ({bad} found)", where=name, fix="Repair the embeddings.")
         return norms, largest
 
-    def _bounds(self, own: Any, norms: Any, width: int) -> Any:
+    def _bounds(self, left: Any, own: Any) -> Any:
         """For each query, how far a fast score may be from the float64 score."""
-        torch = self._torch
+        bound = self._rounding(own)
+        if self._precision != "full":
+            if not self._worst:
+                starts = range(0, self.entities, _ROWS)
+                lost = [self._residuals(self._right[start : start + _ROWS]).max() for start in starts]
+                self._worst.append(self._torch.stack([own.new_zeros(()), *lost]).max())
+            worst, factor = self._worst[0], 2 if self._score == "l2" else 1
+            bound = bound + factor * (self._residuals(left) * (self._largest + worst) + own * worst)
+        return bound
+
+    def _split_bounds(self, own: Any) -> Any:
+        """The same for products of high and low parts: low × low is left out, and what the low parts lose."""
+        torch, factor = self._torch, 2 if self._score == "l2" else 1
+        lost = 3.1 * _LOST[self._precision] ** 2 * own * self._largest
+        smallest = torch.finfo(torch.bfloat16).smallest_normal * 2.0**-7
+        return self._rounding(own) + factor * (lost + self._left.shape[1] ** 0.5 * smallest * (own + self._largest))
+
+    def _rounding(self, own: Any) -> Any:
+        """What the rounding of sums may add, for queries of these norms."""
+        torch, width, largest = self._torch, self._left.shape[1], self._largest
         info = torch.finfo(self._dtype)
         unit = (info.eps + torch.finfo(torch.float64).eps) / 2
-        largest = norms.max() if len(norms) else norms.new_zeros(())
         if self._score == "l1":
             bound = (width + 4) * unit * width**0.5 * (own + largest)
         elif self._score == "l2":
             bound = (width + 4) * unit * (2 * own * largest + largest**2 + own**2)
         else:
             bound = (width + 2) * unit * own * largest
-        if self._precision != "full":
-            # Matrix units may drop bits of a sum instead of rounding it.
-            bound *= 4
-            factor = 2 if self._score == "l2" else 1
-            starts = range(0, self.entities, _ROWS)
-            lost = [self._residuals(self._right[start : start + _ROWS]).max() for start in starts]
-            worst = torch.stack([norms.new_zeros(()), *lost]).max()
-            bound = bound + factor * (self._residuals(self._left) * (largest + worst) + own * worst)
-        return bound + (width + 4) * info.tiny
+        # Matrix units may drop bits of a sum instead of rounding it.
+        return (1 if self._precision == "full" else 4) * bound + (width + 4) * info.tiny
 
     def _residuals(self, rows: Any) -> Any:
         """The norm of what each row loses in the faster precision."""
@@ -126,10 +141,19 @@ class OnDevice:
         rows, targets = (torch.as_tensor(numbers, device=device) for numbers in (row, target))
         left = self._left[block]
         own = self._own_scores(left, rows, targets)
-        shift = self._own_squares[block][rows] if self._score == "l2" else 0.0
-        bound = self._bound[block][rows]
-        bands = Bands(rows, len(left), own + shift - bound, own + shift + bound, self._dtype)
+        norm = self._norm[block]
+        shift = norm[rows] ** 2 if self._score == "l2" else 0.0
         greater, equal = (torch.zeros(len(row), dtype=torch.int32, device=device) for _ in range(2))
+        kernels = fused_products() if self._precision != "full" and left.is_cuda else None
+        if kernels and field.allowed is None and len(row) <= _ANSWERS * len(left):
+            bound = self._split_bounds(norm)[rows]
+            bands = Bands(rows, len(left), own + shift - bound, own + shift + bound, self._dtype)
+            banded = kernels.Banded(left, bands.rows, own, bands.low, bands.high)
+            kernels.count_products(banded, self._right, self._squares, self._score, self._precision, greater, equal)
+            self._take_away(bands, field, block, left, own, greater, equal)
+            return _counted(greater, equal, own)
+        bound = self._bounds(left, norm)[rows]
+        bands = Bands(rows, len(left), own + shift - bound, own + shift + bound, self._dtype)
         absent = _Absent(field, block, device, torch)
         fast_left = self._narrowed(left)
         step = max(1, self._memory // (2 * max(1, len(left)) * self._dtype.itemsize))
@@ -146,8 +170,26 @@ class OnDevice:
             waiting = under_way
         for places in waiting or ():
             bands.compare_again(left, self._right, self._score, places, own, greater, equal)
-        counted = ((bands.above + greater).cpu().numpy().astype(np.int64), equal.cpu().numpy().astype(np.int64))
-        return BlockCounts(*counted, own.cpu().numpy())
+        return _counted(bands.above + greater, equal, own)
+
+    def _take_away(
+        self, bands: Bands, field: Field, block: slice, left: Any, own: Any, greater: Any, equal: Any
+    ) -> None:
+        """Subtract the entities that take no part from counts of all entities: both are exact."""
+        torch = self._torch
+        sizes, columns = np.diff(field.absent.offsets[block.start : block.stop + 1]), field.absent.within(block)
+        first, size = (torch.as_tensor(each, device=left.device) for each in (np.cumsum(sizes) - sizes, sizes))
+        rows = bands.rows.long()
+        numbers = torch.arange(len(rows), dtype=torch.int32, device=left.device)
+        band = torch.repeat_interleave(numbers, size[rows])
+        place = (
+            torch.arange(len(band), device=left.device) + (first[rows] - size[rows].cumsum(0) + size[rows])[band.long()]
+        )
+        column = torch.as_tensor(columns.astype(np.int32), device=left.device)[place]
+        above, same = torch.zeros_like(greater), torch.zeros_like(equal)
+        bands.compare_again(left, self._right, self._score, (band, column), own, above, same)
+        greater -= above
+        equal -= same
 
     def _own_scores(self, left: Any, rows: Any, targets: Any) -> Any:
         step = 1 << 18
@@ -172,6 +214,11 @@ class OnDevice:
         if self._squares is not None:
             out.mul_(2).sub_(self._squares[columns])
         return out
+
+
+def _counted(greater: Any, equal: Any, own: Any) -> BlockCounts:
+    counts = (each.cpu().numpy().astype(np.int64) for each in (greater, equal))
+    return BlockCounts(*counts, own.cpu().numpy())
 
 
 class _Absent:

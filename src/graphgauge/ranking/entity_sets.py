@@ -130,10 +130,12 @@ class EntitySets:
         largest, *smaller = sorted((self, *others), key=lambda each: -len(each.values))
         for each in smaller:
             rows, values = each.rows(), each.values
-            # Right answers are usually among the known ones, so that nothing has to be added and sorted.
+            # Right answers are usually among the known ones, so that nothing has to be added; nothing is sorted again.
             new = ~largest.contain(rows, values)
             if new.any():
-                rows, values = np.append(largest.rows(), rows[new]), np.append(largest.values, values[new])
+                span = max(self.entities, 1)
+                keys, more = largest.rows() * span + largest.values, rows[new] * span + values[new]
+                rows, values = np.divmod(np.insert(keys, np.searchsorted(keys, more), more), span)
                 largest = EntitySets.from_rows(rows, values, len(self), self.entities)
         return largest
 

@@ -1,0 +1,169 @@
+"""Triton kernels of products that are counted and never stored. Imported only where Triton is installed.
+
+Each number is split into a high and a low part of fewer bits, so that matrix units add three exact products in place of
+one: low × high, high × low and high × high, in this order, in float32. The difference from the true product is bounded,
+and what is nearer to a band's limits than that is marked by a bit, and scored again in float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+# Rows and entities of a tile, and terms that are added at once (of 16 bits; half as many of 32).
+_ROWS, _ENTITIES, _TERMS, _WARPS, _STAGES = 128, 256, 64, 8, 3
+# Bytes of marks and of the parts of entities at once.
+_BYTES = 1 << 28
+# Words of marks whose entities a program scores again at once.
+_WORDS = 128
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _split(  # type: ignore[no-untyped-def]
+    rows, joined, count, width, terms, stride,
+    ROWS: tl.constexpr, WIDTH: tl.constexpr, BF16: tl.constexpr, LAST: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    part = tl.arange(0, WIDTH)
+    there = (row < count)[:, None] & (part < width)[None, :]
+    value = tl.load(rows + row.to(tl.int64)[:, None] * stride + part[None, :], mask=there, other=0).to(tl.float32)
+    if BF16:
+        high = value.to(tl.bfloat16)
+        low = (value - high.to(tl.float32)).to(tl.bfloat16)
+    else:  # without the 13 bits that TF32 does not have
+        high = (value.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)
+        low = ((value - high).to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)
+    own = joined + row.to(tl.int64)[:, None] * terms + part[None, :]
+    # The low part is the second factor of entities, and the first of queries.
+    tl.store(own, high if LAST else low, mask=there)
+    tl.store(own + width, low if LAST else high, mask=there)
+    tl.store(own + 2 * width, high, mask=there)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _count_products(  # type: ignore[no-untyped-def]
+    left, right, squares, low, high, above, marks, bands, entities, terms, words,
+    ROWS: tl.constexpr, ENTITIES: tl.constexpr, TERMS: tl.constexpr, SQUARED: tl.constexpr,
+):  # fmt: skip
+    # Programs that share their entities run at about the same time.
+    tiles = tl.cdiv(bands, ROWS)
+    band = (tl.program_id(0) % tiles) * ROWS + tl.arange(0, ROWS)
+    tile = tl.program_id(0) // tiles
+    column = tile * ENTITIES + tl.arange(0, ENTITIES)
+    row_there, there = band < bands, column < entities
+    term = tl.arange(0, TERMS)
+    # What is not there is read from the first row: no masks are needed while terms are added.
+    a = left + tl.where(row_there, band, 0).to(tl.int64)[:, None] * terms + term[None, :]
+    b = right + tl.where(there, column, 0).to(tl.int64)[None, :] * terms + term[:, None]
+    score = tl.zeros([ROWS, ENTITIES], tl.float32)
+    for _ in range(0, terms, TERMS):
+        score = tl.dot(tl.load(a), tl.load(b), score, input_precision="tf32")
+        a += TERMS
+        b += TERMS
+    if SQUARED:
+        score = 2 * score - tl.load(squares + column, mask=there, other=0)[None, :]
+    floor = tl.load(low + band, mask=row_there, other=float("inf"))
+    ceiling = tl.load(high + band, mask=row_there, other=float("inf"))
+    score = tl.where(there[None, :], score, float("-inf"))
+    over = score > ceiling[:, None]
+    tl.atomic_add(above + band, tl.sum(over.to(tl.int32), 1), mask=row_there, sem="relaxed")
+    inside = (score >= floor[:, None]).to(tl.int32) - over.to(tl.int32)
+    bit = inside << (tl.arange(0, ENTITIES) % 32)[None, :]
+    word = tl.sum(tl.reshape(bit, [ROWS, ENTITIES // 32, 32]), 2)
+    place = band.to(tl.int64)[:, None] * words + tile * (ENTITIES // 32) + tl.arange(0, ENTITIES // 32)[None, :]
+    tl.store(marks + place, word, mask=row_there[:, None])
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _compare_marked(  # type: ignore[no-untyped-def]
+    left, right, row_of, marks, marked, own, greater, equal, number, words, first, width, left_stride, right_stride,
+    SCORE: tl.constexpr, WORDS: tl.constexpr,
+):  # fmt: skip
+    index = tl.program_id(0).to(tl.int64) * WORDS + tl.arange(0, WORDS)
+    present = index < number
+    place = tl.load(marked + index, mask=present, other=0)
+    word = tl.load(marks + place, mask=present, other=0)
+    band = place // words
+    row = tl.load(row_of + band).to(tl.int64)
+    start = first + (place % words) * 32
+    reference = tl.load(own + band)
+    while tl.max((word != 0).to(tl.int32), 0) > 0:
+        # The number of the lowest bit is the exponent of its value.
+        lowest = (word & -word).to(tl.uint32, bitcast=True)
+        bit = (lowest.to(tl.float32).to(tl.int32, bitcast=True) >> 23) - 127
+        some = word != 0
+        column = start + tl.where(some, bit, 0)
+        total = tl.zeros([WORDS], tl.float64)
+        for part in range(width):
+            a = tl.load(left + row * left_stride + part, mask=some, other=0).to(tl.float64)
+            b = tl.load(right + column * right_stride + part, mask=some, other=0).to(tl.float64)
+            if SCORE == "l2":
+                total += (a - b) * (a - b)
+            else:
+                total += a * b
+        if SCORE == "l2":
+            total = -total
+        tl.atomic_add(greater + band, 1, mask=some & (total > reference), sem="relaxed")
+        tl.atomic_add(equal + band, 1, mask=some & (total == reference), sem="relaxed")
+        word = word & (word - 1)
+
+
+class Banded(NamedTuple):
+    """Rows of queries, and for each band of scores [low, high] its row and its own score; on the device."""
+
+    left: Any
+    row_of: Any
+    own: Any
+    low: Any
+    high: Any
+
+
+def _joined(rows: Any, precision: str, *, entities: bool) -> Any:
+    """The factors of the three products in a row, with zeros up to a multiple of the terms that are added at once."""
+    count, width = rows.shape
+    terms = triton.cdiv(3 * width, _terms(precision)) * _terms(precision)
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    joined = torch.zeros(count, terms, dtype=dtype, device=rows.device)
+    together = 8
+    _split[(triton.cdiv(count, together),)](
+        rows, joined, count, width, terms, rows.stride(0), ROWS=together, WIDTH=triton.next_power_of_2(width),
+        BF16=precision == "bf16", LAST=entities, num_warps=4,
+    )  # fmt: skip
+    return joined
+
+
+def _terms(precision: str) -> int:
+    return _TERMS if precision == "bf16" else _TERMS // 2
+
+
+def count_products(
+    banded: Banded, right: Any, squares: Any, score: str, precision: str, greater: Any, equal: Any
+) -> None:
+    """Add to `greater` and `equal` how many entities score more than each band's own score, and as much."""
+    left, row_of, own, low, high = banded
+    factors = _joined(left[row_of], precision, entities=False)
+    bands, terms = factors.shape
+    most = _BYTES // max(terms * factors.element_size(), bands // 8)
+    step = max(_ENTITIES, most // _ENTITIES * _ENTITIES)
+    words = triton.cdiv(min(step, len(right)), _ENTITIES) * (_ENTITIES // 32)
+    marks = torch.empty(bands * words, dtype=torch.int32, device=left.device)
+    for first in range(0, len(right), step):
+        part = slice(first, first + step)
+        others = _joined(right[part], precision, entities=True)
+        tiles = triton.cdiv(len(others), _ENTITIES)
+        if tiles * (_ENTITIES // 32) < words:
+            marks.zero_()
+        _count_products[(triton.cdiv(bands, _ROWS) * tiles,)](
+            factors, others, low if squares is None else squares[part], low, high, greater, marks, bands, len(others),
+            terms, words, ROWS=_ROWS, ENTITIES=_ENTITIES, TERMS=_terms(precision), SQUARED=squares is not None,
+            num_warps=_WARPS, num_stages=_STAGES,
+        )  # fmt: skip
+        marked = marks.nonzero()[:, 0]
+        if len(marked):
+            _compare_marked[(triton.cdiv(len(marked), _WORDS),)](
+                left, right, row_of, marks, marked, own, greater, equal, len(marked), words, first, left.shape[1],
+                left.stride(0), right.stride(0), SCORE=score, WORDS=_WORDS, num_warps=4, enable_fp_fusion=False,
+            )  # fmt: skip
