@@ -62,7 +62,7 @@ def count_rows(pos: Any, neg: Any, greater: Any, equal: Any, missing: Any, *, wi
     _count_rows[(triton.cdiv(rows, together),)](
         pos, neg, greater, equal, missing, rows, columns, pos.stride(0), neg.stride(0), neg.stride(1),
         ROWS=together, COLUMNS=width, PACKED=packed, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        num_warps=4 if packed else 16,
+        num_warps=2 if packed else 16,
     )  # fmt: skip
 
 

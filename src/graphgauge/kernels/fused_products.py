@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 # Rows and entities of a tile, and terms that are added at once (of 16 bits; half as many of 32).
 _ROWS, _ENTITIES, _TERMS, _WARPS, _STAGES = 128, 256, 64, 8, 3
 # Bytes of marks and of the parts of entities at once.
-_BYTES = 1 << 28
+_BYTES = 1 << 29
 # Words of marks whose entities a program scores again at once.
 _WORDS = 128
 
@@ -48,33 +49,29 @@ def _count_products(  # type: ignore[no-untyped-def]
     left, right, squares, low, high, above, marks, bands, entities, terms, words,
     ROWS: tl.constexpr, ENTITIES: tl.constexpr, TERMS: tl.constexpr, SQUARED: tl.constexpr,
 ):  # fmt: skip
-    # Programs that share their entities run at about the same time.
     tiles = tl.cdiv(bands, ROWS)
-    band = (tl.program_id(0) % tiles) * ROWS + tl.arange(0, ROWS)
-    tile = tl.program_id(0) // tiles
-    column = tile * ENTITIES + tl.arange(0, ENTITIES)
-    row_there, there = band < bands, column < entities
-    term = tl.arange(0, TERMS)
-    # What is not there is read from the first row: no masks are needed while terms are added.
-    a = left + tl.where(row_there, band, 0).to(tl.int64)[:, None] * terms + term[None, :]
-    b = right + tl.where(there, column, 0).to(tl.int64)[None, :] * terms + term[:, None]
-    score = tl.zeros([ROWS, ENTITIES], tl.float32)
-    for _ in range(0, terms, TERMS):
-        score = tl.dot(tl.load(a), tl.load(b), score, input_precision="tf32")
-        a += TERMS
-        b += TERMS
-    if SQUARED:
-        score = 2 * score - tl.load(squares + column, mask=there, other=0)[None, :]
-    floor = tl.load(low + band, mask=row_there, other=float("inf"))
-    ceiling = tl.load(high + band, mask=row_there, other=float("inf"))
-    score = tl.where(there[None, :], score, float("-inf"))
-    over = score > ceiling[:, None]
-    tl.atomic_add(above + band, tl.sum(over.to(tl.int32), 1), mask=row_there, sem="relaxed")
-    inside = (score >= floor[:, None]).to(tl.int32) - over.to(tl.int32)
-    bit = inside << (tl.arange(0, ENTITIES) % 32)[None, :]
-    word = tl.sum(tl.reshape(bit, [ROWS, ENTITIES // 32, 32]), 2)
-    place = band.to(tl.int64)[:, None] * words + tile * (ENTITIES // 32) + tl.arange(0, ENTITIES // 32)[None, :]
-    tl.store(marks + place, word, mask=row_there[:, None])
+    # One program for each multiprocessor takes tile after tile, and reads the next while it counts. Tiles that share
+    # their entities are taken at about the same time.
+    for number in tl.range(tl.program_id(0), tiles * tl.cdiv(entities, ENTITIES), tl.num_programs(0), flatten=True):
+        row, tile = number % tiles, number // tiles
+        score = tl.zeros([ROWS, ENTITIES], tl.float32)
+        for term in range(0, terms, TERMS):
+            others = right.load([tile * ENTITIES, term])
+            score = tl.dot(left.load([row * ROWS, term]), others.T, score, input_precision="tf32")
+        band, column = row * ROWS + tl.arange(0, ROWS), tile * ENTITIES + tl.arange(0, ENTITIES)
+        row_there, there = band < bands, column < entities
+        if SQUARED:
+            score = 2 * score - tl.load(squares + column, mask=there, other=0)[None, :]
+        floor = tl.load(low + band, mask=row_there, other=float("inf"))
+        ceiling = tl.load(high + band, mask=row_there, other=float("inf"))
+        score = tl.where(there[None, :], score, float("-inf"))
+        over = score > ceiling[:, None]
+        tl.atomic_add(above + band, tl.sum(over.to(tl.int32), 1), mask=row_there, sem="relaxed")
+        inside = (score >= floor[:, None]).to(tl.int32) - over.to(tl.int32)
+        bit = inside << (tl.arange(0, ENTITIES) % 32)[None, :]
+        word = tl.sum(tl.reshape(bit, [ROWS, ENTITIES // 32, 32]), 2)
+        place = band.to(tl.int64)[:, None] * words + tile * (ENTITIES // 32) + tl.arange(0, ENTITIES // 32)[None, :]
+        tl.store(marks + place, word, mask=row_there[:, None])
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -150,14 +147,17 @@ def count_products(
     step = max(_ENTITIES, most // _ENTITIES * _ENTITIES)
     words = triton.cdiv(min(step, len(right)), _ENTITIES) * (_ENTITIES // 32)
     marks = torch.empty(bands * words, dtype=torch.int32, device=left.device)
+    processors = torch.cuda.get_device_properties(left.device).multi_processor_count if left.is_cuda else 2
     for first in range(0, len(right), step):
         part = slice(first, first + step)
         others = _joined(right[part], precision, entities=True)
         tiles = triton.cdiv(len(others), _ENTITIES)
         if tiles * (_ENTITIES // 32) < words:
             marks.zero_()
-        _count_products[(triton.cdiv(bands, _ROWS) * tiles,)](
-            factors, others, low if squares is None else squares[part], low, high, greater, marks, bands, len(others),
+        block = [[size, _terms(precision)] for size in (_ROWS, _ENTITIES)]
+        described = (TensorDescriptor.from_tensor(*each) for each in zip((factors, others), block, strict=True))
+        _count_products[(min(processors, triton.cdiv(bands, _ROWS) * tiles),)](
+            *described, low if squares is None else squares[part], low, high, greater, marks, bands, len(others),
             terms, words, ROWS=_ROWS, ENTITIES=_ENTITIES, TERMS=_terms(precision), SQUARED=squares is not None,
             num_warps=_WARPS, num_stages=_STAGES,
         )  # fmt: skip
