@@ -359,34 +359,35 @@ def sum_cells(
     rows, levels = asked.rows, len(asked.widths)
     known = [0] * (mask is not None) + [1] * ("relative" in asked.parts) + [2] * (std is not None)
     known += [3 + level for level in range(levels)]
-    # Jobs and pieces are few: they are added up on the host, in their order.
-    of_piece, of_job = (table.sum(2).cpu().numpy() for table in (totals[..., rows], sums[:, rows]))
-    whole_of_piece = np.zeros((len(of_piece), horizons, 3 + levels), np.int64)
-    whole_of_job = np.zeros((len(of_job), 3 + levels, nodes), np.int64)
-    whole_of_piece[..., known] = whole_totals[..., known].sum(2).cpu().numpy()
-    whole_of_job[:, known] = whole_sums[:, known].sum(2).cpu().numpy()
+    blocks, places = len(edges) - 1, int(place[-1]) + 1
+    by_horizon = _added(totals[..., rows].sum(2), pieces.block, blocks)
+    by_node = _added(sums[:, rows].sum(2), pieces.place, places)
+    horizon_counts = np.zeros((blocks, horizons, 3 + levels), np.int64)
+    node_counts = np.zeros((places, 3 + levels, nodes), np.int64)
+    if known:
+        horizon_counts[..., known] = _added(whole_totals[..., known].sum(2), pieces.block, blocks)
+        node_counts[:, known] = _added(whole_sums[:, known].sum(2), pieces.place, places)
     if mask is None:
         steps = np.diff(pieces.bounds)
-        whole_of_piece[..., 0] = (steps * nodes)[:, None]
-        whole_of_job[:, 0] = (np.add.reduceat(steps, pieces.jobs[:-1]) * horizons)[:, None]
-    blocks, places = len(edges) - 1, int(place[-1]) + 1
-    by_horizon, horizon_counts = (_added(each, pieces.block, blocks) for each in (of_piece, whole_of_piece))
-    by_node, node_counts = (_added(each, pieces.place, places).swapaxes(1, 2) for each in (of_job, whole_of_job))
-    counted = (
-        pit[..., : len(asked.edges) + 1].sum(2).cpu().numpy() if asked.edges is not None and std is not None else None
-    )
+        np.add.at(horizon_counts[..., 0], pieces.block, (steps * nodes)[:, None])
+        np.add.at(node_counts[:, 0], pieces.place, (np.add.reduceat(steps, pieces.jobs[:-1]) * horizons)[:, None])
+    counted = None
+    if asked.edges is not None and std is not None:
+        counted = _added(pit[..., : len(asked.edges) + 1].sum(2), pieces.block, blocks)
     return CellSums(
         Sums(by_horizon, np.zeros_like(by_horizon), horizon_counts),
-        Sums(by_node, np.zeros_like(by_node), node_counts),
-        None if counted is None else _added(counted, pieces.block, blocks),
+        Sums(by_node.swapaxes(1, 2), np.zeros_like(by_node).swapaxes(1, 2), node_counts.swapaxes(1, 2)),
+        counted,
         node_pit.cpu().numpy().astype(np.int64) if len(node_pit) else None,
     )
 
 
 def _added(rows: Any, number: Ints, size: int) -> Any:
-    """Rows of the same ascending number added up, and zeros for numbers that do not occur."""
-    found = np.zeros((size, *rows.shape[1:]), rows.dtype)
-    if len(rows):
-        starts = np.flatnonzero(np.diff(number, prepend=-1))
-        found[number[starts]] = np.add.reduceat(rows, starts, axis=0)
-    return found
+    """Rows of the same ascending number added up in their order on the device, then copied; zeros for other numbers."""
+    flat = rows.reshape(len(rows), -1)
+    if rows.is_floating_point():
+        lengths = torch.as_tensor(np.bincount(number, minlength=size), device=rows.device)
+        found = torch.segment_reduce(flat, "sum", lengths=lengths, initial=0)
+    else:
+        found = flat.new_zeros(size, flat.shape[1]).index_add_(0, torch.as_tensor(number, device=rows.device), flat)
+    return found.reshape(size, *rows.shape[1:]).cpu().numpy()

@@ -123,7 +123,8 @@ def _joined(rows: Any, precision: str, *, entities: bool) -> Any:
     count, width = rows.shape
     terms = triton.cdiv(3 * width, _terms(precision)) * _terms(precision)
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    joined = torch.zeros(count, terms, dtype=dtype, device=rows.device)
+    joined = torch.empty(count, terms, dtype=dtype, device=rows.device)
+    joined[:, 3 * width :] = 0
     together = 8
     _split[(triton.cdiv(count, together),)](
         rows, joined, count, width, terms, rows.stride(0), ROWS=together, WIDTH=triton.next_power_of_2(width),

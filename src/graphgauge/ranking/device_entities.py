@@ -22,7 +22,7 @@ _QUERIES, _BYTES = 1 << 14, 1 << 30
 # Rows of scores start at a multiple of this, so that several scores are read at once.
 _ALIGNED = 128
 # Entities read at once for their norms.
-_ROWS = 1 << 17
+_ROWS = 1 << 18
 # Bits of a float32 that TF32 does not have.
 _TF32_MASK = ~((1 << 13) - 1)
 # What a number loses at most in a faster precision, relative to it: BF16 is rounded, TF32 cut off.
