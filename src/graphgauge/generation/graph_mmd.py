@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -144,8 +143,11 @@ def spectral_histograms(graphs: Graphs) -> Floats:
     return _shares(graphs, _bins(values, 2.0, _SPECTRAL_BINS), _SPECTRAL_BINS)
 
 
-def spectra(graphs: Graphs, eigenvalues: Callable[[Any], Any] = np.linalg.eigvalsh) -> list[Floats]:
-    """The eigenvalues of each graph's normalised Laplacian; rows of isolated nodes are 0."""
+def spectra(graphs: Graphs) -> list[Floats]:
+    """The eigenvalues of each graph's normalised Laplacian; rows of isolated nodes are 0.
+
+    None is above 2, but the largest of a bipartite graph is 2, and may be rounded up.
+    """
     if graphs.nodes.max(initial=0) > _MOST_DENSE:
         raise InputError(
             f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum; the limit is {_MOST_DENSE}",
@@ -160,7 +162,7 @@ def spectra(graphs: Graphs, eigenvalues: Callable[[Any], Any] = np.linalg.eigval
         scale = np.divide(1, np.sqrt(degrees), out=np.zeros(size), where=degrees > 0)
         # In the order of networkx, so that eigenvalues on the edge of a bin are rounded alike.
         laplacian = scale[:, np.newaxis] * ((np.diag(degrees) - adjacency) * scale)
-        found.append(eigenvalues(laplacian) if size else np.empty(0))
+        found.append(np.minimum(np.linalg.eigvalsh(laplacian), 2.0) if size else np.empty(0))
     return found
 
 
@@ -192,14 +194,6 @@ def _numpy_clustering(graphs: Graphs) -> Floats:
 
 def _numpy_spectral(graphs: Graphs) -> Floats:
     counts = _numpy_histograms(graphs, spectra(graphs), _SPECTRAL_BINS, _BELOW_ZERO, 2.0)
-    return _normalised(counts, 0.0)
-
-
-def _scipy_spectral(graphs: Graphs) -> Floats:
-    """With SciPy's eigenvalues: those of bipartite graphs end at 2, and rounding decides whether that counts."""
-    from scipy.linalg import eigvalsh
-
-    counts = _numpy_histograms(graphs, spectra(graphs, eigvalsh), _SPECTRAL_BINS, _BELOW_ZERO, 2.0)
     return _normalised(counts, 0.0)
 
 
@@ -276,8 +270,8 @@ def _tv_kernels(
 
 # SPECTRE, and DiGress after it, add this to the sum of a histogram before they divide by it.
 _EXTRA = 1e-6
-_SHARES = [_shares_of(counts, 0.0) for counts in (_degree_counts, _numpy_clustering, _scipy_spectral)]
-_LESS = [_shares_of(counts, _EXTRA) for counts in (_degree_counts, _numpy_clustering, _scipy_spectral)]
+_SHARES = [_shares_of(counts, 0.0) for counts in (_degree_counts, _numpy_clustering, _numpy_spectral)]
+_LESS = [_shares_of(counts, _EXTRA) for counts in (_degree_counts, _numpy_clustering, _numpy_spectral)]
 _EMD_KERNELS = {
     "degree": GraphKernel(_LESS[0], _earth_mover(1.0), 1.0, _EMD),
     "clustering": GraphKernel(_LESS[1], _earth_mover(0.1, _CLUSTERING_BINS), 0.1, _EMD),
