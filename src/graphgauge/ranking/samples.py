@@ -16,7 +16,7 @@ from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
 from graphgauge.ranking.lists import NearRuns, QueryLists
-from graphgauge.stats.intervals import Clusters
+from graphgauge.stats.intervals import Clusters, Masses
 
 Floats = NDArray[np.floating[Any]]
 Values = Floats | Ints
@@ -43,6 +43,11 @@ class Sample:
         return self._total(self.count if self.items is None else self.items).astype(np.int64)
 
     @cached_property
+    def masses(self) -> Masses:
+        """The counts as floating-point numbers, by which every mean and every error multiplies."""
+        return Masses.of(self.count)
+
+    @cached_property
     def mass(self) -> Floats:
         """The sum of the weights of each group; n, if items are not weighted."""
         return self._total(self.count)
@@ -65,7 +70,7 @@ class Sample:
         return np.where(self.mass > 0, self.mass, np.nan)
 
     def mean(self, values: Floats) -> Floats:
-        return self._total(values * self.count) / self._divisor
+        return self._total(values * self.masses.each) / self._divisor
 
     def total(self, values: Floats) -> Floats:
         """The sum of one value per cell, by group."""
@@ -132,7 +137,12 @@ class Sample:
 
 
 # Properties of `Ranks` that hold under every tie rule.
-_WITHOUT_TIES = ("n", "mass", "_divisor", "units", "unit_counts", "_folded", "lengths", "fewest_candidates")
+_WITHOUT_TIES = (
+    "n", "masses", "mass", "worth", "_divisor", "units", "clusters", "_folded", "lengths", "fewest_candidates",
+    "one_length", "mean_candidates",
+)  # fmt: skip
+# Rules under which the rank is the mean place.
+_MEAN_PLACE = {"realistic", "expected"}
 
 
 @dataclass(frozen=True)
@@ -202,6 +212,11 @@ class Ranks(Sample):
         return int(self.candidates.min()) if self.candidates.size else np.inf
 
     @cached_property
+    def mean_candidates(self) -> Floats:
+        """The mean number of candidates of each group."""
+        return self.mean(self.candidates.astype(float))
+
+    @cached_property
     def one_length(self) -> bool:
         """Whether all queries have as many candidates, as in a matrix."""
         return bool(self.candidates.size) and int(self.candidates.max()) == self.fewest_candidates
@@ -213,7 +228,8 @@ class Ranks(Sample):
         if ties not in self._under_others:
             other = replace(self, ties=ties)
             # What does not depend on the tie rule is computed once.
-            other.__dict__.update({name: self.__dict__[name] for name in _WITHOUT_TIES if name in self.__dict__})
+            kept = _WITHOUT_TIES if {ties, self.ties} != _MEAN_PLACE else (*_WITHOUT_TIES, "_rank")
+            other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
             self._under_others[ties] = other
         return self._under_others[ties]
 
@@ -264,7 +280,14 @@ class Ranks(Sample):
 
     def ndcg(self, k: int) -> Floats:
         """One positive per query: its best place has gain 1."""
+        if self.ties != "expected":
+            return np.where(self._rank <= k, self._discount, 0.0)
         return rules.discount(self.greater, self.equal, self.ties, k)
+
+    @cached_property
+    def _discount(self) -> Floats:
+        """The discount of every rank, for all k."""
+        return rules.discount_at(self._rank)
 
     def quantile(self, probability: Floats) -> Floats:
         """The rank below which `probability` of each group's queries are, or the midpoint between two ranks.
@@ -290,9 +313,12 @@ class Ranks(Sample):
 
     @cached_property
     def _ordered(self) -> tuple[Ints, Values, Values]:
-        """Twice the distinct ranks, group by group, the cumulated queries, and those before each group."""
+        """Twice the ranks in order, group by group, the cumulated queries, and those before each group."""
         half_ranks = (2 * self.rank()).astype(np.int64)
         if self.group is None:
+            # Cells are sorted by what is greater: few ties leave their ranks in order.
+            if not self.weighted and not (half_ranks[1:] < half_ranks[:-1]).any():
+                return half_ranks, np.cumsum(self.count, dtype=np.int64), np.zeros(1, np.int64)
             (half_ranks,), count = tally([half_ranks], self.count)
             return half_ranks, np.cumsum(count), np.zeros(1, np.int64)
         (group, half_ranks), count = tally([self.group, half_ranks], self.count)
