@@ -87,9 +87,13 @@ def distinct(columns: Sequence[Integers]) -> tuple[NDArray[np.int64], NDArray[np
     (array([1, 2]), array([1, 0, 1]))
     """
     number = np.zeros(columns[0].size, np.int64)
+    kinds = min(1, number.size)
     for column in columns:
+        if column.size and column.min() == column.max():
+            continue
         own, place = numbered(column)
-        number = numbered(number * len(own) + place)[1]
+        number = place if kinds <= 1 else numbered(number * len(own) + place)[1]
+        kinds *= len(own)
     first = np.empty(int(number.max(initial=-1)) + 1, np.int64)
     first[number] = np.arange(number.size)
     return first, number

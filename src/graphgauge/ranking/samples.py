@@ -115,12 +115,7 @@ class Sample:
     @property
     def unit_counts(self) -> Ints:
         """How many queries, or clusters where given, each group has."""
-        if self.units is None:
-            return self.n
-        there = self.count > 0
-        group = np.zeros_like(self.units) if self.group is None else self.group
-        (group, _), _ = tally([group[there], self.units[there]])
-        return np.bincount(group, minlength=self.groups)
+        return self.n if self.clusters is None else np.bincount(self.clusters.owner, minlength=self.groups)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         if self.group is None:
@@ -147,9 +142,13 @@ _MEAN_PLACE = {"realistic", "expected"}
 
 @dataclass(frozen=True)
 class _Folded:
-    """Distinct (group, greater, equal, candidates) of cells: one cell of each, and the items of all of them."""
+    """Distinct (group, greater, equal, candidates) of cells: one cell of each, and the items of all of them.
+
+    `number` is the place of each cell among the distinct ones.
+    """
 
     cell: Ints
+    number: Ints
     count: Floats
     group: Ints | None
     groups: int
@@ -160,7 +159,7 @@ class _Folded:
         keys += [ranks.greater, ranks.equal, ranks.candidates]
         cell, number = distinct(keys)
         count = np.bincount(number, ranks.count, len(cell)).astype(float)
-        return cls(cell, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
+        return cls(cell, number, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
 
     def total(self, values: Floats) -> Floats:
         """The sum over all items of the values of their cells, by group."""
@@ -256,33 +255,42 @@ class Ranks(Sample):
         none = np.zeros_like(candidates)
         return Ranks(count, None, 1, None, self.over, none, candidates - 1, candidates, self.ties)
 
+    def _of_cells(self, worth: Callable[..., Floats], *args: Any) -> Floats:
+        """`worth(greater, equal, ties, *args)` of each cell; cells that differ only in their cluster are computed once."""
+        if self.cluster is None or self.weighted:
+            return worth(self.greater, self.equal, self.ties, *args)
+        cell, number = self._folded.cell, self._folded.number
+        return worth(self.greater[cell], self.equal[cell], self.ties, *args)[number]
+
     def rank(self) -> Floats:
         return self._rank
 
     @cached_property
     def _rank(self) -> Floats:
-        return rules.rank(self.greater, self.equal, self.ties)
+        return self._of_cells(rules.rank)
 
     def reciprocal(self) -> Floats:
         return self._reciprocal
 
     @cached_property
     def _reciprocal(self) -> Floats:
-        return rules.reciprocal(self.greater, self.equal, self.ties)
+        return self._of_cells(rules.reciprocal)
 
     def log(self) -> Floats:
-        return rules.log(self.greater, self.equal, self.ties)
+        return self._of_cells(rules.log)
 
     def within(self, k: float | Floats) -> Floats:
         if self.ties != "expected":
             return (self._rank <= k).astype(float)
-        return rules.within(self.greater, self.equal, self.ties, k)
+        if not isinstance(k, int):
+            return rules.within(self.greater, self.equal, self.ties, k)
+        return self._of_cells(rules.within, k)
 
     def ndcg(self, k: int) -> Floats:
         """One positive per query: its best place has gain 1."""
         if self.ties != "expected":
             return np.where(self._rank <= k, self._discount, 0.0)
-        return rules.discount(self.greater, self.equal, self.ties, k)
+        return self._of_cells(rules.discount, k)
 
     @cached_property
     def _discount(self) -> Floats:

@@ -243,11 +243,22 @@ def standard_error(
     """
     influence = np.asarray(influence, dtype=float)
     count = np.asarray(count, dtype=float)
-    total = _totals(group, count, groups)
-    if cluster is None:
+    if cluster is not None and not isinstance(cluster, Clusters):
+        cluster = Clusters.of(count, cluster, group, groups)
+    return _standard_error(influence, count, _totals(group, count, groups), group, groups, cluster)
+
+
+def _standard_error(
+    influence: Floats,
+    count: Floats,
+    total: Floats,
+    group: NDArray[np.integer] | None,
+    groups: int,
+    sizes: Clusters | None,
+) -> tuple[Floats, Floats]:
+    if sizes is None:
         squares = _totals(group, count * influence**2, groups)
         return np.sqrt(squares / np.where(total >= 2, total * (total - 1), np.nan)), np.maximum(total - 1, 0)
-    sizes = cluster if isinstance(cluster, Clusters) else Clusters.of(count, cluster, group, groups)
     summed = _totals(sizes.key, influence * count, len(sizes.present))[sizes.present]
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(_totals(sizes.owner, summed**2 / (1 - sizes.share), groups)) / total
@@ -353,13 +364,14 @@ def spread(
         return _one_spread(influence, masses, most)
     if cluster is not None and not isinstance(cluster, Clusters):
         cluster = Clusters.of(count, cluster, group, groups)
-    error, df = standard_error(influence, count, group=group, groups=groups, cluster=cluster)
-    total = _totals(group, count, groups)
+    total = np.array([masses.total]) if group is None else _totals(group, count, groups)
+    error, df = _standard_error(influence, count, total, group, groups, cluster)
     units = total if cluster is None else cluster.units
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = _totals(group, count * influence**2, groups) / total
         items = np.where(error > 0, variance / error**2, units)
-    lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
+    seen = influence if masses.everywhere else np.where(count > 0, influence, 0.0)
+    lowest, highest = _extremes(group, seen, groups)
     most = total if most is None else np.asarray(most, dtype=float)
     return Spread(error, df, units, np.clip(items, units, np.maximum(most, units)), lowest, highest)
 
