@@ -256,7 +256,7 @@ class Ranks(Sample):
         return Ranks(count, None, 1, None, self.over, none, candidates - 1, candidates, self.ties)
 
     def _of_cells(self, worth: Callable[..., Floats], *args: Any) -> Floats:
-        """`worth(greater, equal, ties, *args)` of each cell; cells that differ only in their cluster are computed once."""
+        """`worth(greater, equal, ties, *args)` of each cell; cells that differ only in their cluster have it once."""
         if self.cluster is None or self.weighted:
             return worth(self.greater, self.equal, self.ties, *args)
         cell, number = self._folded.cell, self._folded.number
