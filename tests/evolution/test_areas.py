@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -41,6 +42,22 @@ def test_all_non_edges_against_scikit_learn(seed: int, tied: bool):
     expected = scikit_learn(graph.points, new, negatives)
     assert auc_synthetic(graph.points, new, edges) == pytest.approx(expected, rel=1e-13)
     assert auc_birth(graph.points, new, edges) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("score", ["poincare", "euclidean"])
+def test_all_pairs_of_a_tensor_are_compared_on_its_device(score: str, monkeypatch: pytest.MonkeyPatch):
+    """By the path of CUDA devices, on the host's tensors."""
+    graph, _, _ = grown(1, tied=True)
+    monkeypatch.setattr("graphgauge.evolution.inputs.is_cuda", torch.is_tensor)
+    tensor = torch.as_tensor(graph.points, device="cuda" if torch.cuda.is_available() else "cpu")
+    there, here = (Points.of(points, "embeddings", score=score) for points in (tensor, graph.points))
+    assert there.device == tensor.device
+    nodes = np.arange(len(graph.points))
+    candidates = Candidates(nodes, nodes, graph.edges[:, 0] * len(nodes) + graph.edges[:, 1], len(nodes))
+    q = here.order(*graph.edges[:9].T)
+    found, expected = (candidates.tails(points, q, candidates.free, np.random.default_rng(0), None)
+                       for points in (there, here))  # fmt: skip
+    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, expected, strict=True))
 
 
 def test_negatives_are_among_original_nodes_only():

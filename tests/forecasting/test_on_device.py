@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.forecasting import ForecastState, evaluate, on_device
+from graphgauge.forecasting import ForecastState, crps, energy_score, evaluate, on_device, pinball
+from graphgauge.kernels import device_ensemble
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -137,3 +138,50 @@ def test_only_sums_leave_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     # Some steps of which the checks look for copies and missing values.
     assert len(copied) == 2
     assert all(len(range(*rows.indices(40_000))) * 9 * 3 < 1 << 18 for rows in copied)
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 23])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_scores_of_ensembles_and_quantiles_are_the_hosts(
+    dtype: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_ensemble, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(1)
+    y, samples = rng.normal(size=(7, 4)).astype(dtype), rng.normal(size=(7, 4, 9)).astype(dtype)
+    samples[2] = samples[2, :1]  # components that are alike
+    quantiles, levels = np.sort(samples[..., :3]), (0.1, 0.5, 0.9)
+    truth, members, ends = (torch.as_tensor(each, device=DEVICE) for each in (y, samples, quantiles))
+    close = {"rel": 1e-12}
+    for fair in (False, True):
+        found = on_device.plain_crps(truth, members, fair=fair)
+        assert found == crps(truth, samples=members, fair=fair)
+        assert found == pytest.approx(crps(y, samples=samples, fair=fair), **close)
+    assert on_device.plain_pinball(truth, ends, levels) == pytest.approx(pinball(y, quantiles, levels), **close)
+    assert on_device.plain_energy(truth, members) == energy_score(truth, members)
+    assert energy_score(truth, members) == pytest.approx(energy_score(y, samples), **close)
+    turned = members.transpose(0, 1)
+    assert crps(truth.T, samples=turned) == pytest.approx(crps(y, samples=samples), **close)
+
+
+@pytest.mark.parametrize("fault", ["NaN", "shape", "one member", "levels", "components"])
+def test_what_ensembles_cannot_have_is_as_on_the_host(fault: str) -> None:
+    y, samples = torch.zeros(5, 2, device=DEVICE), torch.ones(5, 2, 3, device=DEVICE)
+    if fault == "components":
+        assert np.isnan(energy_score(y[:, :1], samples[:, :1]))
+        return
+    if fault == "one member":
+        with pytest.raises(GraphgaugeError, match="at least two"):
+            crps(y, samples=samples[..., :1])
+        return
+    if fault == "NaN":
+        samples[3, 1, 0] = torch.nan
+    if fault == "shape":
+        samples = samples[:4]
+    works = [
+        lambda: crps(y, samples=samples),
+        lambda: pinball(y, samples, (0.1, 0.5, 0.9)),
+        lambda: energy_score(y, samples),
+    ]
+    for work in works if fault != "levels" else [lambda: pinball(y, samples, (0.9, 0.5, 0.1))]:
+        with pytest.raises(GraphgaugeError):
+            work()

@@ -10,7 +10,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.generation import energy_distance, mmd, points, prdc, silhouette
+from graphgauge.generation import energy_distance, mmd, pairwise_distance, points, prdc, silhouette
 from graphgauge.kernels import device_distances
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -59,6 +59,22 @@ def test_numbers_are_those_of_all_distances(name: str, where: str, tiles: None) 
     assert mmd(*given) == pytest.approx(mmd(one, other), **close)
     labels = np.arange(len(one)) % 3
     assert silhouette(given[0], labels) == pytest.approx(silhouette(one, labels), **close)
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float32])
+def test_distances_of_bits_are_those_of_all_pairs(dtype: type, where: str, tiles: None) -> None:
+    bits = np.random.default_rng(4).random((23, 40)) < 0.3
+    bits[5:7] = False  # two empty samples are alike
+    upper = np.triu_indices(len(bits), 1)
+    both, either = ((bits[upper[0]] & bits[upper[1]]).sum(1), (bits[upper[0]] | bits[upper[1]]).sum(1))
+    rows = bits.astype(dtype) if where == "host" else torch.as_tensor(bits.astype(dtype), device=DEVICE)
+    for kind, each in (("hamming", either - both), ("jaccard", 1 - (both + (either == 0)) / np.maximum(either, 1))):
+        assert pairwise_distance(rows, kind=kind) == pytest.approx((each.mean(), each.std()), rel=1e-12)
+        assert pairwise_distance(rows, kind=kind) == pairwise_distance(bits, kind=kind)
+        assert np.isnan(pairwise_distance(rows[:1], kind=kind)).all()
+    with pytest.raises(GraphgaugeError, match="neither 0 nor 1"):
+        pairwise_distance(np.full((3, 2), 2) if where == "host" else torch.full((3, 2), 2, device=DEVICE))
 
 
 @pytest.mark.parametrize("fault", ["width", "NaN", "infinite", "one row", "k", "mixed", "labels", "dimensions"])

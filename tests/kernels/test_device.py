@@ -34,11 +34,21 @@ def test_counts_do_not_narrow() -> None:
     assert counts.greater.tolist() == [1]
 
 
-@given(rows=st.integers(0, 40), width=st.integers(0, 6), levels=st.integers(1, 5), seed=st.integers(0, 99))
-def test_the_histogram_is_the_hosts(rows: int, width: int, levels: int, seed: int) -> None:
+# Counts are copied row by row, or counted on the device: in a table of all pairs, or sorted.
+PATHS = [{}, {"_FEW": -1}, {"_FEW": -1, "_TABLE": 0}]
+
+
+@given(
+    rows=st.integers(0, 40), width=st.integers(0, 6), levels=st.integers(1, 5), seed=st.integers(0, 99),
+    path=st.sampled_from(PATHS),
+)  # fmt: skip
+def test_the_histogram_is_the_hosts(rows: int, width: int, levels: int, seed: int, path: dict[str, int]) -> None:
     rng = np.random.default_rng(seed)
     pos, neg = (rng.integers(0, levels, shape).astype(np.float32) for shape in (rows, (rows, width)))
-    found, expected = device_histogram(torch.tensor(pos), torch.tensor(neg)), joint_histogram(pos, neg)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in path.items():
+            patch.setattr(f"graphgauge.kernels.device.{name}", limit)
+        found, expected = device_histogram(torch.tensor(pos), torch.tensor(neg)), joint_histogram(pos, neg)
     assert found is not None
     assert expected is not None
     for mine, theirs in zip(found, expected, strict=True):
@@ -46,8 +56,11 @@ def test_the_histogram_is_the_hosts(rows: int, width: int, levels: int, seed: in
         assert mine.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("where", ["pos", "neg"])
-def test_nan_has_no_histogram(where: str) -> None:
+def test_nan_has_no_histogram(where: str, path: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, limit in path.items():
+        monkeypatch.setattr(f"graphgauge.kernels.device.{name}", limit)
     scores = {"pos": torch.ones(3), "neg": torch.ones(3, 2)}
     scores[where].view(-1)[1] = torch.nan
     assert device_histogram(**scores) is None

@@ -23,6 +23,9 @@ def test_distinct_rows_sorted_with_their_counts(elements: st.SearchStrategy[int]
         expected = sorted(Counter(rows).items())
         assert list(zip(*(column.tolist() for column in distinct), strict=True)) == [row for row, _ in expected]
         assert counts.tolist() == [count for _, count in expected]
+        own = np.arange(1, len(rows) + 1)
+        assert tally(distinct, counts)[1].tolist() == counts.tolist()
+        assert tally(columns, own)[1].sum() == own.sum()
 
     check()
 

@@ -7,12 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphgauge.core.errors import OptionError
 from graphgauge.stats.intervals import (
+    Masses,
     Spread,
     agreement_interval,
     delong,
@@ -389,3 +390,30 @@ def test_one_spread_has_the_bits_of_several(cells: list[tuple[int, int]], most: 
     several = spread(np.tile(influence, 2), np.tile(count, 2), group=group, groups=2, most=most)
     for one, two in zip(single, several, strict=True):
         np.testing.assert_array_equal(np.repeat(one, 2), two)
+
+
+@given(value=st.sampled_from([0.0, 0.25, 1.0]), units=st.integers(1, 40), at_ends=st.sampled_from([0.0, 0.05]))
+def test_one_interval_of_equal_units_has_the_bits_of_several(value: float, units: int, at_ends: float) -> None:
+    one = spread(np.zeros(1), np.array([units]))
+    two = Spread(*(np.repeat(column, 2) for column in one))
+    single = score_interval([value], one, (0.0, 1.0), 0.95, at_ends=at_ends)
+    several = score_interval([value, value], two, (0.0, 1.0), 0.95, at_ends=at_ends)
+    for first, second in zip(single, several, strict=True):
+        np.testing.assert_array_equal(np.repeat(first, 2), second)
+
+
+@given(n=st.integers(0, 10**7), share=st.floats(0, 1), confidence=st.sampled_from([0.5, 0.95, 0.999]))
+@example(n=5, share=0.0, confidence=0.95)
+@example(n=5, share=1.0, confidence=0.95)
+def test_one_wilson_interval_has_the_bits_of_several(n: int, share: float, confidence: float) -> None:
+    successes = round(share * n)
+    single = wilson_interval(successes, n, confidence)
+    several = wilson_interval([successes] * 2, [n] * 2, confidence)
+    for first, second in zip(single, several, strict=True):
+        np.testing.assert_array_equal(np.repeat(first, 2), second)
+
+
+def test_empty_cells_do_not_show_a_spread() -> None:
+    cells = Masses.of([3, 0, 3])
+    found = spread([-1.0, 9.0, 1.0], cells)
+    assert (found.lowest[0], found.highest[0], found.units[0]) == (-1.0, 1.0, 6.0)

@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
+from graphgauge.core.arrays import (
+    AnyArray,
+    Floats,
+    Ints,
+    as_labels,
+    as_numeric,
+    is_cuda,
+    is_tensor,
+    refuse_nan,
+    require_shape,
+)
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.poincare import margins, squared_gaps
 from graphgauge.kernels.sorting import ascending
@@ -374,12 +384,14 @@ class Points:
     `score` says how a pair is scored: by the distance in the Poincaré ball or in Euclidean space, by the cosine or the
     dot product, by a function of two arrays of rows, or by a matrix of given scores, which the rows then are. Higher
     scores are better, and so are smaller distances. Without direction, given scores of both directions are averaged.
+    On their CUDA `device`, if they come from one, all pairs are compared.
     """
 
     rows: Floats
     present: Flags
     score: str | Callable[[Any, Any], Any] = "poincare"
     directed: bool = False
+    device: Any = None
 
     @classmethod
     def of(
@@ -387,6 +399,7 @@ class Points:
         directed: bool = False, there: Flags | None = None,
     ) -> Points:  # fmt: skip
         """Check the embeddings. If it is known which nodes are `there`, the rows of others are not looked at."""
+        device = embeddings.device if is_cuda(embeddings) else None
         given = as_numeric(rows_by_index(embeddings, name), name)
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
@@ -427,7 +440,7 @@ class Points:
         if score == "cosine":
             length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
             rows = rows / np.where(length > 0, length, 1.0)
-        return cls(rows, present, score, directed)
+        return cls(rows, present, score, directed, device)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -23,6 +23,7 @@ from graphgauge.forecasting.functions import (
     wape,
 )
 from graphgauge.forecasting.grids import cos_latitude
+from graphgauge.forecasting.joint import energy_score
 from graphgauge.forecasting.long import compare_table, evaluate_table
 from graphgauge.forecasting.state import ForecastState
 
@@ -39,6 +40,7 @@ __all__ = [
     "crps",
     "ece",
     "ence",
+    "energy_score",
     "evaluate",
     "evaluate_files",
     "evaluate_table",

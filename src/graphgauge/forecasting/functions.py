@@ -14,6 +14,7 @@ from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.evaluate import evaluate, plain_value
 from graphgauge.forecasting.inputs import Batch, in_order, stored_null
 from graphgauge.forecasting.labels import matched
+from graphgauge.forecasting.on_device import plain_crps, plain_pinball
 from graphgauge.forecasting.options import checked_levels, probabilities
 
 Percent = _metrics.Percent
@@ -305,6 +306,8 @@ def crps(
 ) -> float:  # fmt: skip
     """Mean CRPS of Gaussians, quantiles or samples (member axis last; `fair` estimates the score of infinitely many).
 
+    Samples on a CUDA device stay there, if all cells count.
+
     Parameters
     ----------
     y_true, mean, std
@@ -334,12 +337,18 @@ def crps(
     >>> round(forecasting.crps([0.0], [0.0], [1.0]), 4), forecasting.crps([0.0], samples=[[-1.0, 1.0]])
     (0.2337, 0.5)
     """
+    if mean is std is quantiles is levels is None and not reading:
+        found = plain_crps(y_true, samples, fair=fair)
+        if found is not None:
+            return found
     metric = _metrics.crps_fair if fair else _metrics.crps
     return _value(metric, y_true, mean, std=std, samples=samples, quantiles=quantiles, levels=levels, **reading)
 
 
 def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
     """Mean pinball loss over cells and levels, the quantiles along the last axis.
+
+    Quantiles on a CUDA device stay there, if all cells count.
 
     Parameters
     ----------
@@ -366,6 +375,9 @@ def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]
     >>> round(forecasting.pinball([2.0], [[1.0, 4.0]], [0.1, 0.5]), 4)
     0.55
     """
+    there = None if reading or levels is None else plain_pinball(y_true, quantiles, checked_levels(levels))
+    if there is not None:
+        return there
     found = matched({"y_true": y_true, "quantiles": quantiles})
     y_true, given = found.arrays["y_true"], as_numeric(found.arrays["quantiles"], "quantiles")
     given = in_order(given, found.levels, () if levels is None else checked_levels(levels))

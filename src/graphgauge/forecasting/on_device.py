@@ -10,6 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import is_cuda
 from graphgauge.core.types import Floats, Ints
 from graphgauge.forecasting.options import AXES
+from graphgauge.kernels.device_ensemble import energy_sum, ensemble_sums, pinball_sum
 from graphgauge.kernels.device_forecast import Asked, CellSums, cell_sums
 
 if TYPE_CHECKING:
@@ -27,6 +28,45 @@ def on_one_device(y: Any, mean: Any, std: Any, mask: Any) -> bool:
     floats = [each for each in arrays if each is not mask]
     dense = str(y.layout) == "torch.strided" and (mask is None or str(mask.dtype) == "torch.bool")
     return dense and all(str(each.dtype) in _FLOATS for each in floats)
+
+
+def plain_crps(y: Any, samples: Any, *, fair: bool) -> float | None:
+    """The mean CRPS of ensembles on a device; None if the host has to look: at other types and shapes, and at NaN."""
+    if not _dense(y, samples) or samples.shape[:-1] != y.shape or not samples.numel() or samples.shape[-1] < 2:
+        return None
+    sums = ensemble_sums(*_rows(y, samples))
+    return _mean_of(sums.fair if fair else sums.crps, y.numel())
+
+
+def plain_pinball(y: Any, quantiles: Any, levels: tuple[float, ...]) -> float | None:
+    """The mean pinball loss of quantiles on a device, likewise."""
+    if not _dense(y, quantiles) or quantiles.shape != (*y.shape, len(levels)) or not quantiles.numel():
+        return None
+    return _mean_of(pinball_sum(*_rows(y, quantiles), levels), quantiles.numel())
+
+
+def plain_energy(y: Any, members: Any) -> float | None:
+    """The mean energy score of ensembles (vectors, components, members) on a device, likewise."""
+    if not _dense(y, members) or y.ndim != 2 or members.shape[:-1] != y.shape or not members.numel():
+        return None
+    return _mean_of(energy_sum(y.detach(), members.detach()), len(y))
+
+
+def _dense(*arrays: Any) -> bool:
+    """Whether all are dense floats on one CUDA device."""
+    return (
+        all(map(is_cuda, arrays))
+        and len({each.device for each in arrays}) == 1
+        and all(str(each.dtype) in _FLOATS and str(each.layout) == "torch.strided" for each in arrays)
+    )
+
+
+def _rows(y: Any, forecasts: Any) -> tuple[Any, Any]:
+    return y.detach().reshape(-1), forecasts.detach().reshape(-1, forecasts.shape[-1])
+
+
+def _mean_of(total: float, count: int) -> float | None:
+    return total / count if isfinite(total) else None
 
 
 def device_sums(

@@ -9,14 +9,14 @@ from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.from_files import evaluate_files
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.molecules import Molecules, evaluate_molecules, molecule_scores
-from graphgauge.generation.points import energy_distance, mmd, prdc, silhouette
+from graphgauge.generation.points import PairwiseDistance, energy_distance, mmd, pairwise_distance, prdc, silhouette
 from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
 from graphgauge.generation.table import SampleTable
 
 __all__ = [
-    "Case", "Graphs", "Labelled", "Molecules", "SampleComparison", "SampleTable", "collect", "compare_samples",
-    "energy_distance", "evaluate", "evaluate_files", "evaluate_molecules", "mmd", "molecule_scores", "open_checkpoint",
-    "prdc", "silhouette",
+    "Case", "Graphs", "Labelled", "Molecules", "PairwiseDistance", "SampleComparison", "SampleTable", "collect",
+    "compare_samples", "energy_distance", "evaluate", "evaluate_files", "evaluate_molecules", "mmd", "molecule_scores",
+    "open_checkpoint", "pairwise_distance", "prdc", "silhouette",
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.pairs import common_bits, hamming_sums, packed, row_hamming
+from graphgauge.kernels.pairs import Common, common_bits, hamming_sums, packed, row_hamming
 from graphgauge.stats.intervals import is_rounding
 
 Bits = NDArray[np.bool_]
@@ -54,11 +54,15 @@ def hamming_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
     n = len(_matrix(bits))
     if n < 2:
         return Pairs(math.nan, math.nan, np.full(n, np.nan))
+    mean, std = hamming_moments(n, *hamming_sums(bits, threads=threads))
+    return Pairs(mean, std, row_hamming(bits) / (n - 1))
+
+
+def hamming_moments(n: int, total: int, squares: int) -> tuple[float, float]:
+    """Mean and standard deviation of a distance, from its sum and that of its squares over the pairs of n samples."""
     pairs = n * (n - 1) // 2
-    total, squares = hamming_sums(bits, threads=threads)
     # In integers up to the last division, so nothing cancels.
-    variance = (pairs * squares - total**2) / pairs**2
-    return Pairs(total / pairs, math.sqrt(variance), row_hamming(bits) / (n - 1))
+    return (total / pairs, math.sqrt((pairs * squares - total**2) / pairs**2)) if pairs else (math.nan, math.nan)
 
 
 def jaccard_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
@@ -67,11 +71,14 @@ def jaccard_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
     >>> jaccard_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
     0.8333333333333334
     """
-    n = len(_matrix(bits))
-    if n < 2:
-        return Pairs(math.nan, math.nan, np.full(n, np.nan))
-    common = common_bits(bits, threads=threads)
-    pairs = n * (n - 1) // 2
+    return jaccard_of(common_bits(_matrix(bits), threads=threads))
+
+
+def jaccard_of(common: Common) -> Pairs:
+    """Jaccard distances, from the common bits of all pairs."""
+    pairs = int(common.pairs.sum())
+    if not pairs:
+        return Pairs(math.nan, math.nan, np.full(len(common.row_similarity), np.nan))
     distance = np.where(common.union > 0, 1 - common.intersection / np.maximum(common.union, 1), 0.0)
     mean = math.fsum(common.pairs * distance) / pairs
     variance = math.fsum(common.pairs * (distance - mean) ** 2) / pairs

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric, is_cuda, refuse_nan, require_shape
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.generation import two_sample
+from graphgauge.generation.distances import hamming_moments, jaccard_of
 from graphgauge.generation.two_sample import PRDC
-from graphgauge.kernels import device_distances
+from graphgauge.kernels import device_distances, device_pairs
+from graphgauge.kernels.pairs import common_bits, hamming_sums
 from graphgauge.kernels.silhouette import silhouettes
 
 # Points whose distances the default bandwidth is the median of.
@@ -114,6 +116,58 @@ def prdc(real: Any, generated: Any, *, k: int = 5) -> PRDC:
     if k >= min(n, m):
         raise InputError(f"{k} nearest neighbours need more than {k} points on either side, found {n} and {m}")
     return PRDC(*device_distances.prdc(one, other, k))
+
+
+class PairwiseDistance(NamedTuple):
+    """Mean and standard deviation of a distance over all unordered pairs of samples; NaN without a pair."""
+
+    mean: float
+    std: float
+
+
+def pairwise_distance(samples: Any, *, kind: str = "hamming") -> PairwiseDistance:
+    """Mean and standard deviation of the distance between two samples of zeros and ones (n, D), over all pairs.
+
+    A tensor on a CUDA device stays there, and pairs are compared in tiles; the counts are those of the host.
+
+    Parameters
+    ----------
+    samples
+        Zeros and ones (n, D).
+    kind
+        `hamming`, the number of bits that differ, or `jaccard`, 1 − |a ∩ b| / |a ∪ b|, which is 0 for empty samples.
+
+    Returns
+    -------
+    PairwiseDistance
+        NaN with fewer than two samples.
+
+    Raises
+    ------
+    InputError
+        If a value is neither 0 nor 1.
+    OptionError
+        If there is no such distance.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> found = generation.pairwise_distance([[0, 0], [0, 1], [1, 1]])
+    >>> round(found.mean, 4), round(found.std, 4)
+    (1.3333, 0.4714)
+    >>> round(generation.pairwise_distance([[0, 0], [0, 1], [1, 1]], kind="jaccard").mean, 4)
+    0.8333
+    """
+    one_of("kind", kind, ("hamming", "jaccard"))
+    there, rows = _points(samples, "samples")
+    bits = rows != 0
+    if bool((rows[bits] != 1).any()):
+        raise InputError("a value is neither 0 nor 1", where="samples", fix="Pass zeros and ones, or booleans.")
+    if kind == "hamming":
+        sums = device_pairs.hamming_sums(bits) if there else hamming_sums(bits)
+        return PairwiseDistance(*hamming_moments(len(bits), *sums))
+    found = jaccard_of(device_pairs.common_bits(bits) if there else common_bits(bits))
+    return PairwiseDistance(found.mean, found.std)
 
 
 def silhouette(points: Any, labels: Any) -> float:

@@ -12,9 +12,12 @@ import numpy as np
 
 from graphgauge.kernels.counting import Cells, RowCounts
 from graphgauge.kernels.dtypes import refuse_inexact
+from graphgauge.kernels.tally import tally
 
 # Pairs of counts that have a table of all.
 _TABLE = 1 << 16
+# Rows whose counts are copied one by one: to sort them on the device takes longer to start than to do on the host.
+_FEW = 1 << 13
 # Elements compared at once.
 _BLOCK = 1 << 23
 # Scores inside a band for which there is room at first and at most, and pairs scored again at once without Triton.
@@ -33,6 +36,12 @@ def device_histogram(pos: Any, neg: Any) -> Cells | None:
     import torch
 
     greater, equal, missing = counted(pos, neg)
+    if len(pos) <= _FEW:
+        above, tied, *incomplete = torch.stack([greater, equal, missing, (pos != pos).int()]).cpu().numpy()
+        if np.any(incomplete):
+            return None
+        (distinct_greater, distinct_equal), rows = tally([above, tied])
+        return Cells(distinct_greater, distinct_equal, rows)
     side = neg.shape[1] + 1
     pairs = greater.long() * side + equal
     incomplete = (missing.any() | (pos != pos).any()).long().reshape(1)

@@ -47,10 +47,10 @@ class Histogram:
         self._rows.append(rows)
         self._counts.append(np.ones(length, np.int64) if counts is None else counts)
         self._pending += length
-        if self._pending - self._folded > max(self.FOLD_AT, self._folded):
-            self._fold()
-        elif folded and self._pending == length:
+        if folded and self._pending == length:
             self._folded = length
+        elif self._pending - self._folded > max(self.FOLD_AT, self._folded):
+            self._fold()
 
     def make_room(self) -> None:
         """Write sorted rows to disk if they take more than they may.

@@ -38,10 +38,12 @@ def tally(
         codes -= low
     dense = prod(spans) <= 4 * codes.size
     if counts is not None and not dense:
-        order = codes.argsort()
-        codes = codes[order]
+        # Weights are always put in order: their sums depend on the order of equal rows.
+        if counts.dtype.kind == "f" or (codes[1:] < codes[:-1]).any():
+            order = codes.argsort()
+            codes, counts = codes[order], counts[order]
         starts, _ = _runs(codes[1:] != codes[:-1])
-        totals = np.add.reduceat(counts[order], starts)
+        totals = counts.copy() if len(starts) == len(codes) else np.add.reduceat(counts, starts)
         codes = codes[starts]
     elif dense:
         # Floating-point sums of whole counts are exact here: all are far below 2**53.
@@ -53,10 +55,10 @@ def tally(
         starts, totals = _runs(codes[1:] != codes[:-1])
         codes = codes[starts]
     distinct: list[NDArray[np.int64]] = []
-    for low, span in zip(reversed(lows), reversed(spans), strict=True):
+    for low, span in zip(lows[:0:-1], spans[:0:-1], strict=True):
         distinct.append(codes % span + low)
         codes //= span
-    return distinct[::-1], totals
+    return [codes + lows[0], *distinct[::-1]], totals
 
 
 def numbered(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -85,9 +87,13 @@ def distinct(columns: Sequence[Integers]) -> tuple[NDArray[np.int64], NDArray[np
     (array([1, 2]), array([1, 0, 1]))
     """
     number = np.zeros(columns[0].size, np.int64)
+    kinds = min(1, number.size)
     for column in columns:
+        if column.size and column.min() == column.max():
+            continue
         own, place = numbered(column)
-        number = numbered(number * len(own) + place)[1]
+        number = place if kinds <= 1 else numbered(number * len(own) + place)[1]
+        kinds *= len(own)
     first = np.empty(int(number.max(initial=-1)) + 1, np.int64)
     first[number] = np.arange(number.size)
     return first, number

@@ -217,8 +217,8 @@ class OnDevice:
 
 
 def _counted(greater: Any, equal: Any, own: Any) -> BlockCounts:
-    counts = (each.cpu().numpy().astype(np.int64) for each in (greater, equal))
-    return BlockCounts(*counts, own.cpu().numpy())
+    above, tied = (each.cpu().numpy().astype(np.int64) for each in (greater, equal))
+    return BlockCounts(above, tied, own.cpu().numpy())
 
 
 class _Absent:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.kernels.device_lists import changes, list_places, marked
-from graphgauge.ranking.lists import COUNTS, NearRuns, Queries, QueryLists
+from graphgauge.ranking.lists import COUNTS, NearRuns, PositiveCells, Queries, QueryLists
 
 _SCORES = ("float16", "bfloat16", "float32", "float64", "int16", "int32", "int64")
 _LABELS = ("bool", "uint8", "int8", *_SCORES)
@@ -56,6 +56,17 @@ class DeviceLists(QueryLists):
         runs = (first < k).nonzero()[:, 0]
         columns = (column[runs] for column in (self._query, self._start, self._length, self._positives))
         return NearRuns(*_together(runs, *columns))
+
+    def cells(self) -> PositiveCells:
+        import torch
+
+        columns = self._query, self._start - self._ahead, self._length - self._positives
+        new = torch.ones(len(self._query), dtype=torch.bool, device=self._query.device)
+        new[1:] = torch.stack([column[1:] != column[:-1] for column in columns]).any(0)
+        first = new.nonzero()[:, 0]
+        upto = self._positives.cumsum(0)
+        count = torch.diff((upto - self._positives)[first], append=upto[-1:])
+        return PositiveCells(*_together(*(column[first] for column in columns), count))
 
     def ahead_of(self, runs: Ints) -> Ints:
         return _host(self._ahead[self._there(runs)])

@@ -97,11 +97,15 @@ class QueryLists:
         """The grades of each query, the highest first."""
         return None if self.grades is None else self.grades[np.lexsort((-self.grades, self.positive_query))]
 
-    def negatives(self) -> tuple[Ints, Ints, Ints]:
-        """For each positive, its query's negatives with a higher score, those with the same, and all of them."""
-        above = np.repeat(self.start - self.positives_ahead, self.positives)
-        beside = np.repeat(self.length - self.positives, self.positives)
-        return above, beside, (self.candidates - self.relevant)[self.positive_query]
+    def cells(self) -> PositiveCells:
+        """The positives of each query with as many negatives above them and beside them, in this order."""
+        above, beside = self.start - self.positives_ahead, self.length - self.positives
+        new = np.ones(len(above), bool)
+        # Runs without a negative between them are one cell, if none is in them.
+        new[1:] = (np.diff(self.run_query) != 0) | (np.diff(above) != 0) | (np.diff(beside) != 0)
+        first = np.flatnonzero(new)
+        count = np.add.reduceat(self.positives, first) if len(first) else self.positives
+        return PositiveCells(self.run_query[first], above[first], beside[first], count)
 
     def take(self, queries: NDArray[np.bool_]) -> QueryLists:
         """Some of the queries, in the same order."""
@@ -169,6 +173,15 @@ class QueryLists:
             require_shape(self.grades, (int(self.relevant.sum()),), "grades", "One per positive.")
             if not (np.isfinite(self.grades) & (self.grades > 0)).all():
                 raise InputError("grades of positives must be finite and above 0", where="grades")
+
+
+class PositiveCells(NamedTuple):
+    """Positives with the same counts: their query, its negatives above and beside them, and how many they are."""
+
+    query: Ints
+    above: Ints
+    beside: Ints
+    positives: Ints
 
 
 class NearRuns(NamedTuple):

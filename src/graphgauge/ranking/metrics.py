@@ -76,7 +76,7 @@ def group_spread(sample: Sample, estimate: Estimate) -> Spread:
     """What the queries or clusters of each group show of its error."""
     assert estimate.influence is not None
     return spread(
-        estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.clusters,
+        estimate.influence, sample.masses, group=sample.group, groups=sample.groups, cluster=sample.clusters,
         most=sample.worth,
     )  # fmt: skip
 
@@ -181,7 +181,7 @@ def _rests_on_unseen(found: Spread, sample: Sample, estimate: Estimate) -> NDArr
 
 def fewest_ranks(ranks: Ranks) -> Floats:
     """How many units a mean over the ranks of each group needs."""
-    return np.minimum(FEWEST_RANKS, np.floor(np.sqrt(ranks.mean(ranks.candidates.astype(float)))))
+    return np.minimum(FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
 
 
 def too_few(units: Any, estimate: Estimate) -> NDArray[np.bool_]:
@@ -363,7 +363,7 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def mean_rank(ranks: Ranks) -> Estimate:
     """Mean rank of the positives."""
-    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean(ranks.candidates.astype(float))),
+    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean_candidates),
                           fewest=lambda: fewest_ranks(ranks))  # fmt: skip
 
 

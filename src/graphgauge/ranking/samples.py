@@ -16,7 +16,7 @@ from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
 from graphgauge.ranking.lists import NearRuns, QueryLists
-from graphgauge.stats.intervals import Clusters
+from graphgauge.stats.intervals import Clusters, Masses
 
 Floats = NDArray[np.floating[Any]]
 Values = Floats | Ints
@@ -43,6 +43,11 @@ class Sample:
         return self._total(self.count if self.items is None else self.items).astype(np.int64)
 
     @cached_property
+    def masses(self) -> Masses:
+        """The counts as floating-point numbers, by which every mean and every error multiplies."""
+        return Masses.of(self.count)
+
+    @cached_property
     def mass(self) -> Floats:
         """The sum of the weights of each group; n, if items are not weighted."""
         return self._total(self.count)
@@ -65,7 +70,7 @@ class Sample:
         return np.where(self.mass > 0, self.mass, np.nan)
 
     def mean(self, values: Floats) -> Floats:
-        return self._total(values * self.count) / self._divisor
+        return self._total(values * self.masses.each) / self._divisor
 
     def total(self, values: Floats) -> Floats:
         """The sum of one value per cell, by group."""
@@ -110,12 +115,7 @@ class Sample:
     @property
     def unit_counts(self) -> Ints:
         """How many queries, or clusters where given, each group has."""
-        if self.units is None:
-            return self.n
-        there = self.count > 0
-        group = np.zeros_like(self.units) if self.group is None else self.group
-        (group, _), _ = tally([group[there], self.units[there]])
-        return np.bincount(group, minlength=self.groups)
+        return self.n if self.clusters is None else np.bincount(self.clusters.owner, minlength=self.groups)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         if self.group is None:
@@ -132,14 +132,23 @@ class Sample:
 
 
 # Properties of `Ranks` that hold under every tie rule.
-_WITHOUT_TIES = ("n", "mass", "_divisor", "units", "unit_counts", "_folded", "lengths", "fewest_candidates")
+_WITHOUT_TIES = (
+    "n", "masses", "mass", "worth", "_divisor", "units", "clusters", "_folded", "lengths", "fewest_candidates",
+    "one_length", "mean_candidates",
+)  # fmt: skip
+# Rules under which the rank is the mean place.
+_MEAN_PLACE = {"realistic", "expected"}
 
 
 @dataclass(frozen=True)
 class _Folded:
-    """Distinct (group, greater, equal, candidates) of cells: one cell of each, and the items of all of them."""
+    """Distinct (group, greater, equal, candidates) of cells: one cell of each, and the items of all of them.
+
+    `number` is the place of each cell among the distinct ones.
+    """
 
     cell: Ints
+    number: Ints
     count: Floats
     group: Ints | None
     groups: int
@@ -150,7 +159,7 @@ class _Folded:
         keys += [ranks.greater, ranks.equal, ranks.candidates]
         cell, number = distinct(keys)
         count = np.bincount(number, ranks.count, len(cell)).astype(float)
-        return cls(cell, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
+        return cls(cell, number, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
 
     def total(self, values: Floats) -> Floats:
         """The sum over all items of the values of their cells, by group."""
@@ -202,6 +211,11 @@ class Ranks(Sample):
         return int(self.candidates.min()) if self.candidates.size else np.inf
 
     @cached_property
+    def mean_candidates(self) -> Floats:
+        """The mean number of candidates of each group."""
+        return self.mean(self.candidates.astype(float))
+
+    @cached_property
     def one_length(self) -> bool:
         """Whether all queries have as many candidates, as in a matrix."""
         return bool(self.candidates.size) and int(self.candidates.max()) == self.fewest_candidates
@@ -213,7 +227,8 @@ class Ranks(Sample):
         if ties not in self._under_others:
             other = replace(self, ties=ties)
             # What does not depend on the tie rule is computed once.
-            other.__dict__.update({name: self.__dict__[name] for name in _WITHOUT_TIES if name in self.__dict__})
+            kept = _WITHOUT_TIES if {ties, self.ties} != _MEAN_PLACE else (*_WITHOUT_TIES, "_rank")
+            other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
             self._under_others[ties] = other
         return self._under_others[ties]
 
@@ -240,31 +255,47 @@ class Ranks(Sample):
         none = np.zeros_like(candidates)
         return Ranks(count, None, 1, None, self.over, none, candidates - 1, candidates, self.ties)
 
+    def _of_cells(self, worth: Callable[..., Floats], *args: Any) -> Floats:
+        """`worth(greater, equal, ties, *args)` of each cell; cells that differ only in their cluster have it once."""
+        if self.cluster is None or self.weighted:
+            return worth(self.greater, self.equal, self.ties, *args)
+        cell, number = self._folded.cell, self._folded.number
+        return worth(self.greater[cell], self.equal[cell], self.ties, *args)[number]
+
     def rank(self) -> Floats:
         return self._rank
 
     @cached_property
     def _rank(self) -> Floats:
-        return rules.rank(self.greater, self.equal, self.ties)
+        return self._of_cells(rules.rank)
 
     def reciprocal(self) -> Floats:
         return self._reciprocal
 
     @cached_property
     def _reciprocal(self) -> Floats:
-        return rules.reciprocal(self.greater, self.equal, self.ties)
+        return self._of_cells(rules.reciprocal)
 
     def log(self) -> Floats:
-        return rules.log(self.greater, self.equal, self.ties)
+        return self._of_cells(rules.log)
 
     def within(self, k: float | Floats) -> Floats:
         if self.ties != "expected":
             return (self._rank <= k).astype(float)
-        return rules.within(self.greater, self.equal, self.ties, k)
+        if not isinstance(k, int):
+            return rules.within(self.greater, self.equal, self.ties, k)
+        return self._of_cells(rules.within, k)
 
     def ndcg(self, k: int) -> Floats:
         """One positive per query: its best place has gain 1."""
-        return rules.discount(self.greater, self.equal, self.ties, k)
+        if self.ties != "expected":
+            return np.where(self._rank <= k, self._discount, 0.0)
+        return self._of_cells(rules.discount, k)
+
+    @cached_property
+    def _discount(self) -> Floats:
+        """The discount of every rank, for all k."""
+        return rules.discount_at(self._rank)
 
     def quantile(self, probability: Floats) -> Floats:
         """The rank below which `probability` of each group's queries are, or the midpoint between two ranks.
@@ -290,9 +321,12 @@ class Ranks(Sample):
 
     @cached_property
     def _ordered(self) -> tuple[Ints, Values, Values]:
-        """Twice the distinct ranks, group by group, the cumulated queries, and those before each group."""
+        """Twice the ranks in order, group by group, the cumulated queries, and those before each group."""
         half_ranks = (2 * self.rank()).astype(np.int64)
         if self.group is None:
+            # Cells are sorted by what is greater: few ties leave their ranks in order.
+            if not self.weighted and not (half_ranks[1:] < half_ranks[:-1]).any():
+                return half_ranks, np.cumsum(self.count, dtype=np.int64), np.zeros(1, np.int64)
             (half_ranks,), count = tally([half_ranks], self.count)
             return half_ranks, np.cumsum(count), np.zeros(1, np.int64)
         (group, half_ranks), count = tally([self.group, half_ranks], self.count)

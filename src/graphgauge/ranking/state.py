@@ -608,13 +608,17 @@ class RankingState:
         """Count the positives of all lists among the cells."""
         while self._uncounted:
             part, units = self._uncounted[0]
-            above, beside, negatives = part.lists.negatives()
-            owner = part.lists.positive_query
+            owner, above, beside, positives = part.lists.cells()
+            candidates = (part.lists.candidates - part.lists.relevant + 1)[owner]
             columns: dict[str, Any] = {f"group:{axis}": codes[owner] for axis, codes in part.groups.items()}
-            columns |= {"cluster": units[owner], "greater": above, "equal": beside, "candidates": negatives + 1}
+            columns |= {"cluster": units[owner], "greater": above, "equal": beside, "candidates": candidates}
             if part.weight is not None:
                 columns["weight"] = part.weight[owner].view(np.int64)
-            self._histogram(self._layout).add([columns[name] for name in self._layout.columns])
+            # Cells come query by query: if queries are their own clusters, nothing is left to sort.
+            folded = self._layout.clusters == _BY_QUERY and not part.groups
+            self._histogram(self._layout).add(
+                [columns[name] for name in self._layout.columns], positives, folded=folded
+            )
             self._uncounted.pop(0)  # not before: a full disk is reported, and nothing is lost
 
     def ranks_later(self, ties: str) -> Later:

@@ -50,7 +50,7 @@ def within(greater: Ints, equal: Ints, ties: str, k: float | Floats) -> Floats:
     if ties != "expected":
         return (rank(greater, equal, ties) <= k).astype(float)
     places = equal + 1.0
-    share: Floats = np.clip(np.floor(k) - greater, 0.0, places) / places
+    share: Floats = np.minimum(np.maximum(np.floor(k) - greater, 0.0), places) / places
     return share
 
 
@@ -58,11 +58,17 @@ def discount(greater: Ints, equal: Ints, ties: str, k: int) -> Floats:
     """1 / log2(1 + rank) where the rank is at most k, else 0."""
     if ties != "expected":
         ranks = rank(greater, equal, ties)
-        return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
+        return np.where(ranks <= k, discount_at(ranks), 0.0)
     last = min(k, int((greater + equal).max(initial=0)) + 1)
     total = cumulative_discount(last)
     inside: Floats = total[np.minimum(greater + equal + 1, last)] - total[np.minimum(greater, last)]
     return inside / (equal + 1)
+
+
+def discount_at(ranks: Floats) -> Floats:
+    """1 / log2(1 + rank)."""
+    found: Floats = 1.0 / np.log2(1.0 + ranks)
+    return found
 
 
 def cumulative_discount(last: int) -> Floats:

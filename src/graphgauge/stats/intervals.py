@@ -102,11 +102,11 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bo
 
     Clustered items are not independent: use `logit_t_interval` with the clusters' standard error.
     """
-    from scipy.special import ndtri
-
     successes = np.atleast_1d(np.asarray(successes, dtype=float))
     n = np.atleast_1d(np.asarray(n, dtype=float))
-    z = -float(ndtri(tail(confidence)))
+    z = _normal_quantile(confidence)
+    if successes.shape == n.shape == (1,) and 0 <= successes[0] <= n[0] > 0:
+        return _one_wilson_interval(successes.item(), n.item(), z)
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = (successes + z**2 / 2) / (n + z**2)
         margin = z / (n + z**2) * np.sqrt(successes * (n - successes) / n + z**2 / 4)
@@ -114,6 +114,24 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bo
     high = np.where(successes == n, 1.0, centre + margin)
     empty = n <= 0
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def _one_wilson_interval(successes: float, n: float, z: float) -> Bounds:
+    """A single `wilson_interval` in Python's numbers, with the same bits; see `_one_score_interval`."""
+    centre = (successes + z**2 / 2) / (n + z**2)
+    margin = z / (n + z**2) * math.sqrt(successes * (n - successes) / n + z**2 / 4)
+    return (
+        np.array([0.0 if successes == 0 else centre - margin]),
+        np.array([1.0 if successes == n else centre + margin]),
+    )
+
+
+@lru_cache(maxsize=64)
+def _normal_quantile(confidence: float) -> float:
+    """The two-sided critical value of the normal distribution."""
+    from scipy.special import ndtri
+
+    return -float(ndtri(tail(confidence)))
 
 
 def log_t_interval(
@@ -225,11 +243,22 @@ def standard_error(
     """
     influence = np.asarray(influence, dtype=float)
     count = np.asarray(count, dtype=float)
-    total = _totals(group, count, groups)
-    if cluster is None:
+    if cluster is not None and not isinstance(cluster, Clusters):
+        cluster = Clusters.of(count, cluster, group, groups)
+    return _standard_error(influence, count, _totals(group, count, groups), group, groups, cluster)
+
+
+def _standard_error(
+    influence: Floats,
+    count: Floats,
+    total: Floats,
+    group: NDArray[np.integer] | None,
+    groups: int,
+    sizes: Clusters | None,
+) -> tuple[Floats, Floats]:
+    if sizes is None:
         squares = _totals(group, count * influence**2, groups)
         return np.sqrt(squares / np.where(total >= 2, total * (total - 1), np.nan)), np.maximum(total - 1, 0)
-    sizes = cluster if isinstance(cluster, Clusters) else Clusters.of(count, cluster, group, groups)
     summed = _totals(sizes.key, influence * count, len(sizes.present))[sizes.present]
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(_totals(sizes.owner, summed**2 / (1 - sizes.share), groups)) / total
@@ -297,9 +326,25 @@ class Spread(NamedTuple):
     highest: Floats
 
 
+class Masses(NamedTuple):
+    """What the spread of every estimate needs of its cells: the items of each, or their weight, and their sum.
+
+    `everywhere` says that no cell is empty.
+    """
+
+    each: Floats
+    total: float
+    everywhere: bool
+
+    @classmethod
+    def of(cls, count: ArrayLike) -> Masses:
+        each = np.asarray(count, dtype=float)
+        return cls(each, float(np.add.reduce(each)), bool(np.minimum.reduce(each, initial=np.inf) > 0))
+
+
 def spread(
     influence: ArrayLike,
-    count: ArrayLike,
+    count: ArrayLike | Masses,
     *,
     group: NDArray[np.integer] | None = None,
     groups: int = 1,
@@ -308,33 +353,37 @@ def spread(
 ) -> Spread:
     """`standard_error` of one estimate per group, with what `score_interval` needs beside it.
 
-    No estimate is worth more independent items than `most`: their number, if counts are not weights.
+    No estimate is worth more independent items than `most`: their number, if counts are not weights. What is the same
+    for all estimates with these counts can be computed once, as `Masses`.
     """
-    influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
+    masses = count if isinstance(count, Masses) else Masses.of(count)
+    influence, count = np.asarray(influence, dtype=float), masses.each
     if influence.shape != count.shape:
         influence = np.broadcast_to(influence, count.shape)
     if group is None and cluster is None:
-        return _one_spread(influence, count, most)
+        return _one_spread(influence, masses, most)
     if cluster is not None and not isinstance(cluster, Clusters):
         cluster = Clusters.of(count, cluster, group, groups)
-    error, df = standard_error(influence, count, group=group, groups=groups, cluster=cluster)
-    total = _totals(group, count, groups)
+    total = np.array([masses.total]) if group is None else _totals(group, count, groups)
+    error, df = _standard_error(influence, count, total, group, groups, cluster)
     units = total if cluster is None else cluster.units
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = _totals(group, count * influence**2, groups) / total
         items = np.where(error > 0, variance / error**2, units)
-    lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
+    seen = influence if masses.everywhere else np.where(count > 0, influence, 0.0)
+    lowest, highest = _extremes(group, seen, groups)
     most = total if most is None else np.asarray(most, dtype=float)
     return Spread(error, df, units, np.clip(items, units, np.maximum(most, units)), lowest, highest)
 
 
-def _one_spread(influence: Floats, count: Floats, most: ArrayLike | None) -> Spread:
+def _one_spread(influence: Floats, masses: Masses, most: ArrayLike | None) -> Spread:
     """The `spread` of a single estimate of independent items, in Python's numbers; see `_one_score_interval`."""
-    total, squares = float(np.add.reduce(count)), float(np.add.reduce(count * influence**2))
+    count, total, everywhere = masses
+    squares = float(np.add.reduce(count * influence**2))
     error = math.sqrt(squares / (total * (total - 1))) if total >= 2 else math.nan
     items = squares / total / (error * error) if error * error > 0 else total
     largest = total if most is None else max(float(np.asarray(most).item()), total)
-    seen = np.where(count > 0, influence, 0.0)
+    seen = influence if everywhere else np.where(count > 0, influence, 0.0)
     lowest, highest = np.minimum.reduce(seen, initial=0.0), np.maximum.reduce(seen, initial=0.0)
     facts = error, max(total - 1, 0.0), total, min(max(items, total), largest), lowest, highest
     return Spread(*np.array(facts)[:, None])
@@ -404,9 +453,14 @@ def _one_score_interval(
     at, a, b = value.item(), low.item(), high.item()
     error, df, items = spread.error.item(), spread.df.item(), spread.items.item()
     width = b - a
-    if not (math.isfinite(width) and width > 0 and df >= FEWEST_DF and items > 0 and error > 0 and a < at < b):
+    if not (math.isfinite(width) and width > 0 and df >= FEWEST_DF and items > 0):
         return None
     if error <= _ROUNDING * max(abs(at), width):
+        if not at_ends or (at - a > _ROUNDING * width and b - at > _ROUNDING * width):
+            return math.nan, math.nan
+        alike = agreement_interval(value, spread.units, (low, high), confidence)
+        return alike[0].item(), alike[1].item()
+    if not (error > 0 and a < at < b):
         return None
     down, up = min(a - at, 0.0), max(b - at, 0.0)
     below, above = max(FARTHER * spread.lowest.item(), down), min(FARTHER * spread.highest.item(), up)
