@@ -73,7 +73,7 @@ def answered(
     """
     pending = deque(enumerate(tasks))
     answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-    workers = [_Worker(threads, start_in, confined) for _ in range(min(jobs, len(tasks)))]
+    workers = [Worker(threads, start_in, confined) for _ in range(min(jobs, len(tasks)))]
     helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
     try:
         for helper in helpers:
@@ -89,7 +89,7 @@ def answered(
             worker.close()
 
 
-def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
+def _drain(worker: Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
     while True:
         try:
             place, task = pending.popleft()
@@ -98,7 +98,7 @@ def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQue
         answers.put((place, worker.ask(task)))
 
 
-class _Worker:
+class Worker:
     """A process that is started when first needed, and again after it died."""
 
     def __init__(self, threads: int, start_in: Path | None = None, confined: Confinement | None = None) -> None:
@@ -173,8 +173,12 @@ class _Worker:
             how = "could not be started"
         else:
             how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"
-        error = f"The process that evaluates it {how}."
-        return {"status": "lost", "error": error, "lacking": False, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
+        return lost(f"The process that evaluates it {how}.")
+
+
+def lost(error: str) -> Answer:
+    """Instead of an answer that a process can no longer give."""
+    return {"status": "lost", "error": error, "lacking": False, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
 
 
 def _environment() -> dict[str, str]:
