@@ -88,6 +88,55 @@ def triples(folder):
     return {**paths, "score": "distmult", "keep": "items"}
 
 
+def runs(folder):
+    from graphgauge.evolution import EvolutionLog
+
+    rng = np.random.default_rng(9)
+    log = EvolutionLog(folder / "runs")
+    pairs = np.array([(u, v) for u in range(14) for v in range(u)])
+    for condition in ("Normal", "Off"):
+        for seed in range(2):
+            edges = rng.permutation(pairs)
+            points = rng.uniform(-0.5, 0.5, (14, 2))
+            log.begin(condition, seed, edges=edges[:10], embeddings=points)
+            for cycle in range(3):
+                points = points + rng.normal(0, 0.02, points.shape)
+                born = edges[10 + 5 * cycle : 15 + 5 * cycle]
+                log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=born)
+    return {"log": str(folder / "runs"), **saved(folder, labels=np.arange(14) % 2)}
+
+
+def forecast(folder, **more):
+    rng = np.random.default_rng(10)
+    for number, steps in enumerate((6, 4, 7)):
+        shape = steps, 3, 5
+        truth = rng.normal(0, 1, shape)
+        arrays = {
+            "true": truth,
+            "pred": truth + rng.normal(0, 0.5, shape),
+            **{k: v(rng, truth) for k, v in more.items()},
+        }
+        saved(folder, **{f"{name}-{number}": array for name, array in arrays.items()})
+    return {name: str(folder / f"{name}-*.npy") for name in ("true", "pred", *more)}
+
+
+def gaussian(folder):
+    return {**forecast(folder, std=lambda rng, truth: rng.uniform(0.3, 1, truth.shape)), "by": ["horizon", "node"]}
+
+
+def ensemble(folder):
+    given = forecast(folder, samples=lambda rng, truth: truth[..., None] + rng.normal(0, 1, (*truth.shape, 8)))
+    return {**{name: given[name] for name in ("true", "samples")}, "thresholds": [0.5]}
+
+
+def quantiles(folder):
+    def spread(rng, truth):
+        return np.sort(truth[..., None] + rng.normal(0, 1, (*truth.shape, 3)), axis=-1)
+
+    given = forecast(folder, quantiles=spread)
+    return {**{name: given[name] for name in ("true", "quantiles")}, "levels": [0.1, 0.5, 0.9]}
+
+
 CASES = {
     ("ranking", "matrix"): matrix,
     ("ranking", "pool"): pool,
@@ -98,4 +147,9 @@ CASES = {
     ("ranking", "top-k"): topk,
     ("ranking", "recommender"): recommender,
     ("ranking", "triples"): triples,
+    ("forecasting", "points"): forecast,
+    ("forecasting", "gaussian"): gaussian,
+    ("forecasting", "quantiles"): quantiles,
+    ("forecasting", "samples"): ensemble,
+    ("evolution", "runs"): runs,
 }

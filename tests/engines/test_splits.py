@@ -51,6 +51,22 @@ def items(evaluation):
     return {} if evaluation.per_item is None else evaluation.per_item.columns()
 
 
+@pytest.mark.parametrize(
+    "key", [("ranking", "matrix"), ("ranking", "ragged"), ("forecasting", "gaussian")], ids=" ".join
+)
+def test_saved_states_are_those_of_one_process(tmp_path, pretended, key):
+    given = CASES[key](tmp_path)
+    for engine in ("local", "dask"):
+        family(key[0]).evaluate_files(**given, engine=engine, save_state=tmp_path / f"{engine}.npz")
+    with np.load(tmp_path / "local.npz") as alone, np.load(tmp_path / "dask.npz") as found:
+        assert set(found) == set(alone)
+        for name in set(alone) - {"header"}:
+            np.testing.assert_array_equal(found[name], alone[name])
+        # Numbers that were given by this process are given by the tasks.
+        headers = [json.loads(bytes(state["header"])) | {"numbered": 0} for state in (alone, found)]
+        assert headers[0] == headers[1]
+
+
 @pytest.mark.parametrize(("name", "form"), CASES, ids=lambda text: text)
 def test_the_result_is_that_of_one_process(tmp_path, pretended, name, form):
     given = CASES[name, form](tmp_path)

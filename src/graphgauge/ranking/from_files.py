@@ -38,7 +38,7 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
+from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.io.watch import watched
@@ -63,7 +63,6 @@ from graphgauge.ranking.tasks import (
     matrix_from_tasks,
     pool_from_tasks,
     ragged_from_tasks,
-    require_alike,
     saved,
 )
 from graphgauge.ranking.ties import TIES, rank

@@ -66,18 +66,6 @@ class Sharded(NamedTuple):
         return found
 
 
-def require_alike(name: str, shards: Shards) -> None:
-    """Refuse a shard of another dtype or width than the first, by name."""
-    first = shards.files[0]
-    for file in shards.files[1:]:
-        for what, one, other in (("dtype", first.dtype, file.dtype), ("row shape", first.shape[1:], file.shape[1:])):
-            if one != other:
-                raise InputError(
-                    f"has the {what} {other}, and {first.path.name} has {one}", where=f"{name} ({file.path.name})",
-                    fix="Write all shards alike.",
-                )  # fmt: skip
-
-
 def matrix_from_tasks(
     state: RankingState, shards: Mapping[str, Shards], mask: Shards | None, given: Mapping[str, Any],
     labels: Mapping[str, Any], progress: Progress,
