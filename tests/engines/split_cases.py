@@ -137,6 +137,41 @@ def quantiles(folder):
     return {**{name: given[name] for name in ("true", "quantiles")}, "levels": [0.1, 0.5, 0.9]}
 
 
+MODEL = """
+import numpy as np
+
+class Sum:
+    model_output = "probability"
+
+    def predict(self, subgraph, target, masks):
+        weights = np.linspace(0.2, 0.02, masks.shape[1])
+        return 0.05 + masks @ weights / weights.sum() * 0.9
+"""
+
+
+def events(folder):
+    from graphgauge import explanation
+
+    (folder / "engine_toy_model.py").write_text(MODEL)
+    rng = np.random.default_rng(11)
+    found = []
+    for event in range(40):
+        context = explanation.Context(explanation.Subgraph([np.arange(6), np.arange(1, 7)]), event=event)
+        found.append(explanation.Explanation(context, rng.random(6).round(2)))
+    explanation.write_explanations(found, folder / "run.jsonl")
+    return {"explanations": str(folder / "run.jsonl"), "model": "engine_toy_model:Sum", "keep": "items", "random": 2}
+
+
+def bits(folder):
+    rng = np.random.default_rng(12)
+    paths = saved(folder, real=rng.random((60, 8)) < 0.5, generated=rng.random((40, 8)) < 0.4,
+                  conditions=rng.integers(0, 2, 40), real_conditions=rng.integers(0, 2, 60))  # fmt: skip
+    for name, count in (("statistics", 60), ("generated_statistics", 40)):
+        np.savez(folder / f"{name}.npz", size=rng.normal(0, 1, count), depth=rng.normal(0, 1, count))
+        paths[name] = str(folder / f"{name}.npz")
+    return {**paths, "permutations": 49, "resamples": 50}
+
+
 CASES = {
     ("ranking", "matrix"): matrix,
     ("ranking", "pool"): pool,
@@ -151,5 +186,7 @@ CASES = {
     ("forecasting", "gaussian"): gaussian,
     ("forecasting", "quantiles"): quantiles,
     ("forecasting", "samples"): ensemble,
+    ("generation", "samples"): bits,
+    ("explanation", "events"): events,
     ("evolution", "runs"): runs,
 }

@@ -35,7 +35,8 @@ class PretendedCrew:
 
 
 @pytest.fixture
-def pretended(monkeypatch):
+def pretended(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where modules of users are
     monkeypatch.setattr("graphgauge.core.cluster._Crew", PretendedCrew)
     monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 800)
     monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 800)
@@ -48,7 +49,8 @@ def content(evaluation: Evaluation) -> str:
 
 
 def items(evaluation):
-    return {} if evaluation.per_item is None else evaluation.per_item.columns()
+    columns = {} if evaluation.per_item is None else evaluation.per_item.columns
+    return columns() if callable(columns) else columns
 
 
 @pytest.mark.parametrize(
