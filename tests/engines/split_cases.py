@@ -172,6 +172,13 @@ def bits(folder):
     return {**paths, "permutations": 49, "resamples": 50}
 
 
+def stack(folder):
+    rng = np.random.default_rng(13)
+    order = np.triu(np.ones((6, 6)), 1)
+    true = (rng.random((70, 6, 6)) < 0.4) * order
+    return saved(folder, true=true, pred=(true * 0.8 + rng.random(true.shape) * 0.5) * order)
+
+
 CASES = {
     ("ranking", "matrix"): matrix,
     ("ranking", "pool"): pool,
@@ -186,6 +193,7 @@ CASES = {
     ("forecasting", "gaussian"): gaussian,
     ("forecasting", "quantiles"): quantiles,
     ("forecasting", "samples"): ensemble,
+    ("recovery", "stack"): stack,
     ("generation", "samples"): bits,
     ("explanation", "events"): events,
     ("evolution", "runs"): runs,
