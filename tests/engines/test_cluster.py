@@ -8,7 +8,7 @@ import signal
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.progress import Progress
@@ -16,14 +16,6 @@ from graphgauge.engines.merge import merge_files
 from graphgauge.ranking import evaluate_files
 
 METRICS = ["mrr", "hits@3", "mean_rank", "roc_auc", "average_precision"]
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as local:
-        yield local
 
 
 @pytest.fixture(autouse=True)

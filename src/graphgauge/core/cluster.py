@@ -7,6 +7,7 @@ function and the order of the answers are the same in both cases, so the values 
 from __future__ import annotations
 
 import logging
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -75,18 +76,19 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Any]:
     with ExitStack() as opened:
         opened.enter_context(dask.config.set(_SETTINGS))
         try:
-            local = opened.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                    worker_dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                    death_timeout=_STARTING,
+            with _uninterrupted():
+                local = opened.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        host="127.0.0.1",
+                        dashboard_address=None,
+                        worker_dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                        death_timeout=_STARTING,
+                    )
                 )
-            )
             client = opened.enter_context(distributed.Client(local, set_as_default=False))
             client.wait_for_workers(1, timeout=_STARTING)
         except (OSError, TimeoutError, RuntimeError) as error:
@@ -95,6 +97,25 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Any]:
                 fix="Leave out the engine, or try again when the machine has fewer processes to run.",
             ) from None
         yield client
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block, and never reaches threads and processes that begin in it.
+
+    Workers are ended by this process. A signal of their own would end them in the middle of a line.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # starting it lets the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def answers(client: Any, function: Callable[[T], Any], tasks: Sequence[T]) -> Iterator[Any]:

@@ -21,6 +21,8 @@ Task = Mapping[str, Any]
 Answer = dict[str, Any]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Ctrl-C on a terminal reaches the run, which ends its processes, and not these, whose imports it would interrupt.
+_APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 # Seconds that a process may take to end after it closed its output.
 _ENDING_SECONDS = 2.0
 
@@ -162,7 +164,7 @@ class Worker:
             command.append(self._confined.to_json())
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-            env=self._environment, cwd=self._start_in,
+            env=self._environment, cwd=self._start_in, **_APART,
         )  # fmt: skip
 
     def _lost(self) -> Answer:
