@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import psutil
@@ -36,11 +36,11 @@ def workers_of(process: int) -> list[psutil.Process]:
     return sorted(found, key=lambda child: child.create_time())
 
 
-def killed_one(process: int, rng, patience: float = 30.0) -> int:
-    """Kill a worker with SIGKILL, waiting until there is one; returns its number."""
+def killed_one(process: int, rng, others: Collection[int] = (), patience: float = 60.0) -> int:
+    """Kill a worker that is not one of the others with SIGKILL, waiting until there is one; returns its number."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
-        alive = workers_of(process)
+        alive = [worker for worker in workers_of(process) if worker.pid not in others]
         if alive:
             victim = alive[int(rng.integers(len(alive)))]
             os.kill(victim.pid, signal.SIGKILL)

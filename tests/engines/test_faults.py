@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from tests.engines.processes import ALONE, ended, killed_one, started, workers_of
 
@@ -103,37 +103,32 @@ def test_two_ranks_of_torchrun(shards, serial):
     assert values(json.loads((shards / "torchrun.json").read_text())) == serial
 
 
-@pytest.mark.slow
-def test_twenty_kills_at_random_moments(shards, serial, monkeypatch):
-    """A cluster of its own, and a worker of it killed with SIGKILL every few tenths of a second."""
-    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 1 << 17)
-    killed, over, rng = [], threading.Event(), np.random.default_rng()
+class Killer(Progress):
+    """Kills a worker with SIGKILL at random moments in the middle: three times in a run, and 20 times in all."""
 
-    def kill():
-        while len(killed) < 20 and not over.wait(rng.uniform(0.05, 0.6)):
-            if workers_of(os.getpid()):
-                killed.append(killed_one(os.getpid(), rng))
+    def __init__(self, others, rng):
+        self.others, self.rng, self.killed = others, rng, 0
+        self.again()
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        while len(killed) < 20:
-            found = ranking.evaluate_files(**files(shards), engine="dask", threads=2, progress=Slow(0.02))
-            assert values(found.to_dict()) == serial
-    finally:
-        over.set()
-        killer.join()
-    assert len(killed) == 20
-
-
-class Slow(Progress):
-    """Takes a while for every answer, so that moments in the middle are many."""
-
-    def __init__(self, seconds):
-        self.seconds = seconds
+    def again(self):
+        self.moments = set(self.rng.uniform(0.02, 0.9, 3).tolist())
 
     def stage(self, name, done, total, detail=""):
-        time.sleep(self.seconds)
+        due = {moment for moment in self.moments if moment <= done / total}
+        self.moments -= due
+        if due and self.killed < 20:
+            time.sleep(self.rng.uniform(0, 0.3))
+            self.killed += killed_one(os.getpid(), self.rng, self.others) is not None
+
+
+@pytest.mark.slow
+def test_twenty_kills_at_random_moments(shards, serial, monkeypatch):
+    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 1 << 17)
+    killer = Killer({worker.pid for worker in workers_of(os.getpid())}, np.random.default_rng())
+    while killer.killed < 20:
+        killer.again()
+        found = ranking.evaluate_files(**files(shards), engine="dask", threads=2, progress=killer)
+        assert values(found.to_dict()) == serial
 
 
 def doubled(number: int) -> int:
@@ -158,6 +153,15 @@ def test_a_killed_worker_is_replaced(cluster):
                 killed_one(os.getpid(), np.random.default_rng(0))
             found.append(answer)
     assert found == list(range(0, 60, 2))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_our_own_listens_on_this_machine_only():
+    with clusters.cluster(None, 1):
+        own = [psutil.Process(), *workers_of(os.getpid())]
+        heard = [entry.laddr.ip for each in own for entry in each.net_connections() if entry.status == "LISTEN"]
+    assert heard
+    assert set(heard) == {"127.0.0.1"}
 
 
 @pytest.mark.slow

@@ -33,21 +33,33 @@ _DEATHS = 20
 # Tasks that are sent ahead, for each worker.
 _AHEAD = 4
 # Seconds after which it is checked that there are still workers.
-_LOOK_AFTER = 15.0
+_LOOK_AFTER = 10.0
 # How long a scheduler may take to answer, and a cluster of our own to start.
 PATIENCE = "10s"
 _STARTING = "120s"
+# How often a cluster of our own is started, if it fails.
+_STARTS = 3
 # What a cluster of our own is set to. Workers keep no data, so nothing is spilled; a worker that waits for memory to
 # become free would wait for ever. One that has not been heard of, because it hangs or is stopped, is replaced.
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": _DEATHS,
     "distributed.scheduler.worker-ttl": "60s",
     "distributed.worker.daemon": True,
+    # There is always an HTTP server; this one serves nothing.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.comm.timeouts.connect": "60s",
+    "distributed.deploy.lost-worker-timeout": "5s",
 }
+# Its processes, which only this machine can reach.
+_OWN: dict[str, Any] = {
+    "threads_per_worker": 1, "processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0",
+    "scheduler_kwargs": {"dashboard": False},
+    "silence_logs": logging.CRITICAL, "death_timeout": _STARTING,
+}  # fmt: skip
 
 T = TypeVar("T")
 
@@ -73,30 +85,27 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Any]:
         with client:
             yield client
         return
-    with ExitStack() as opened:
-        opened.enter_context(dask.config.set(_SETTINGS))
+    with (
+        dask.config.set(_SETTINGS),
+        _own_cluster(distributed, workers) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _own_cluster(distributed: Any, workers: int) -> Any:
+    """A cluster of this run. It does not start if a worker is killed meanwhile; then it is tried again."""
+    said = ""
+    for _ in range(_STARTS):
         try:
             with _uninterrupted():
-                local = opened.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=workers,
-                        threads_per_worker=1,
-                        processes=True,
-                        host="127.0.0.1",
-                        dashboard_address=None,
-                        worker_dashboard_address=None,
-                        silence_logs=logging.CRITICAL,
-                        death_timeout=_STARTING,
-                    )
-                )
-            client = opened.enter_context(distributed.Client(local, set_as_default=False))
-            client.wait_for_workers(1, timeout=_STARTING)
+                return distributed.LocalCluster(n_workers=workers, **_OWN)
         except (OSError, TimeoutError, RuntimeError) as error:
-            raise InputError(
-                f"no worker could be started ({str(error) or type(error).__name__:.200})",
-                fix="Leave out the engine, or try again when the machine has fewer processes to run.",
-            ) from None
-        yield client
+            said = str(error) or type(error).__name__
+    raise InputError(
+        f"no worker could be started ({said:.200})",
+        fix="Leave out the engine, or try again when the machine has fewer processes to run.",
+    )
 
 
 @contextmanager
@@ -180,15 +189,22 @@ def _finished(client: Any, running: Any) -> list[Any]:
                 found = distributed.wait(list(running), timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
             return list(found.done)
         except distributed.TimeoutError:
+            _mend(client.cluster)
             if not _workers(client) and not _comes_back(client):
                 raise InputError("the cluster has no worker left", fix="Start workers and run this again.") from None
+
+
+def _mend(own: Any) -> None:
+    """Start the workers of our own cluster that were given up: those that were killed while they were started again."""
+    if own is not None:
+        own.scale(len(own.worker_spec))
 
 
 def _comes_back(client: Any) -> bool:
     """Whether a worker joins in time."""
     distributed = need("distributed", _PURPOSE)
     try:
-        client.wait_for_workers(1, timeout=_LOOK_AFTER)
+        client.wait_for_workers(1, timeout=_LOOK_AFTER if client.cluster is None else _STARTING)
     except distributed.TimeoutError:
         return False
     return True
