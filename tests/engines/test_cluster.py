@@ -8,7 +8,7 @@ import signal
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.progress import Progress
@@ -18,17 +18,9 @@ from graphgauge.ranking import evaluate_files
 METRICS = ["mrr", "hits@3", "mean_rank", "roc_auc", "average_precision"]
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as local:
-        yield local
-
-
 @pytest.fixture(autouse=True)
 def _small_tasks(monkeypatch):
-    monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 4000)
+    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 4000)
 
 
 @pytest.fixture
@@ -116,7 +108,7 @@ class Killer(Progress):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_changes_nothing(cluster, shards, monkeypatch):
-    monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 500)
+    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 500)
     alone = evaluate_files(**files(shards), metrics=METRICS)
     with Client(cluster.scheduler_address) as client:
         killer = Killer(list(client.run(os.getpid).values()))
@@ -177,12 +169,9 @@ def test_a_local_cluster_is_started_and_stopped(shards):
     assert content(found) == content(evaluate_files(**files(shards)))
 
 
-def test_other_forms_are_counted_here(shards):
-    for other in ({"offsets": shards / "offsets.npy"}, {"until": "mrr ± 0.1"}):
-        with pytest.raises(OptionError, match="engine dask takes"):
-            evaluate_files(**files(shards), **other, engine="dask")
-    with pytest.raises(OptionError, match="engine dask takes"):
-        evaluate_files(scores="s.npy", labels="l.npy", queries="q.npy", engine="dask")
+def test_a_form_that_cannot_be_split_is_refused_with_those_that_can(shards):
+    with pytest.raises(OptionError, match=r"engine dask cannot split queries that are drawn.*It splits positives with"):
+        evaluate_files(**files(shards), until="mrr ± 0.1", engine="dask")
 
 
 def test_a_scheduler_needs_the_engine(shards):

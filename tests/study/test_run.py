@@ -298,7 +298,7 @@ def test_a_process_that_dies_takes_only_its_item_with_it(study, monkeypatch):
     from graphgauge.study import pool
 
     killed = threading.Event()
-    started = pool._Worker._started
+    started = pool.Worker._started
 
     def started_and_killed(worker):
         process = started(worker)
@@ -307,7 +307,7 @@ def test_a_process_that_dies_takes_only_its_item_with_it(study, monkeypatch):
             process.kill()
         return process
 
-    monkeypatch.setattr(pool._Worker, "_started", started_and_killed)
+    monkeypatch.setattr(pool.Worker, "_started", started_and_killed)
     outcome = run(study / "study.toml", jobs=1)
     assert [done.status for done in outcome.done] == ["failed", *["ok"] * 5]
     assert "ended by signal 9" in outcome.failed[0].error

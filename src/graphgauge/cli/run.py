@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graphgauge.cli.options import DEBUG, JOBS
+from graphgauge.core.cluster import ENGINES
 from graphgauge.stats.text import several
 from graphgauge.study.text import cleaned, duration, shown
 
@@ -33,11 +34,20 @@ _LISTED = 12
 )
 @click.option("--rehash", is_flag=True, help="Read every input again, even if size and time are unchanged.")
 @click.option("--plan", "plan_only", is_flag=True, help="Show what would run and which code it would import, and exit.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="Where items are evaluated."
+)
+@click.option(
+    "--scheduler",
+    metavar="TEXT",
+    help="With --engine dask: the address of a scheduler (default: processes of this run).",
+)
 @click.option("--quiet", is_flag=True, help="No plan and no progress on stderr.")
 @DEBUG
 def command(
-    study: str, jobs: int | None, only: str | None, rehash: bool, plan_only: bool, quiet: bool, debug: bool
-) -> None:
+    study: str, jobs: int | None, only: str | None, rehash: bool, plan_only: bool, engine: str, scheduler: str | None,
+    quiet: bool, debug: bool,
+) -> None:  # fmt: skip
     """Evaluate everything in STUDY (a study.toml) that is not up to date, compare, and check its gates.
 
     After an interruption, the next run resumes where this one stopped.
@@ -46,8 +56,9 @@ def command(
 
     with _watch(quiet, plan_only) as watch:
         outcome = run(
-            study, jobs=jobs, only=only, rehash=rehash, debug=debug, on_plan=watch.planned, on_done=watch.finished
-        )
+            study, jobs=jobs, only=only, rehash=rehash, debug=debug, engine=engine, scheduler=scheduler,
+            on_plan=watch.planned, on_done=watch.finished,
+        )  # fmt: skip
     report(outcome)
     if not quiet:
         click.echo(f"results are in {cleaned(str(_shown_folder(outcome.study.results)))}", err=True)
@@ -127,7 +138,7 @@ class _Watch:
         waiting = plan.to_run
         from graphgauge.study.plan import missing_inputs
 
-        with_threads = f" ({share.jobs} × {several(share.threads, 'thread')})" if waiting else ""
+        with_threads = f" ({shown(str(share))})" if waiting else ""
         left = f", {len(plan.left_out)} left out" if plan.left_out else ""
         counts = f"{len(plan.up_to_date)} up to date, {len(waiting)} to run{left}{with_threads}"
         click.echo(f"{shown(study.name)}: {several(len(plan.steps), 'evaluation')}, {counts}", err=True)

@@ -7,7 +7,7 @@ family with an entry point in the group `graphgauge.families`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -53,6 +53,24 @@ class TruthInputs:
     answers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Split:
+    """How an engine splits the input with these fields: `into` what, or, if it cannot, why not and what to do.
+
+    Of the splits of a family the first whose fields are all given applies. `joined` says what comes back.
+    """
+
+    form: str
+    given: tuple[str, ...]
+    into: str | None = None
+    joined: str = "states, merged in order"
+    why: str = ""
+    instead: str = "Leave out the engine."
+
+    def fits(self, given: Collection[str]) -> bool:
+        return all(name in given for name in self.given)
+
+
 _LOADED: list[Family] = []
 
 
@@ -66,7 +84,7 @@ class Family:
     `evaluate` with one entry per item. `example` has inputs for the study that `graphgauge init` writes. `refuse`
     raises an error for values that do not go together beyond what the forms say. `classes` groups what predictions can
     be, from the reading `classes` to the names in `Metric.fair_to`, the narrowest first. `references` names levels that
-    depend on the test alone, not on the method: if they differ, the tests do.
+    depend on the test alone, not on the method: if they differ, the tests do. `splits` says what engines can split.
     """
 
     name: str
@@ -84,6 +102,7 @@ class Family:
     refuse: Callable[[Mapping[str, Any], Shown], None] | None = None
     classes: Mapping[str, str] = field(default_factory=dict, hash=False)
     references: tuple[str, ...] = ()
+    splits: tuple[Split, ...] = ()
 
     def __post_init__(self) -> None:
         _LOADED.append(self)
@@ -146,7 +165,24 @@ class Family:
         form = chosen_form(self.forms, given, shown) if self.forms else None
         if self.refuse is not None:
             self.refuse(values, shown)
+        self._check_engine(values, given, shown)
         return form
+
+    def _check_engine(self, values: Mapping[str, Any], given: Collection[str], shown: Shown) -> None:
+        if values.get("engine") != "dask":
+            if values.get("scheduler") is not None:
+                what = f"{shown('scheduler')} needs {shown('engine')} dask"
+                raise OptionError(what, fix="Give both, or neither.").about("scheduler")
+            return
+        split = next((split for split in self.splits if split.fits(given)), None)
+        if split is None or split.into is None:
+            what = "this input" if split is None else split.form
+            why = "" if split is None else f": {split.why}"
+            known = "; ".join(f"{each.form}, into {each.into}" for each in self.splits if each.into is not None)
+            raise OptionError(
+                f"{shown('engine')} dask cannot split {what}{why}",
+                fix=f"{'Leave out the engine.' if split is None else split.instead} It splits {known}.",
+            ).about("engine")
 
     def state_class(self) -> Any:
         """The class of its states; only for families that have one."""

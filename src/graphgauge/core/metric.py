@@ -191,6 +191,11 @@ class Metric:
     formerly: str | None = None
     fair_to: tuple[str, ...] | None = None
 
+    def __reduce__(self) -> Any:
+        # The decorated function has the name of the metric that replaced it.
+        registered = _REGISTRY.get(self.family, {}).get(self.key) is self
+        return (_of_registry, (self.family, self.key)) if registered else super().__reduce__()
+
     @cached_property
     def name(self) -> str:
         """The metric without its parameters: `hits` for `hits@{k}`."""
@@ -390,6 +395,12 @@ def metrics(family: str | None = None) -> tuple[Metric, ...]:
         with left_out_if_broken(name) if family is None else nullcontext():
             declared(name).module("metrics")
     return tuple(entry for name, known in _REGISTRY.items() if family in (None, name) for entry in known.values())
+
+
+def _of_registry(family: str, key: str) -> Metric:
+    """The metric of another process."""
+    metrics(family)
+    return _REGISTRY[family][key]
 
 
 def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.family import refuse_together
 from graphgauge.evolution.inputs import labels_by_node, listed, original_nodes
 from graphgauge.evolution.ledger import Ledger
 from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles, from_ledger
-from graphgauge.evolution.suite import EvaluationSuite
+from graphgauge.evolution.suite import EvaluationSuite, RunPart
 from graphgauge.evolution.summary import Run
 
 
@@ -131,58 +132,106 @@ def evaluate(
         )  # fmt: skip
     if embeddings is not None and not isinstance(log, Ledger):
         raise OptionError("embeddings are for a ledger", fix="The cycles of a log have their own.")
+    source: Source
     if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
         runs = stored_runs(stored, conditions, log_seeds)
         labels = stored.labels() if labels is None else labels
-
-        def ledger_of(run: Run) -> Ledger | None:
-            return stored.ledger(*run, directed=directed)
-
-        def cycles_of(run: Run) -> Iterable[Cycle]:
-            return stored.cycles(*run, directed=directed, undeclared=undeclared)
+        source = _Stored(stored, directed, undeclared)
     elif isinstance(log, Ledger):
         refuse_for_ledger(log, directed, conditions, log_seeds)
         if embeddings is None:
             raise InputError("a ledger has no embeddings", where="embeddings", fix="Pass embeddings=.")
         directed, runs = log.directed, [("run", 0)]
-
-        def ledger_of(run: Run) -> Ledger | None:
-            return log
-
-        def cycles_of(run: Run) -> Iterable[Cycle]:
-            return from_ledger(log, embeddings, undeclared=undeclared)
+        source = _OfLedger(log, embeddings, undeclared)
     else:
         runs, listed_cycles = listed_runs(log, conditions, log_seeds)
-
-        def ledger_of(run: Run) -> Ledger | None:
-            return None
-
-        def cycles_of(run: Run) -> Iterable[Cycle]:
-            return (cycle for cycle in listed_cycles if (cycle.condition, cycle.seed) == run)
-
+        source = _Listed(listed_cycles)
     given = Facts(node_ids, labels, node_types, test_edges)
-    first = given.of(ledger_of(runs[0]))
+    first = given.of(source.ledger(runs[0]))
+    options: dict[str, Any] = {
+        "negatives": negatives, "negatives_per_positive": negatives_per_positive, "temperature": temperature,
+        "folds": folds, "homophily_null": homophily_null, "undeclared": undeclared, "score": score,
+        "directed": directed, "metrics": metrics, "nan": nan, "confidence": confidence, "seed": seed,
+        "threads": threads, "device": device,
+    }  # fmt: skip
     suite = EvaluationSuite(
         first.node_ids, first.labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=first.test_edges,
-        negatives=negatives, negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
-        homophily_null=homophily_null, undeclared=undeclared, score=score, directed=directed,
-        node_types=first.node_types, metrics=metrics, nan=nan, confidence=confidence, seed=seed, threads=threads,
-        device=device,
+        node_types=first.node_types, **options,
     )  # fmt: skip
-    for run in runs:
-        # Runs of events number their nodes as they occur, each in its own way.
-        own = given.of(ledger_of(run))
-        if (own.labels is None) != (first.labels is None):
-            raise InputError(
-                f"{run[0]}, seed {run[1]}, and {runs[0][0]}, seed {runs[0][1]}: only one of them has labels",
-                where="labels", fix="Give the labels of every run, or leave out those without.",
-            )  # fmt: skip
-        suite.describe(*run, own.node_ids, own.labels, node_types=own.node_types, test_edges=own.test_edges)
-        suite.replay(cycles_of(run))
+    labelled = runs[0], first.labels is not None
+    for part in mapped(_evaluated_run, [_RunTask(source, given, options, run, labelled) for run in runs]):
+        if part is not None:
+            suite.absorb(part)
     if not suite.evaluators:
         raise InputError("contains no cycle after the start", where="log", fix="Events of cycle 0 and later grow.")
     return suite.evaluation()
+
+
+class Source(Protocol):
+    """Where the cycles of runs come from, and their ledger, if they have one."""
+
+    def ledger(self, run: Run) -> Ledger | None: ...
+    def cycles(self, run: Run) -> Iterable[Cycle]: ...
+
+
+class _Stored(NamedTuple):
+    log: EvolutionLog
+    directed: bool
+    undeclared: str
+
+    def ledger(self, run: Run) -> Ledger | None:
+        return self.log.ledger(*run, directed=self.directed)
+
+    def cycles(self, run: Run) -> Iterable[Cycle]:
+        return self.log.cycles(*run, directed=self.directed, undeclared=self.undeclared)
+
+
+class _OfLedger(NamedTuple):
+    own: Ledger
+    embeddings: Any
+    undeclared: str
+
+    def ledger(self, run: Run) -> Ledger | None:
+        return self.own
+
+    def cycles(self, run: Run) -> Iterable[Cycle]:
+        return from_ledger(self.own, self.embeddings, undeclared=self.undeclared)
+
+
+class _Listed(NamedTuple):
+    every: Sequence[Cycle]
+
+    def ledger(self, run: Run) -> Ledger | None:
+        return None
+
+    def cycles(self, run: Run) -> Iterable[Cycle]:
+        return (cycle for cycle in self.every if (cycle.condition, cycle.seed) == run)
+
+
+class _RunTask(NamedTuple):
+    """One run to evaluate; `labelled` says whether the first run has labels."""
+
+    source: Source
+    given: Facts
+    options: Mapping[str, Any]
+    run: Run
+    labelled: tuple[Run, bool]
+
+
+def _evaluated_run(task: _RunTask) -> RunPart | None:
+    # Runs of events number their nodes as they occur, each in its own way.
+    own, run = task.given.of(task.source.ledger(task.run)), task.run
+    first, labelled = task.labelled
+    if (own.labels is not None) != labelled:
+        raise InputError(
+            f"{run[0]}, seed {run[1]}, and {first[0]}, seed {first[1]}: only one of them has labels", where="labels",
+            fix="Give the labels of every run, or leave out those without.",
+        )  # fmt: skip
+    facts = {"test_edges": own.test_edges, "node_types": own.node_types}
+    suite = EvaluationSuite(own.node_ids, own.labels, [run[0]], **{**task.options, **facts})
+    suite.replay(task.source.cycles(run))
+    return suite.part(*run)
 
 
 def refuse_for_ledger(ledger: Ledger, directed: bool, conditions: Any, log_seeds: Any) -> None:

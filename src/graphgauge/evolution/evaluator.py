@@ -145,13 +145,13 @@ class AdaptiveEvaluator:
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
         # Grows with the births and embeddings of each cycle: copies of a run are told by it.
-        self._digest = sha256()
+        self._digest = b""
         self._any_births = False
 
     @property
     def fingerprint(self) -> bytes | None:
         """Equal for runs with equal births and embeddings in every cycle; None for a run without births."""
-        return self._digest.digest() if self._any_births else None
+        return self._digest if self._any_births else None
 
     @property
     def history(self) -> Mapping[str, list[float]]:
@@ -305,8 +305,8 @@ class AdaptiveEvaluator:
             self._smoothed = grown.growth.tgc
         births = grown.births
         self._any_births |= len(births) > 0
-        self._digest.update(np.ascontiguousarray(births.edges).tobytes())
-        self._digest.update(np.float64(grown.points.rows.sum()).tobytes())
+        news = np.ascontiguousarray(births.edges).tobytes(), np.float64(grown.points.rows.sum()).tobytes()
+        self._digest = sha256(b"".join([self._digest, *news])).digest()
         if any("kept" in metric.needs for metric, _ in self._chosen):
             new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
             self._born = _joined(self._born, births.nodes, new)

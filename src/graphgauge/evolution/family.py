@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
 from graphgauge.core.forms import Shown
 
 # Options that go only with replayed growth, and only without it.
@@ -43,4 +43,8 @@ FAMILY = Family(
         "labels": "evolution/labels.npy",
     },
     refuse=_refuse,
+    splits=(
+        Split("replayed growth", ("replay",), why="its replays are drawn in one process"),
+        Split("the runs of a log", ("log",), into="runs", joined="what is kept of each run, in order"),
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from graphgauge.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
@@ -92,6 +93,8 @@ def evaluate_files(
     nan: NanPolicy = "raise",
     seed: Seed = 0,
     threads: Threads = None,
+    engine: Engine = ENGINES[0],
+    scheduler: Scheduler = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
     """Evaluate the edges that a system added to its own graph, cycle by cycle, or replay what they changed.
@@ -138,6 +141,7 @@ def evaluate_files(
         given["replay"] = made(given["replay"])
     if given["replay_probe"] is not None:
         given["replay_probe"] = made(given["replay_probe"])
+    del given["engine"], given["scheduler"]
     evaluation = evaluate(stored, **arrays, **given)
 
     def inputs() -> list[Mapping[str, Any]]:

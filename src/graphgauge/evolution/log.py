@@ -105,6 +105,9 @@ class EvolutionLog:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file", where=str(folder), fix=LAYOUT)
 
+    def __reduce__(self) -> Any:
+        return EvolutionLog, (self.folder.absolute(),)  # another process reads it where it is
+
     # ---- reading
 
     @property

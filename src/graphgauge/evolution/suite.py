@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from graphgauge.stats.text import bounds, fixed
 
 CONDITIONS = ("Normal", "Off", "Inverted")
 _SHOWN = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean")
+
+
+# What a summary of runs uses of the measurements of a cycle.
+_MATERIALS = ("balances", "sides", "held")
 
 
 class EvaluationSuite:
@@ -53,21 +57,11 @@ class EvaluationSuite:
         # The graph before the first cycle of each run, and that after its last one.
         self._starts: dict[Run, AnyArray] = {}
         self._ends: dict[Run, AnyArray] = {}
-        self._described: dict[Run, tuple[Any, Any, dict[str, Any]]] = {}
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
-    def describe(
-        self, condition: str, seed: int, node_ids: Any, labels: Any, *, node_types: Any = None, test_edges: Any = None
-    ) -> None:
-        """Nodes, labels, types and held-out edges of one run, if runs number their nodes differently."""
-        run = self._run(condition, seed)
-        self._described[run] = node_ids, labels, {"node_types": node_types, "test_edges": test_edges}
-
     def _evaluator(self, run: Run) -> AdaptiveEvaluator:
-        nodes, labels, own = self._described.get(run, (self._nodes, self._labels, {}))
-        options: dict[str, Any] = {**self._options, **own}
-        options["seed"] = options.get("seed", 0) + run[1]
-        return AdaptiveEvaluator(nodes, labels, **options)
+        options: dict[str, Any] = {**self._options, "seed": self._options.get("seed", 0) + run[1]}
+        return AdaptiveEvaluator(self._nodes, self._labels, **options)
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
         """Set the state before the first cycle, so that this cycle has an `auc_birth` too.
@@ -183,6 +177,22 @@ class EvaluationSuite:
 
     # ---- results
 
+    def part(self, condition: str, seed: int) -> RunPart | None:
+        """What is kept of one run, for `absorb`; None if it has no cycle after the start."""
+        run = self._run(condition, seed)
+        if run not in self.evaluators:
+            return None
+        own = self.evaluators[run]
+        materials = [{name: one.materials[name] for name in _MATERIALS} for one in own.evaluations]
+        return RunPart(run, own, materials, self._starts[run], self._ends[run])
+
+    def absorb(self, part: RunPart) -> None:
+        """Add a run that another suite has evaluated."""
+        for evaluation, materials in zip(part.evaluator.evaluations, part.materials, strict=True):
+            evaluation.materials |= materials  # an evaluation of another process comes without them
+        self.evaluators[part.run] = part.evaluator
+        self._starts[part.run], self._ends[part.run] = part.start, part.end
+
     def evaluation(self) -> Evaluation:
         """Means over the cycles of each run, and over runs, with intervals over seeds."""
         return summary(self._runs(), lambda evaluation, path: self.plot(path), self.shared_state())
@@ -265,6 +275,16 @@ class EvaluationSuite:
 
     def _run(self, condition: str, seed: int) -> Run:
         return one_of("condition", condition, self.conditions), whole_number("seed", seed)
+
+
+class RunPart(NamedTuple):
+    """One run: its evaluator, its measurements, and the graphs before its first cycle and after its last one."""
+
+    run: Run
+    evaluator: AdaptiveEvaluator
+    materials: list[dict[str, Any]]
+    start: AnyArray
+    end: AnyArray
 
 
 class Evaluators(dict[Any, AdaptiveEvaluator]):

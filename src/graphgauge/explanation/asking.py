@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.errors import InputError
-from graphgauge.core.factory import own_code
-from graphgauge.explanation.adapters import MaskedCalls, method_asked
+from graphgauge.core.cluster import mapped
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.factory import FromFactory, own_code
+from graphgauge.explanation.adapters import MaskedCalls, as_model, method_asked
 from graphgauge.explanation.ceiling import searched
 from graphgauge.explanation.fields import answer_rows, checked_outputs, probabilities
 from graphgauge.explanation.inputs import ManyModel, Masks, Model
@@ -31,6 +32,8 @@ from graphgauge.explanation.table import Answered
 # Largest difference between the probabilities of one mask alone and in a batch.
 _INVARIANT = 1e-4
 _ALONE = "every mask was sent alone"
+# Events in one task of an engine.
+_TOGETHER = 16
 
 
 @dataclass
@@ -80,13 +83,15 @@ class _Part:
 class Asking:
     """Sends masks in batches, or one by one if the model's answers depend on the rest of the batch."""
 
-    def __init__(self, model: Model | ManyModel, settings: Settings, batch_edges: int, nan: str) -> None:
+    def __init__(
+        self, model: Model | ManyModel, settings: Settings, batch_edges: int, nan: str, *, alone: bool = False
+    ) -> None:
         self._model, self._settings, self._batch_edges, self._nan = model, settings, batch_edges, nan
         self._method = method_asked(model)
-        self._alone = isinstance(model, MaskedCalls)
+        self._alone = alone or isinstance(model, MaskedCalls)
         self._random = False
         self._classes: int | None = None
-        self._omitted = 0
+        self.omitted = 0
         self.notes: list[str] = []
 
     def go_on(self, rows: Sequence[Answered], notes: Sequence[str]) -> None:
@@ -105,8 +110,21 @@ class Asking:
                 if part.question.done:
                     yield from self._finished(part.question)
 
+    def questions(self, source: FromFactory, events: Sequence[Event], held: Mapping[EventId, Answered]) -> _Questions:
+        """Some events to ask about in another process, in the same mode."""
+        if isinstance(self._model, ManyModel):
+            raise OptionError(
+                "an engine splits events, and this model is asked about several at once (predict_many)",
+                fix="Leave out the engine.",
+            ).about("engine")
+        return _Questions(source, self._settings, self._batch_edges, self._nan, self._alone, events, held)
+
+    def omit(self, events: int) -> None:
+        """Count events that were left out elsewhere."""
+        self.omitted += events
+
     def omissions(self) -> list[str]:
-        return [f"{self._omitted} events were left out, because the model answered NaN"] if self._omitted else []
+        return [f"{self.omitted} events were left out, because the model answered NaN"] if self.omitted else []
 
     def _finished(self, question: _Question) -> Iterator[Answered]:
         event, held = question.event, question.held
@@ -123,7 +141,7 @@ class Asking:
         if _known(outputs):
             yield Answered(event, masks, outputs, ceiling)
         else:
-            self._omitted += 1
+            self.omitted += 1
 
     def _more(self, event: Event, masks: Masks) -> Floats:
         """Answers to further masks of one event."""
@@ -254,3 +272,36 @@ def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Ma
     plain = [each for each in event.explanations if each.perturbed is None]
     hard = [hard_mask(each) for each in plain] if settings.convention == GRAPHXAI else []
     return event_masks(event.subgraph, ranked, settings, event.id, known, hard)
+
+
+class _Questions(NamedTuple):
+    """Some events for a model that another process makes, with the answers that they have already."""
+
+    source: FromFactory
+    settings: Settings
+    batch_edges: int
+    nan: str
+    alone: bool
+    events: Sequence[Event]
+    held: Mapping[EventId, Answered]
+
+
+def answers_on_cluster(
+    asking: Asking, source: FromFactory, events: Sequence[Event], held: Mapping[EventId, Answered]
+) -> Iterator[Answered]:
+    """The answered events, as `Asking.answers`, from models that the tasks of an engine make."""
+    tasks = [
+        asking.questions(source, part, {event.id: held[event.id] for event in part if event.id in held})
+        for part in (events[first : first + _TOGETHER] for first in range(0, len(events), _TOGETHER))
+    ]
+    for answered, notes, omitted in mapped(_answered, tasks):
+        if notes:  # one process would ask about all later events in another way
+            raise InputError(notes[0], where="model", fix="Leave out the engine.")
+        asking.omit(omitted)
+        yield from answered
+
+
+def _answered(task: _Questions) -> tuple[list[Answered], list[str], int]:
+    own = Asking(as_model(task.source.made()), task.settings, task.batch_edges, task.nan, alone=task.alone)
+    answered = list(own.answers(task.events, task.held))
+    return answered, own.notes, own.omitted

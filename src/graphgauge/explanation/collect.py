@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.factory import FromFactory
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.explanation.adapters import as_model, said_masking, said_output
-from graphgauge.explanation.asking import Asking, missing_masks
+from graphgauge.explanation.asking import Asking, answers_on_cluster, missing_masks
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
 from graphgauge.explanation.masks import (
@@ -132,6 +134,9 @@ def collect(
     """
     refuse_original(original)
     nan_policy(nan)
+    source = model if isinstance(model, FromFactory) else None
+    if source is not None:
+        model = source.made()
     if levels is None:
         levels, topk = needed_levels(metrics, convention, topk)
         if table is not None:  # levels are only added
@@ -156,12 +161,13 @@ def collect(
         convention if convention in OWN_MASKS else None, said_masking(model) if kinds else None,
     )  # fmt: skip
     asking = Asking(asked, settings, whole_number("batch_edges", batch_edges, 1), nan)
+    answers_of = asking.answers if source is None or not kinds else partial(answers_on_cluster, asking, source)
     events, notes = _checked(grouped(explanations), nan)
     with Journal(path, settings, table) as journal:
         asking.go_on(journal.rows, journal.notes)
         events = [journal.joined(event) for event in events]
         pending = [event for event in events if not _is_done(event, journal, settings)]
-        for done, answered in enumerate(asking.answers(pending, journal.held), len(events) - len(pending) + 1):
+        for done, answered in enumerate(answers_of(pending, journal.held), len(events) - len(pending) + 1):
             journal.add(answered, asking.notes)
             if progress is not None:
                 progress("asking the model", done, len(events))

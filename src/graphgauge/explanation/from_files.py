@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
-from graphgauge.core.factory import made
+from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.factory import FromFactory, made
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -96,6 +98,8 @@ def evaluate_files(
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
     seed: Seed = 0,
+    engine: Engine = ENGINES[0],
+    scheduler: Scheduler = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
     """Evaluate whether explanations show what a model used.
@@ -132,6 +136,7 @@ def evaluate_files(
     given = FAMILY.read(locals())
     answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))
     factory, seed = given.pop("model"), given.pop("seed")
+    del given["engine"], given["scheduler"]
     asking = {name: value for name in ASKING if (value := given.pop(name)) is not None}
     sweep = {name: value for name in SWEEP if (value := given.pop(f"acc_{name}")) is not None}
     single: dict[str, dict[str, Any]] = {
@@ -147,7 +152,9 @@ def evaluate_files(
         shared = truth_hash(row.event for row in answered.rows)
         evaluation.inputs = lambda: [{**receipt_input("table", answers), "truth": shared}]
         return evaluation
-    asked = None if factory is None else made(factory)
+    asked: Any = None
+    if factory is not None:
+        asked = FromFactory(factory, str(Path.cwd())) if engine == "dask" else made(factory)
     listed = read_explanations(events)
     evaluation = evaluate(asked, listed, seed=seed, path=path, progress=progress.stage, **asking, **options)
     shared = truth_hash(grouped(listed))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
 from graphgauge.core.forms import Form, Shown
 
 _WITH_ARRAYS = ("mask", "axes", "start", "pred")
@@ -56,4 +56,8 @@ FAMILY = Family(
     },
     refuse=_refuse,
     references=("zero forecast", "mean of the truth"),
+    splits=(
+        Split("a table", ("table",), why="its rows may have any order", instead="Write arrays in shards of time."),
+        Split("arrays of several files", ("true",), into="shards of time"),
+    ),
 )

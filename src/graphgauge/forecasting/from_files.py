@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import prod
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray
+from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
     Choice,
@@ -29,6 +32,7 @@ from graphgauge.core.fields import (
     Text,
     Threads,
     Whole,
+    located,
     split_list,
 )
 from graphgauge.core.forms import require
@@ -43,8 +47,8 @@ from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays, t
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.rows import MOST_CELLS, Once
 from graphgauge.forecasting.state import ForecastState
-from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
-from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs, table_hash
+from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
+from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
 from graphgauge.io.watch import watched
 
@@ -142,6 +146,8 @@ def evaluate_files(
     nan: NanPolicy = "raise",
     seed: Seed = 0,
     threads: Threads = None,
+    engine: Engine = ENGINES[0],
+    scheduler: Scheduler = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
     """Measure forecasts: errors, scores, calibration and coverage.
@@ -184,12 +190,7 @@ def evaluate_files(
             f"weights {COS_LATITUDE} needs latitudes, which files of arrays do not have",
             fix="Write one weight per node, np.save('weights.npy', forecasting.cos_latitude(latitudes)), and pass it.",
         )
-    history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
-    neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
-    node_weights = None if given["weights"] is None else _one_row(_whole(files, "weights", given["weights"]))
-    common = {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
-              "coverage": given["coverage"], "season": given["season"],
-              "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
+    common = _common(given, files)
     shown = {
         name: given[name] for name in ("horizons", "by", "bins", "convention", "metrics", "nan", "confidence", "seed")
     }
@@ -220,6 +221,16 @@ def evaluate_files(
     return evaluation
 
 
+def _common(given: Mapping[str, Any], files: dict[str, list[ArrayFile]]) -> dict[str, Any]:
+    """What all parts of a forecast share."""
+    history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
+    neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
+    node_weights = None if given["weights"] is None else _one_row(_whole(files, "weights", given["weights"]))
+    return {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
+            "coverage": given["coverage"], "season": given["season"],
+            "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
+
+
 # --------------------------------------------------------------------- arrays
 
 
@@ -230,6 +241,11 @@ def _from_arrays(
     streamed = given["save_state"] is not None
     arrays = {name: parts for name, parts in files.items() if name in _ARRAYS}
     reading = {name: given[name] for name in ("levels", "null_value", "null_tolerance")}
+    if given["engine"] == "dask" and all(len(parts) == 1 for parts in arrays.values()):
+        raise OptionError(
+            "an engine splits a forecast into its shards, and every array is one file",
+            fix="Write shards of time, true-0.npy, true-1.npy …, or leave out the engine.",
+        ).about("engine")
     if not streamed and all(len(parts) == 1 for parts in arrays.values()):
         # Memory-mapped arrays are read in slabs, twice if bins of spread must be exact.
         whole: dict[str, Any] = {_ARRAYS[name]: _values(parts[0]) for name, parts in arrays.items()}
@@ -242,6 +258,16 @@ def _from_arrays(
     state = _counting(given["metrics"], streamed, axes=given["axes"], shard=shard, **common)
     edges = np.cumsum([0, *lengths["true"]]).tolist()
     blocks = [slice(first, last) for first, last in itertools.pairwise(edges)]
+    if given["engine"] == "dask":
+        _require_alike(arrays)
+        sent = located(FAMILY.fields, {name: given[name] for name in FAMILY.fields if name in given}, Path.cwd())
+        shards = [{name: _address(parts[number]) for name, parts in arrays.items()} for number in range(len(blocks))]
+        tasks = [_Shard(sent, own, streamed, block.start) for own, block in zip(shards, blocks, strict=True)]
+        for number, saved in enumerate(mapped(_counted_shard, tasks)):
+            state.merge(ForecastState.load(io.BytesIO(saved)))
+            progress.stage("counting", blocks[number].stop, edges[-1])
+        state.as_one_part()
+        return state.evaluate(**shown), state
     for number, block in enumerate(progress.over(blocks, edges[-1])):
         part: dict[str, Any] = {_ARRAYS[name]: _values(parts[number]) for name, parts in arrays.items()}
         try:
@@ -252,6 +278,54 @@ def _from_arrays(
             where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its counterparts)"
             raise type(error)(error.what, where=where, fix=error.fix) from None
     return state.evaluate(**shown), state
+
+
+class _Shard(NamedTuple):
+    """A shard of time, to be counted where the worker is: the options, its files, and its first step."""
+
+    given: Mapping[str, Any]
+    paths: Mapping[str, str]
+    streamed: bool
+    start: int
+
+
+def _address(file: ArrayFile) -> str:
+    """Where another process opens it."""
+    path = str(file.path.absolute())
+    return path if file.member is None else f"{path}:{file.member}"
+
+
+def _counted_shard(task: _Shard) -> bytes:
+    """The saved state of a shard."""
+    given = task.given
+    common, reading = _common(given, {}), {name: given[name] for name in ("levels", "null_value", "null_tolerance")}
+    state = _counting(given["metrics"], task.streamed, axes=given["axes"], **common)
+    part: dict[str, Any] = {_ARRAYS[name]: _values(open_array(path)) for name, path in task.paths.items()}
+    try:
+        state.update(**part, **reading, start=(given["start"] or 0) + task.start, nan=given["nan"], threads=1)
+    except InputError as error:
+        where = f"{error.where or 'shard'} ({Path(task.paths['true']).name} and its counterparts)"
+        raise type(error)(error.what, where=where, fix=error.fix) from None
+    buffer = io.BytesIO()
+    state.save(buffer)
+    return buffer.getvalue()
+
+
+def _require_alike(arrays: Mapping[str, list[ArrayFile]]) -> None:
+    """Refuse a shard of another dtype or width, or a copy of another one, before anything is counted."""
+    for name, parts in arrays.items():
+        require_alike(name, Shards(parts))
+    seen: dict[Any, int] = {}
+    for number, truth in enumerate(arrays["true"]):
+        beginning = truth.shape, truth.rows(0, min(len(truth), 1)).tobytes()
+        other = seen.setdefault(beginning, number)
+        if other != number and all(
+            content_hash([parts[number]]) == content_hash([parts[other]]) for parts in arrays.values()
+        ):
+            raise InputError(
+                f"has the same content as {arrays['true'][other].path.name}", where=str(truth.path),
+                fix="Every shard counts once.",
+            )  # fmt: skip
 
 
 def _counting(metrics: Sequence[str] | None, kept: bool, **options: Any) -> ForecastState:

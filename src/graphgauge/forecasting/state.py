@@ -659,6 +659,11 @@ class ForecastState:
         self._absorb(other)
         return self
 
+    def as_one_part(self) -> None:
+        """What was merged is one part from now on, under the name of this state."""
+        self.shards, self._own_shard = CountedShards(), None
+        self._mark()
+
     def forget_place(self) -> None:
         """Drop the position in time, for a state whose steps count from its own beginning."""
         self.placed, self.seen, self.rows = False, Steps(), Steps()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
 from graphgauge.core.forms import Form
 
 # Options for sampling from a generator.
@@ -32,6 +32,9 @@ SAMPLES = Form(
 )  # fmt: skip
 TABLE = Form("a table", needs=("table",), takes=("empty",))
 
+_ASKED = "it is asked in one process"
+_KEEP = "Keep its answers with save_table, and evaluate that table."
+
 FAMILY = Family(
     "generation",
     line=BUILT_IN["generation"],
@@ -48,6 +51,15 @@ FAMILY = Family(
         ),
         "data": TruthInputs(("data",), ("train", "classifier_checkpoint"), ("checkpoint",)),
     },
+    splits=(
+        Split("a checkpoint", ("checkpoint",), why=_ASKED, instead=_KEEP),
+        Split("a subject", ("subject",), why=_ASKED, instead=_KEEP),
+        Split("samples of two generators", ("against",), why="their comparison takes all samples at once"),
+        *(
+            Split(form, (name,), into="sections", joined="results and samples of each section")
+            for form, name in (("collected answers", "table"), ("real samples", "real"), ("samples", "generated"))
+        ),
+    ),
     example={
         "real": "generation/data/real.npy",
         "generated": "generation/{method}/{seed}/generated.npy",

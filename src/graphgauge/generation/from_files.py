@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
 from graphgauge.core.factory import made
@@ -28,6 +29,7 @@ from graphgauge.core.fields import (
     Several,
     Threads,
     Whole,
+    located,
     plain,
 )
 from graphgauge.core.files import read_json, require_file, split_member
@@ -124,6 +126,8 @@ def evaluate_files(
     nan: NanPolicy = "raise",
     seed: Seed = 0,
     threads: Threads = None,
+    engine: Engine = ENGINES[0],
+    scheduler: Scheduler = None,
     progress: Progress = SILENT,
     store: Store | None = None,
 ) -> Evaluation:
@@ -169,17 +173,24 @@ def evaluate_files(
         given["threads"], given["convention"],
     )  # fmt: skip
     names = list(request.by_section)  # an unknown name should fail before the evaluation
-    source = _SOURCES[FAMILY.check(given)](given, progress)
+    form = FAMILY.check(given)
+    source = _SOURCES[form](given, progress)
     described = cache(source.inputs)  # hash only once
     path = None if store is None else store.place("generation")
     earlier = (
         None if path is None else _earlier(path, {**source.options, **request.options}, described, given, progress)
     )
+    known = {} if earlier is None else {name: part_of(earlier, name, request) for name in names}
+    missing = [name for name in names if known.get(name) is None]
+    if given["engine"] == "dask":
+        evaluated = _on_cluster(form, given, missing, request)
+    else:
+        evaluated = (evaluate_section(source.table(name), name, request) for name in missing)
     parts: list[Evaluation] = []
     for place, name in enumerate(names):
-        part = None if earlier is None else part_of(earlier, name, request)
+        part = known.get(name)
         if part is None:
-            part = evaluate_section(source.table(name), name, request)
+            part = next(evaluated)
         else:
             progress.say(f"{name}: taken from {path}")
         parts.append(part)
@@ -192,6 +203,28 @@ def evaluate_files(
         source.table(None).save(given["save_table"])
     evaluation.inputs = described
     return evaluation
+
+
+class _Section(NamedTuple):
+    """One section, of samples that the worker reads itself."""
+
+    form: str
+    given: Mapping[str, Any]
+    name: str
+    request: Request
+
+
+def _on_cluster(form: Any, given: Mapping[str, Any], names: Sequence[str], request: Request) -> Iterator[Evaluation]:
+    sent = located(FAMILY.fields, {name: given[name] for name in FAMILY.fields}, Path.cwd())
+    for part, materials in mapped(_evaluated_section, [_Section(form.name, sent, name, request) for name in names]):
+        part.materials |= materials  # an evaluation of another process comes without them
+        yield part
+
+
+def _evaluated_section(task: _Section) -> tuple[Evaluation, dict[str, Any]]:
+    source = next(source for form, source in _SOURCES.items() if form.name == task.form)(task.given, SILENT)
+    found = evaluate_section(source.table(task.name), task.name, task.request)
+    return found, {name: material for name, material in found.materials.items() if name != "results"}
 
 
 # Options that say how samples are read.

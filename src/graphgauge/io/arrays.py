@@ -294,3 +294,15 @@ def _damaged(path: Path) -> str:
     if path.suffix.lower() in (".pt", ".pth"):
         return "Save a plain tensor; files that contain code are not loaded."
     return "Write the file again; it may be damaged."
+
+
+def require_alike(name: str, shards: Shards) -> None:
+    """Refuse a shard of another dtype or width than the first, by name."""
+    first = shards.files[0]
+    for file in shards.files[1:]:
+        for what, one, other in (("dtype", first.dtype, file.dtype), ("row shape", first.shape[1:], file.shape[1:])):
+            if one != other:
+                raise InputError(
+                    f"has the {what} {other}, and {first.path.name} has {one}", where=f"{name} ({file.path.name})",
+                    fix="Write all shards alike.",
+                )  # fmt: skip

@@ -10,6 +10,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
+from graphgauge.core.cluster import engine_of
 from graphgauge.core.described import documented
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import fields_of, named_paths, read_all
@@ -60,7 +61,8 @@ def watched(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
             fields = fields_of(function)
             named = list(named_paths(fields, read_all(fields, kwargs)))
         watch = Watch(named, Path.cwd())
-        evaluation = function(*args, **kwargs)
+        with engine_of(kwargs):
+            evaluation = function(*args, **kwargs)
         inputs = evaluation.inputs
         evaluation.inputs = lambda: watch.unchanged(inputs())
         return evaluation

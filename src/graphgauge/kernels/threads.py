@@ -13,6 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.processors import available_threads as available_threads
+
 Block = TypeVar("Block")
 Answer = TypeVar("Answer")
 
@@ -21,11 +23,6 @@ BLOCK_WORK = 1 << 22
 
 _lock = Lock()
 _pool: ThreadPoolExecutor | None = None
-
-
-def available_threads() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def row_blocks(rows: int, work: int) -> list[slice]:

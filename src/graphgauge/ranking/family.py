@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, OptionError
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
 from graphgauge.core.forms import Form, Shown
 from graphgauge.core.gates import Gate
 
@@ -180,24 +180,8 @@ def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
         raise OptionError(f"{shown('until')} difference needs {shown('against')}", fix="Name the other model's files.")
 
 
-def _refuse_engine(values: Mapping[str, Any], shown: Shown) -> None:
-    if values.get("engine") != "dask":
-        if values.get("scheduler") is not None:
-            raise OptionError(f"{shown('scheduler')} needs {shown('engine')} dask", fix="Give both, or neither.").about(
-                "scheduler"
-            )
-        return
-    if not values.get("pos_scores") or values.get("offsets") is not None or values.get("until"):
-        raise OptionError(
-            f"{shown('engine')} dask takes {shown('pos_scores')} with a matrix or one pool of {shown('neg_scores')}, "
-            f"without {shown('offsets')} and {shown('until')}",
-            fix=f"Leave out {shown('engine')}.",
-        ).about("engine")
-
-
 def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
     _refuse_until(values, shown)
-    _refuse_engine(values, shown)
     if values["triples"] is not None:
         if values["entities"] is not None and values["score"] == "dot":
             raise OptionError(f"{shown('score')} not given", fix="Triples are scored by distmult, l1 or l2.").about(
@@ -220,6 +204,17 @@ _ALONG = (
 
 # What weighs, groups or describes queries and items in every form.
 _COUNTED = ("groups", "cluster", "weights", "item_popularity", "item_categories", "item_embeddings")
+
+_SPLITS = (
+    Split("queries that are drawn (until)", ("until",), why="the next ones depend on what was found"),
+    Split("positives with their flat negatives", ("pos_scores", "offsets"), into="queries"),
+    Split("positives with a matrix or one pool of negatives", ("pos_scores",), into="rows"),
+    Split("the flat form", ("scores",), into="queries, by which the files are sorted"),
+    Split("embeddings of queries and all entities", ("queries_emb",), into="queries"),
+    Split("lists of the first items", ("topk",), into="queries"),
+    Split("a recommender", ("user_scores",), into="users"),
+    Split("triples", ("triples",), into="triples"),
+)
 
 FAMILY = Family(
     "ranking",
@@ -247,4 +242,5 @@ FAMILY = Family(
     },
     refuse=_refuse,
     references=("random scorer", "constant scorer"),
+    splits=_SPLITS,
 )

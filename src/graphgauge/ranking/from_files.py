@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
@@ -33,10 +34,11 @@ from graphgauge.core.fields import (
     Threads,
     Whole,
     is_file_name,
+    located,
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
+from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.io.watch import watched
@@ -54,16 +56,24 @@ from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
-from graphgauge.ranking.tasks import TASK_BYTES, Sharded, Task, count_tasks, require_alike, rows_of
+from graphgauge.ranking.tasks import (
+    TASK_BYTES,
+    RowParts,
+    count_rows,
+    matrix_from_tasks,
+    pool_from_tasks,
+    ragged_from_tasks,
+    saved,
+)
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
-from graphgauge.ranking.triples import SIDES, rank_triples
+from graphgauge.ranking.triples import SIDES, rank_some_triples, rank_triples
 from graphgauge.ranking.until import GUARANTEES, INNER, rank_until
 
-# `local`: here, in blocks; `dask`: as tasks on a cluster.
-ENGINES = ("local", "dask")
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
+# Pairs of a query and an entity that one task scores.
+_SCORED = 1 << 31
 
 Paths = PathLike | Sequence[PathLike]
 Opened = dict[str, list[ArrayFile]]
@@ -160,10 +170,8 @@ def evaluate_files(
     exact_pool: Annotated[
         bool, Flag("With --max-memory: read the files again where it matters, for exact pooled values.")
     ] = False,
-    engine: Annotated[str, Choice("Where shards are read and counted.", ENGINES)] = ENGINES[0],
-    scheduler: Annotated[
-        str | None, Text("With --engine dask: the address of a scheduler (default: processes of this run).")
-    ] = None,
+    engine: Engine = ENGINES[0],
+    scheduler: Scheduler = None,
     save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
     until: Annotated[
         Sequence[str] | str,
@@ -252,7 +260,11 @@ def evaluate_files(
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
-    state = count(given | {"keep": keep}, per_item, files, progress)
+    counted_with = given | {"keep": keep, "rows": None}
+    if given["engine"] == "dask" and form is not MATRIX:
+        state = _from_rows(form, counted_with, per_item, files, progress)
+    else:
+        state = count(counted_with, per_item, files, progress)
     if given["exact_pool"] and state.counts_pool:
         state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
@@ -397,6 +409,8 @@ def _from_matrix(
     if given["offsets"] is not None:
         offsets = _read(files, "offsets", given["offsets"])
         refuse_repeated(files)
+        if given["engine"] == "dask":
+            return ragged_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, offsets, given, labels, progress)
         return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, **policy, **labels)
     if all(len(file.shape) == 1 for file in neg.files):
         if drawn is not None:
@@ -409,7 +423,7 @@ def _from_matrix(
         mask = _mask_of(drawn, pos, neg, files, given["negatives"])
     refuse_repeated(files)
     if given["engine"] == "dask":
-        return _from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
+        return matrix_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
     for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -425,48 +439,6 @@ def _from_matrix(
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state
-
-
-def _from_tasks(
-    state: RankingState, shards: Mapping[str, Shards], mask: Shards | None, given: Mapping[str, Any],
-    labels: Mapping[str, Any], progress: Progress,
-) -> RankingState:  # fmt: skip
-    """Rows of a matrix as tasks on a Dask cluster."""
-    inputs = {name: Sharded.of(given[name], each) for name, each in shards.items()}
-    if mask is not None and given["mask"]:
-        inputs["mask"] = Sharded.of(given["mask"], mask)
-    per_row = {name: value for name, value in labels.items() if value is not None}
-    if mask is not None and not given["mask"]:
-        per_row["mask"] = mask.rows(0, len(mask))
-    if given["keep"] is not None:
-        per_row["ids"] = np.arange(len(shards["pos_scores"]))
-    tasks = [
-        Task(
-            block.start, block.stop, {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
-            rows_of(per_row, block), _state_options(state), {"nan": given["nan"], "threads": 1},
-        )
-        for block in shards["neg_scores"].blocks(TASK_BYTES)
-    ]  # fmt: skip
-    return count_tasks(state, tasks, given["scheduler"], given["threads"], progress)
-
-
-def _pool_from_tasks(
-    state: RankingState, shards: Mapping[str, Shards], given: Mapping[str, Any], progress: Progress
-) -> RankingState:
-    """Positives and one pool as tasks on a Dask cluster."""
-    tasks = []
-    for name, each in shards.items():
-        named = Sharded.of(given[name], each)
-        tasks += [
-            Task(block.start, block.stop, {name: named.pieces(block.start, block.stop)}, {}, _state_options(state),
-                 {"nan": given["nan"]}, pool=True)
-            for block in each.blocks(TASK_BYTES)
-        ]  # fmt: skip
-    return count_tasks(state, tasks, given["scheduler"], given["threads"], progress)
-
-
-def _state_options(state: RankingState) -> dict[str, Any]:
-    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
 
 
 def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: str) -> Shards | None:
@@ -496,7 +468,7 @@ def _from_pool(
                 "one pool of negatives with groups, cluster or kept items is counted in one process",
                 fix="Leave out engine, or these.",
             ).about("engine")
-        return _pool_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, given, progress)
+        return pool_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, given, progress)
     size = sum(math.prod(file.shape) * file.dtype.itemsize for file in (*pos.files, *neg.files))
     alone = mask is None and given["keep"] is None and not any(value is not None for value in labels.values())
     if given["max_memory"] is not None and size > given["max_memory"] and alone:
@@ -549,11 +521,12 @@ def _scores_of_pool(shards: Shards) -> Iterator[AnyArray]:
 
 
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
-    arrays: dict[str, Any] = {name: _read(files, name, given[name]) for name in ("scores", "labels")}
-    queries = _read_labels(files, "queries", given["queries"])
+    rows = given["rows"]
+    arrays: dict[str, Any] = {name: _read(files, name, given[name], rows) for name in ("scores", "labels")}
+    queries = _read_labels(files, "queries", given["queries"])[rows or slice(None)]
     top = None
     if given["items"] is not None:
-        arrays["items"] = _read(files, "items", given["items"])
+        arrays["items"] = _read(files, "items", given["items"], rows)
         top = last_place(given["k"], given["metrics"])
     state = RankingState(
         pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top, max_memory=given["max_memory"]
@@ -573,9 +546,9 @@ def _from_embeddings(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
     known = _sets(files, given, "known_values", "known_offsets")
-    queries: Any = _read(files, "queries_emb", given["queries_emb"])
+    queries: Any = _read(files, "queries_emb", given["queries_emb"], given["rows"])
     if given["relations"]:
-        queries = queries, _read(files, "relations", given["relations"])
+        queries = queries, _read(files, "relations", given["relations"], given["rows"])
     entities = _read(files, "entities", given["entities"])
     return rank_all(
         queries,
@@ -592,7 +565,7 @@ def _from_embeddings(
 
 def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
     return rank_topk(
-        _read_whole(files, "topk", given["topk"]), _targets(files, given),
+        _read_whole(files, "topk", given["topk"], given["rows"]), _targets(files, given),
         exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
         **{name: given[name] for name in ("skip_excluded", "n_items", "keep")}, **labels,
     )  # fmt: skip
@@ -607,16 +580,22 @@ def _from_recommender(
 
 def _interactions(given: Mapping[str, Any], files: Opened) -> dict[str, Any]:
     """The scores of a recommender, and the items of testing and training."""
-    scores, items = (
-        None if given[name] is None else _read(files, name, given[name]) for name in ("user_scores", "item_vectors")
-    )
-    test, train = (
-        None if given[name] is None else _read_whole(files, name, given[name]) for name in ("test_items", "train_items")
-    )
-    for name, pairs in (("test_items", test), ("train_items", train)):
-        if pairs is not None:
-            require_shape(pairs, (None, 2), name, "Pairs (n, 2) of user and item.")
-    return {"scores": scores, "items": items, "test": test, "train": train}
+    rows = given.get("rows")
+    scores = _read(files, "user_scores", given["user_scores"], rows)
+    items = None if given["item_vectors"] is None else _read(files, "item_vectors", given["item_vectors"])
+    pairs = {}
+    for name in ("test_items", "train_items"):
+        own = None if given[name] is None else _read_whole(files, name, given[name])
+        if own is not None:
+            require_shape(own, (None, 2), name, "Pairs (n, 2) of user and item.")
+        pairs[name] = own if own is None or rows is None else _of_users(own, rows)
+    return {"scores": scores, "items": items, "test": pairs["test_items"], "train": pairs["train_items"]}
+
+
+def _of_users(pairs: AnyArray, rows: slice) -> AnyArray:
+    """The interactions of some users, numbered from the first of them."""
+    own: AnyArray = pairs[(pairs[:, 0] >= rows.start) & (pairs[:, 0] < rows.stop)] - [rows.start, 0]
+    return own
 
 
 def _from_triples(
@@ -624,7 +603,10 @@ def _from_triples(
 ) -> RankingState:
     model, test, facts = _triples(given, files)
     options = {name: given[name] for name in ("sides", "keep", "threads")}
-    return rank_triples(model, test, **facts, **options, **labels)
+    rows = given["rows"]
+    if rows is None:
+        return rank_triples(model, test, **facts, **options, **labels)
+    return rank_some_triples(model, test, rows, **facts, **options, **labels)
 
 
 def _triples(given: Mapping[str, Any], files: Opened) -> tuple[Any, AnyArray, dict[str, Any]]:
@@ -645,19 +627,87 @@ def _triples(given: Mapping[str, Any], files: Opened) -> tuple[Any, AnyArray, di
 def _targets(files: Opened, given: Mapping[str, Any]) -> Any:
     """One number per query, or with offsets a set."""
     if given["target_offsets"] is None:
-        return _read_whole(files, "targets", given["targets"])
+        return _read_whole(files, "targets", given["targets"], given.get("rows"))
     return _sets(files, given, "targets", "target_offsets")
 
 
 def _sets(files: Opened, given: Mapping[str, Any], values: str, offsets: str) -> tuple[AnyArray, AnyArray] | None:
     if given[values] is None:
         return None
-    return _read_whole(files, values, given[values]), _read_whole(files, offsets, given[offsets])
+    numbers, ends, rows = _read_whole(files, values, given[values]), given[offsets], given.get("rows")
+    ends = _read_whole(files, offsets, ends)
+    if rows is None:
+        return numbers, ends
+    own = ends[rows.start : rows.stop + 1]
+    return numbers[int(own[0]) : int(own[-1])], own - own[0]
 
 
 _COUNTS: dict[Any, Count] = {
     MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings, TOPK: _from_topk,
     RECOMMENDER: _from_recommender, TRIPLES: _from_triples,
+}  # fmt: skip
+
+
+# ------------------------------------------------------------- as tasks
+
+
+def _from_rows(
+    form: Any, given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
+) -> RankingState:
+    """Queries of a form as tasks on a cluster. What all of them need is opened and looked at before they are sent."""
+    _COUNTS[form]({**given, "rows": slice(0, 0)}, dict.fromkeys(labels), files, SILENT)
+    parts = _PARTS[form](given, files)
+    per_query = {name: value for name, value in labels.items() if value is not None}
+    if given["keep"] is not None and form in (ALL_ENTITIES, TOPK, RECOMMENDER):
+        per_query["ids"] = np.arange(parts.queries)
+    sent = {name: value for name, value in given.items() if name in FAMILY.fields}
+    sent = located(FAMILY.fields, sent, Path.cwd()) | {"threads": 1}
+    parts.require_labels(per_query)
+    # The heads of all triples are counted before the tails.
+    sides = [{"sides": (side,)} for side in given["sides"]] if form is TRIPLES else [{}]
+    tasks = [
+        (form.name, sent | side | {"rows": rows}, parts.labels(per_query, place))
+        for side in sides
+        for place, rows in enumerate(parts.rows)
+    ]
+    return count_rows(_rows_counted, tasks, progress)
+
+
+def _rows_counted(task: tuple[str, Mapping[str, Any], Mapping[str, Any]]) -> bytes:
+    """The saved state of some queries, read where the worker is."""
+    name, given, labels = task
+    count = next(count for form, count in _COUNTS.items() if form.name == name)
+    return saved(lambda: count(given, labels, {}, SILENT), given["rows"])
+
+
+def _parts_of_embeddings(given: Mapping[str, Any], files: Opened) -> RowParts:
+    return RowParts.of(len(files["queries_emb"][0]), _SCORED // max(1, len(files["entities"][0])))
+
+
+def _parts_of_topk(given: Mapping[str, Any], files: Opened) -> RowParts:
+    (file,) = files["topk"]
+    return RowParts.of(len(file), TASK_BYTES // max(1, math.prod(file.shape[1:]) * file.dtype.itemsize))
+
+
+def _parts_of_users(given: Mapping[str, Any], files: Opened) -> RowParts:
+    asked = recommended(**_interactions({**given, "rows": None}, {}), score=given["score"])
+    return RowParts.of(len(files["user_scores"][0]), _SCORED // max(1, len(asked["entities"])))
+
+
+def _parts_of_triples(given: Mapping[str, Any], files: Opened) -> RowParts:
+    (file,) = files["triples"]
+    entities = files["entities"][0].shape[0] if "entities" in files else given["n_entities"] or len(file)
+    return RowParts.of(len(file), _SCORED // max(1, entities))
+
+
+def _parts_of_flat(given: Mapping[str, Any], files: Opened) -> RowParts:
+    (scores,) = files["scores"]
+    return RowParts.of_runs(_read_labels({}, "queries", given["queries"]), TASK_BYTES // scores.dtype.itemsize)
+
+
+_PARTS: dict[Any, Callable[[Mapping[str, Any], Opened], RowParts]] = {
+    FLAT: _parts_of_flat, ALL_ENTITIES: _parts_of_embeddings, TOPK: _parts_of_topk, RECOMMENDER: _parts_of_users,
+    TRIPLES: _parts_of_triples,
 }  # fmt: skip
 
 
@@ -681,15 +731,15 @@ def _check_shards(pos: Shards, neg: Shards) -> None:
         )
 
 
-def _read(files: Opened, name: str, path: str) -> AnyArray:
+def _read(files: Opened, name: str, path: str, rows: slice | None = None) -> AnyArray:
     file = open_array(path)
     files[name] = [file]
-    return file.rows(0, len(file))
+    return file.rows(0, len(file)) if rows is None else file.rows(rows.start, rows.stop)
 
 
-def _read_whole(files: Opened, name: str, path: str) -> AnyArray:
+def _read_whole(files: Opened, name: str, path: str, rows: slice | None = None) -> AnyArray:
     """Whole numbers; a text file says no type, and its numbers come as floats."""
-    return _as_whole(_read(files, name, path), path)
+    return _as_whole(_read(files, name, path, rows), path)
 
 
 def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.cluster import answers, cluster
+from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import is_pattern, matching
 from graphgauge.core.progress import Progress
 from graphgauge.io.arrays import ArrayFile, Shards, open_array
-from graphgauge.kernels.threads import available_threads
+from graphgauge.ranking.inputs import checked_offsets
 from graphgauge.ranking.state import RankingState
 
 # Read by one task, and at once.
@@ -64,47 +66,187 @@ class Sharded(NamedTuple):
         return found
 
 
-def require_alike(name: str, shards: Shards) -> None:
-    """Refuse a shard of another dtype or width than the first, by name."""
-    first = shards.files[0]
-    for file in shards.files[1:]:
-        for what, one, other in (("dtype", first.dtype, file.dtype), ("row shape", first.shape[1:], file.shape[1:])):
-            if one != other:
-                raise InputError(
-                    f"has the {what} {other}, and {first.path.name} has {one}", where=f"{name} ({file.path.name})",
-                    fix="Write all shards alike.",
-                )  # fmt: skip
+def matrix_from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], mask: Shards | None, given: Mapping[str, Any],
+    labels: Mapping[str, Any], progress: Progress,
+) -> RankingState:  # fmt: skip
+    """Count the rows of a matrix as tasks."""
+    inputs = {name: Sharded.of(given[name], each) for name, each in shards.items()}
+    if mask is not None and given["mask"]:
+        inputs["mask"] = Sharded.of(given["mask"], mask)
+    per_row = {name: value for name, value in labels.items() if value is not None}
+    if mask is not None and not given["mask"]:
+        per_row["mask"] = mask.rows(0, len(mask))
+    if given["keep"] is not None:
+        per_row["ids"] = np.arange(len(shards["pos_scores"]))
+    tasks = [
+        Task(
+            block.start, block.stop, {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
+            rows_of(per_row, block), _options_of(state), {"nan": given["nan"], "threads": 1},
+        )
+        for block in shards["neg_scores"].blocks(TASK_BYTES)
+    ]  # fmt: skip
+    return count_tasks(state, tasks, progress)
 
 
-def count_tasks(
-    whole: RankingState, tasks: Sequence[Task], scheduler: str | None, threads: int | None, progress: Progress
+def ragged_from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], offsets: AnyArray, given: Mapping[str, Any],
+    labels: Mapping[str, Any], progress: Progress,
+) -> RankingState:  # fmt: skip
+    """Count queries with any number of negatives as tasks."""
+    pos, neg = shards["pos_scores"], shards["neg_scores"]
+    ends = checked_offsets(offsets, len(pos), len(neg))
+    inputs = {name: Sharded.of(given[name], each) for name, each in shards.items()}
+    per_row = {name: value for name, value in labels.items() if value is not None}
+    if given["keep"] is not None:
+        per_row["ids"] = np.arange(len(pos))
+    tasks = []
+    for rows in _cut_at(ends, TASK_BYTES // neg.files[0].dtype.itemsize):
+        first, last = int(ends[rows.start]), int(ends[rows.stop])
+        pieces = {"pos_scores": inputs["pos_scores"].pieces(rows.start, rows.stop),
+                  "neg_scores": inputs["neg_scores"].pieces(first, last)}  # fmt: skip
+        own = {"offsets": ends[rows.start : rows.stop + 1] - first, **rows_of(per_row, rows)}
+        tasks.append(Task(rows.start, rows.stop, pieces, own, _options_of(state), {"nan": given["nan"], "threads": 1}))
+    return count_tasks(state, tasks, progress)
+
+
+def pool_from_tasks(
+    state: RankingState, shards: Mapping[str, Shards], given: Mapping[str, Any], progress: Progress
 ) -> RankingState:
+    """Count positives and one pool as tasks."""
+    tasks = []
+    for name, each in shards.items():
+        named = Sharded.of(given[name], each)
+        tasks += [
+            Task(block.start, block.stop, {name: named.pieces(block.start, block.stop)}, {}, _options_of(state),
+                 {"nan": given["nan"]}, pool=True)
+            for block in each.blocks(TASK_BYTES)
+        ]  # fmt: skip
+    return count_tasks(state, tasks, progress)
+
+
+def _options_of(state: RankingState) -> dict[str, Any]:
+    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
+
+
+def _cut_at(ends: AnyArray, most: int) -> list[slice]:
+    """Rows between these ends, in parts of at most so many values, or of one row."""
+    cuts = [0]
+    while cuts[-1] < len(ends) - 1:
+        reached = int(np.searchsorted(ends, ends[cuts[-1]] + max(1, most), side="right")) - 1
+        cuts.append(min(max(reached, cuts[-1] + 1), len(ends) - 1))
+    return [slice(first, last) for first, last in pairwise(cuts)] or [slice(0, 0)]
+
+
+def count_tasks(whole: RankingState, tasks: Sequence[Task], progress: Progress) -> RankingState:
     """Add the states of all tasks to `whole`, in order."""
-    workers = min(threads or available_threads(), max(1, len(tasks)))
     total = sum(task.stop - task.start for task in tasks)
     done = 0
-    with cluster(scheduler, workers) as client:
-        for task, saved in zip(tasks, answers(client, counted, tasks), strict=True):
-            whole.merge(RankingState.load(io.BytesIO(saved)))
-            done += task.stop - task.start
-            progress.stage("counting", done, total)
+    for task, kept in zip(tasks, mapped(counted, tasks), strict=True):
+        whole.merge(RankingState.load(io.BytesIO(kept)))
+        done += task.stop - task.start
+        progress.stage("counting", done, total)
     return whole
+
+
+def count_rows(function: Callable[[Any], bytes], tasks: Sequence[Any], progress: Progress) -> RankingState:
+    """The state of all tasks, whose states the function counts."""
+    whole: RankingState | None = None
+    for done, kept in enumerate(mapped(function, tasks), 1):
+        state = RankingState.load(io.BytesIO(kept))
+        whole = state if whole is None else whole.merge(state)
+        progress.stage("counting", done, len(tasks))
+    assert whole is not None
+    return whole
+
+
+@dataclass(frozen=True)
+class RowParts:
+    """Rows of the files that one task reads, and which queries they are."""
+
+    rows: list[slice]
+    own: list[slice]
+
+    @classmethod
+    def of(cls, queries: int, most: int) -> RowParts:
+        """One row per query, at most so many in a part."""
+        step = max(1, most)
+        rows = [slice(at, min(at + step, queries)) for at in range(0, queries, step)] or [slice(0, 0)]
+        return cls(rows, rows)
+
+    @classmethod
+    def of_runs(cls, names: AnyArray, most: int) -> RowParts:
+        """The rows of a query are in one part: they are sorted by query, which is also the order of counting."""
+        starts = np.flatnonzero(np.append(True, names[1:] != names[:-1])) if len(names) else np.empty(0, np.int64)
+        falls = np.flatnonzero(names[starts][1:] < names[starts][:-1])
+        if len(falls):
+            row = int(starts[falls[0] + 1])
+            raise OptionError(
+                f"an engine splits candidates that are sorted by query, and in row {row} query {names[row]!s:.60} "
+                f"comes after {names[row - 1]!s:.60}",
+                fix="Sort the files by query, or leave out the engine.",
+            ).about("engine")
+        ends = np.append(starts, len(names))
+        own = _cut_at(ends, most)
+        return cls([slice(int(ends[part.start]), int(ends[part.stop])) for part in own], own)
+
+    @property
+    def queries(self) -> int:
+        return int(self.own[-1].stop)
+
+    def require_labels(self, labels: Mapping[str, Any]) -> None:
+        """Labels that are too short would be missed in the last part only, and too long ones in none."""
+        for name, values in _flattened(labels):
+            if len(values) not in (self.queries, self.rows[-1].stop):
+                raise InputError(f"{len(values)} values for {self.queries} queries", where=name, fix="Give one each.")
+
+    def labels(self, labels: Mapping[str, Any], place: int) -> dict[str, Any]:
+        """Those of a part: one per row, or one per query."""
+
+        def own(values: Any) -> Any:
+            if isinstance(values, Mapping):
+                return {name: own(part) for name, part in values.items()}
+            return values[self.rows[place] if len(values) == self.rows[-1].stop else self.own[place]]
+
+        return {name: own(values) for name, values in labels.items()}
+
+
+def _flattened(labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, values in labels.items():
+        if isinstance(values, Mapping):
+            yield from ((f"{name}[{axis!r}]", own) for axis, own in values.items())
+        else:
+            yield name, values
 
 
 def counted(task: Task) -> bytes:
     """The saved state of a task's rows."""
+    return saved(lambda: _counted(task), slice(task.start, task.stop))
+
+
+def _counted(task: Task) -> RankingState:
     state = RankingState(**task.state)
+    if "offsets" in task.labels:
+        opened = {name: _pieces(pieces) for name, pieces in task.pieces.items()}
+        whole: dict[str, Any] = {name: shards.rows(0, len(shards)) for name, shards in opened.items()}
+        return state.update(**whole, **task.labels, **task.update)
+    for block, arrays in _blocks(task):
+        if task.pool:
+            sides = arrays.get("pos_scores", np.empty(0)), arrays.get("neg_scores", np.empty(0))
+            state.update_pool(*sides, nan=task.update["nan"])
+        else:
+            state.update(**arrays, **rows_of(task.labels, block), **task.update)
+    return state
+
+
+def saved(counted: Callable[[], RankingState], rows: slice) -> bytes:
+    """A state in its file format; errors name the rows of the part."""
     try:
-        for block, arrays in _blocks(task):
-            if task.pool:
-                sides = arrays.get("pos_scores", np.empty(0)), arrays.get("neg_scores", np.empty(0))
-                state.update_pool(*sides, nan=task.update["nan"])
-            else:
-                state.update(**arrays, **rows_of(task.labels, block), **task.update)
+        state = counted()
     except OptionError:
         raise
     except InputError as error:
-        where = f"{error.where or 'scores'}, in rows {task.start} to {task.stop}"
+        where = f"{error.where or 'scores'}, in rows {rows.start} to {rows.stop}"
         raise InputError(error.what, where=where, fix=error.fix) from None
     buffer = io.BytesIO()
     state.save(buffer)
@@ -124,12 +266,14 @@ def rows_of(labels: Mapping[str, Any], block: slice) -> dict[str, Any]:
 
 def _blocks(task: Task) -> Iterator[tuple[slice, dict[str, Any]]]:
     """Blocks of the task's rows, counted from its first, and the arrays of each."""
-    opened = {
-        name: Shards([_Rows(open_array(piece.path), piece) for piece in pieces]) for name, pieces in task.pieces.items()
-    }
+    opened = {name: _pieces(pieces) for name, pieces in task.pieces.items()}
     widest = max(opened.values(), key=lambda shards: np.prod(shards.shape[1:]) * shards.files[0].dtype.itemsize)
     for block in widest.blocks(_BLOCK_BYTES):
         yield block, {name: shards.rows(block.start, block.stop) for name, shards in opened.items()}
+
+
+def _pieces(pieces: Sequence[Piece]) -> Shards:
+    return Shards([_Rows(open_array(piece.path), piece) for piece in pieces])
 
 
 class _Rows(ArrayFile):

@@ -167,21 +167,39 @@ def rank_triples(
     asked = TripleQueries.of(
         model, test, score=score, known=known, sides=sides, entities=entities, candidates=candidates
     )
-    triples, extra = asked.triples, as_groups(groups)
+    cluster = asked.numbers if cluster is None else cluster
+    labels = {"groups": groups, "cluster": cluster, "weights": weights, "keep": keep}
+    return _rank_sides(asked, 0, labels, batch=batch, max_memory=max_memory, threads=threads)
+
+
+def rank_some_triples(
+    model: Any, test: Any, rows: slice, *, known: Any = None, score: str | None = None,
+    sides: Sequence[str] = SIDES, entities: int | None = None, groups: Mapping[str, Any] | None = None,
+    cluster: Any = None, weights: Any = None, keep: str | None = None, threads: int | None = None,
+) -> RankingState:  # fmt: skip
+    """The part of `rank_triples` with some of the triples; labels are those of the part."""
+    every = _triples(test, "test")
+    if known is not None:
+        known = Edges.joined([_joined(known, "known"), every])
+    asked = TripleQueries.of(model, test[rows], score=score, known=known, sides=sides, entities=entities)
+    cluster = _numbered(every)[rows] if cluster is None else cluster
+    labels = {"groups": groups, "cluster": cluster, "weights": weights, "keep": keep}
+    return _rank_sides(asked, rows.start, labels, threads=threads)
+
+
+def _rank_sides(asked: TripleQueries, first: int, labels: Mapping[str, Any], **limits: Any) -> RankingState:
+    """Both sides of the triples, of which the first one has this number."""
+    triples, extra = asked.triples, as_groups(labels["groups"])
     for name in ("side", "relation"):
         if name in extra:
             raise OptionError(f"groups already have {name!r}", fix="Leave it out, or rename it.")
-    state = RankingState(keep=keep)
+    state = RankingState(keep=labels["keep"])
     for side in asked.sides:
-        state.merge(
-            rank_all(
-                *asked.arguments(side), **asked.options(side),
-                groups={"side": np.full(len(triples), side), "relation": triples.relation, **extra},
-                cluster=asked.numbers if cluster is None else cluster, weights=weights,
-                ids=len(SIDES) * np.arange(len(triples)) + SIDES.index(side), keep=keep, batch=batch,
-                max_memory=max_memory, threads=threads,
-            )
-        )  # fmt: skip
+        own = {"side": np.full(len(triples), side), "relation": triples.relation, **extra}
+        ids = len(SIDES) * (first + np.arange(len(triples))) + SIDES.index(side)
+        counting: dict[str, Any] = {**asked.options(side), **labels, **limits, "groups": own, "ids": ids}
+        queries, entities, targets = asked.arguments(side)
+        state.merge(rank_all(queries, entities, targets, **counting))
     return state
 
 
@@ -269,6 +287,8 @@ def _triples(given: Any, name: str) -> Edges:
 
 def _joined(given: Any, name: str) -> Edges:
     """One array of triples, or a list of them."""
+    if isinstance(given, Edges):
+        return given
     if isinstance(given, list | tuple) and any(np.ndim(part) == 2 for part in given):
         return Edges.joined([_triples(part, f"{name}[{number}]") for number, part in enumerate(given)])
     return _triples(given, name)

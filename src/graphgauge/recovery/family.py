@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
 
 FAMILY = Family(
     "recovery",
@@ -15,6 +15,11 @@ FAMILY = Family(
         "true": "recovery/data/{seed}/graph.npy",
         "pred": "recovery/{method}/{seed}/graph.npy",
     },
+    splits=(
+        Split("graphs with lags", ("lagged",), why="their metrics are counted at once"),
+        Split("a stack of graphs", ("true",), into="pairs of graphs, which are sent as their edges",
+              joined="the distances of each pair, in order"),
+    ),
     # By what a graph leaves open: nothing, the direction of some edges, or any mark.
     classes={
         "dag": "DAG", "directed": "DAG", "mag": "MAG",

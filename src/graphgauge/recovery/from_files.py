@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from graphgauge.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
     Choice,
@@ -148,6 +149,8 @@ def evaluate_files(
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
     threads: Threads = None,
+    engine: Engine = ENGINES[0],
+    scheduler: Scheduler = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
     """Compare a learned graph with the true one.
@@ -182,6 +185,7 @@ def evaluate_files(
     0.0
     """
     given = FAMILY.read(locals())
+    del given["engine"], given["scheduler"]
     paths = {name: given.pop(name) for name in ("true", "pred", "refits")}
     paths = {name: path for name, path in paths.items() if path is not None}
     named, nodes = given.pop("columns"), given.pop("nodes")
@@ -197,6 +201,10 @@ def evaluate_files(
         name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths
     }
     graphs, nodes = _named_alike(graphs, nodes)
+    if engine == "dask" and not isinstance(graphs["pred"], list) and getattr(graphs["pred"], "ndim", 2) < 3:
+        raise OptionError(
+            "an engine splits a stack into its graphs, and this is one graph", fix="Leave out the engine."
+        ).about("engine")
     evaluation = evaluate(graphs["true"], graphs["pred"], refits=graphs.get("refits"), nodes=nodes, **given)
     evaluation.inputs = lambda: [receipt_input(name, path) for name, path in paths.items()]
     return evaluation

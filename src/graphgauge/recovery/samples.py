@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Estimate
 from graphgauge.recovery.counts import Counts
@@ -178,57 +179,28 @@ class Models(GraphSample):
         return np.array([len(true) for true, _ in found]), np.array([len(own) for _, own in found]), np.array(common)
 
     def cpdag_distance(self) -> Estimate:
-        return self._distance(lambda *pair: int(class_counts(*pair)["differing_pairs"][0]), self._unordered)
+        return self._distance(_differing_pairs, self._unordered)
 
     def adjustment_distance(self, kind: str, *, normalised: bool = False) -> Estimate:
-        def distance(truth: Model, prediction: Model) -> float:
-            wrong = adjustment_distance(kind, truth, prediction)
-            return wrong / max(1, truth.d * (truth.d - 1)) if normalised else wrong
-
-        return self._distance(distance, self._ordered, dags_only=kind == "sid")
+        return self._distance(partial(_adjusted, kind, normalised), self._ordered, dags_only=kind == "sid")
 
     def class_marks(self, mark: str, share: str, reason: str) -> Estimate:
         """Precision, recall or F1 of the marks of both equivalence classes."""
-
-        def ratio(truth: Model, prediction: Model) -> float:
-            counts = class_counts(truth, prediction)
-            common, true, found = (float(counts[f"{mark}_{name}"][0]) for name in ("tp", "true", "predicted"))
-            part, whole = {"precision": (common, found), "recall": (common, true), "f1": (2 * common, true + found)}[
-                share
-            ]
-            return part / whole if whole else self.zero_division
-
+        ratio = partial(_marks, mark, share, self.zero_division)
         return self._distance(ratio, self._unordered, with_marks=True, reason=reason)
 
     def over_members(self, quantity: str, bound: str) -> Estimate:
         """The minimum, mean or maximum of a distance or of F1 over the members of both classes."""
         if bound not in BOUNDS:
             raise OptionError(f"{bound!r} is not one of {', '.join(BOUNDS)}")
-        loose: list[str] = []
-
-        def value(truth: Model, prediction: Model) -> float:
-            if quantity == "sid":
-                found = sid_over_members(truth, prediction)
-                chosen = getattr(found, bound)
-            else:
-                found = matches_over_members(truth, prediction)
-                # The more arrows are right, the smaller is the distance.
-                flipped = {"min": "max", "max": "min"}.get(bound, bound) if quantity == "shd" else bound
-                right = getattr(found, flipped)
-                both = found.true + found.predicted
-                chosen = found.pairs - right if quantity == "shd" else 2 * right / both if both else self.zero_division
-            if not found.exact and bound != "mean":
-                loose.append(f"a bound: a class has more than {MOST_MEMBERS:,} members to enumerate")
-            return float(chosen)
-
         size = self._ordered if quantity == "sid" else self._unordered
         many = (
             f"a class has more than {MOST_MEMBERS:,} members to enumerate"
             if quantity != "f1"
             else "both graphs are empty"
         )
-        found = self._distance(value, size, true_dag=quantity == "sid", reason=many)
-        return found.warned(*dict.fromkeys(loose))
+        value = partial(_over_members, quantity, bound, self.zero_division)
+        return self._distance(value, size, true_dag=quantity == "sid", reason=many)
 
     @property
     def _ordered(self) -> Numbers:
@@ -239,12 +211,15 @@ class Models(GraphSample):
         return self._ordered // 2
 
     def _distance(
-        self, distance: Callable[[Model, Model], float], n: Numbers, *, dags_only: bool = False,
+        self, distance: Callable[[Model, Model], Value], n: Numbers, *, dags_only: bool = False,
         true_dag: bool = False, with_marks: bool = False, reason: str = "fewer than two nodes",
     ) -> Estimate:  # fmt: skip
         """A number for each pair of graphs; NaN if one of them represents no class, or several DAGs."""
         flaws = [self._flaw(row, dags_only, true_dag, with_marks) for row in range(len(self))]
-        values = [np.nan if flaw else distance(*pair) for flaw, pair in zip(flaws, self._pairs, strict=True)]
+        sound = [pair for flaw, pair in zip(flaws, self._pairs, strict=True) if not flaw]
+        measured = iter([value for part in mapped(partial(_measured, distance), _together(sound)) for value in part])
+        found_values = [Value(np.nan) if flaw else next(measured) for flaw in flaws]
+        values = [value.number for value in found_values]
         why = next(filter(None, flaws), reason if n.any() else "fewer than two nodes")
         found = self.estimate(np.where(n > 0, values, np.nan), n, why)
         unlike = [
@@ -254,7 +229,8 @@ class Models(GraphSample):
             for model in pair
             if not model.special[0].size and not model.is_class
         ]
-        return found.warned(*(_NOT_A_CLASS.format(name) for name in dict.fromkeys(model.name for model in unlike)))
+        found = found.warned(*(_NOT_A_CLASS.format(name) for name in dict.fromkeys(model.name for model in unlike)))
+        return found.warned(*dict.fromkeys(value.remark for value in found_values if value.remark is not None))
 
     def _flaw(self, row: int, dags_only: bool, true_dag: bool, with_marks: bool) -> str | None:
         for model in self._pairs[row]:
@@ -264,6 +240,70 @@ class Models(GraphSample):
             if flaw is not None:
                 return f"graph {row}: {flaw}" if len(self) > 1 else flaw
         return None
+
+
+class Value(NamedTuple):
+    """A number for a pair of graphs, and what restricts it."""
+
+    number: float
+    remark: str | None = None
+
+
+Pair = tuple[Model, Model]
+# Cells of the graphs that one task of an engine measures, and at most so many pairs.
+_CELLS = 1 << 20
+_PAIRS = 64
+
+
+def _together(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """Pairs of graphs in parts, for an engine."""
+    parts: list[list[Pair]] = []
+    room = 0
+    for pair in pairs:
+        if room < pair[0].d ** 2 or len(parts[-1]) == _PAIRS:
+            parts.append([])
+            room = _CELLS
+        parts[-1].append(pair)
+        room -= pair[0].d ** 2
+    return parts
+
+
+def _measured(distance: Callable[[Model, Model], Value], pairs: Sequence[Pair]) -> list[Value]:
+    return [distance(*pair) for pair in pairs]
+
+
+def _differing_pairs(truth: Model, prediction: Model) -> Value:
+    return Value(int(class_counts(truth, prediction)["differing_pairs"][0]))
+
+
+def _adjusted(kind: str, normalised: bool, truth: Model, prediction: Model) -> Value:
+    wrong = adjustment_distance(kind, truth, prediction)
+    return Value(wrong / max(1, truth.d * (truth.d - 1)) if normalised else wrong)
+
+
+def _marks(mark: str, share: str, undefined: float, truth: Model, prediction: Model) -> Value:
+    counts = class_counts(truth, prediction)
+    common, true, found = (float(counts[f"{mark}_{name}"][0]) for name in ("tp", "true", "predicted"))
+    part, whole = {"precision": (common, found), "recall": (common, true), "f1": (2 * common, true + found)}[share]
+    return Value(part / whole if whole else undefined)
+
+
+def _over_members(quantity: str, bound: str, undefined: float, truth: Model, prediction: Model) -> Value:
+    found: Any
+    if quantity == "sid":
+        found = sid_over_members(truth, prediction)
+        chosen = getattr(found, bound)
+    else:
+        found = matches_over_members(truth, prediction)
+        # The more arrows are right, the smaller is the distance.
+        flipped = {"min": "max", "max": "min"}.get(bound, bound) if quantity == "shd" else bound
+        right = getattr(found, flipped)
+        both = found.true + found.predicted
+        chosen = found.pairs - right if quantity == "shd" else 2 * right / both if both else undefined
+    loose = not found.exact and bound != "mean"
+    return Value(
+        float(chosen), f"a bound: a class has more than {MOST_MEMBERS:,} members to enumerate" if loose else None
+    )
 
 
 _NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are missing or superfluous; it is used unchanged"

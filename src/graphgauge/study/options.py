@@ -14,8 +14,8 @@ from graphgauge.study.recipe import MERGE, fields_by_command
 ELSEWHERE = {
     "gate": "Write a [[gate]] table.",
     "threads": "`graphgauge run --jobs` divides the cores.",
-    "engine": "It is an option of `graphgauge ranking`.",
-    "scheduler": "It is an option of `graphgauge ranking`.",
+    "engine": "It is an option of `graphgauge run`.",
+    "scheduler": "It is an option of `graphgauge run`.",
     "format": "Results are written as JSON.",
     "draw": "Use `graphgauge compare --figure`.",
     "quiet": "It is an option of `graphgauge run`.",

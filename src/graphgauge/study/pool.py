@@ -21,6 +21,8 @@ Task = Mapping[str, Any]
 Answer = dict[str, Any]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Ctrl-C on a terminal reaches the run, which ends its processes, and not these, whose imports it would interrupt.
+_APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 # Seconds that a process may take to end after it closed its output.
 _ENDING_SECONDS = 2.0
 
@@ -73,7 +75,7 @@ def answered(
     """
     pending = deque(enumerate(tasks))
     answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-    workers = [_Worker(threads, start_in, confined) for _ in range(min(jobs, len(tasks)))]
+    workers = [Worker(threads, start_in, confined) for _ in range(min(jobs, len(tasks)))]
     helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
     try:
         for helper in helpers:
@@ -89,7 +91,7 @@ def answered(
             worker.close()
 
 
-def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
+def _drain(worker: Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
     while True:
         try:
             place, task = pending.popleft()
@@ -98,7 +100,7 @@ def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQue
         answers.put((place, worker.ask(task)))
 
 
-class _Worker:
+class Worker:
     """A process that is started when first needed, and again after it died."""
 
     def __init__(self, threads: int, start_in: Path | None = None, confined: Confinement | None = None) -> None:
@@ -162,7 +164,7 @@ class _Worker:
             command.append(self._confined.to_json())
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-            env=self._environment, cwd=self._start_in,
+            env=self._environment, cwd=self._start_in, **_APART,
         )  # fmt: skip
 
     def _lost(self) -> Answer:
@@ -173,8 +175,12 @@ class _Worker:
             how = "could not be started"
         else:
             how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"
-        error = f"The process that evaluates it {how}."
-        return {"status": "lost", "error": error, "lacking": False, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
+        return lost(f"The process that evaluates it {how}.")
+
+
+def lost(error: str) -> Answer:
+    """Instead of an answer that a process can no longer give."""
+    return {"status": "lost", "error": error, "lacking": False, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
 
 
 def _environment() -> dict[str, str]:

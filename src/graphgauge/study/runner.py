@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.cluster import ENGINES
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
+from graphgauge.stats.text import several
 from graphgauge.study.claims import Claims
 from graphgauge.study.judge import Judgement, judge
 from graphgauge.study.model import BaselineRequest, Item, Study
 from graphgauge.study.parse import read_study
 from graphgauge.study.plan import Plan, plan
 from graphgauge.study.pool import answered, task
+from graphgauge.study.spread import answered_on_cluster
 from graphgauge.study.store import hashes_file, sole_writer, sweep, write_failure
 
 # More processes at once need more memory than most machines have.
@@ -35,13 +39,25 @@ class Done:
 
 @dataclass(frozen=True)
 class Share:
-    """How the cores are divided: processes × threads ≤ cores."""
+    """How the cores are divided: processes × threads ≤ cores; on a cluster every thread of a worker has an item."""
 
     jobs: int
     threads: int
+    scheduler: str | None = None
+
+    def __str__(self) -> str:
+        if self.scheduler is not None:
+            return f"on the cluster of {self.scheduler}"
+        return f"{self.jobs} × {several(self.threads, 'thread')}"
 
     @classmethod
-    def of(cls, items: int, jobs: int | None) -> Share:
+    def of(cls, items: int, jobs: int | None, scheduler: str | None = None) -> Share:
+        if scheduler is not None:
+            if jobs is not None:
+                raise OptionError("jobs does not go with scheduler", fix="The cluster has its own workers.").about(
+                    "jobs"
+                )
+            return cls(items, 1, scheduler)
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise OptionError(f"jobs is {jobs!r:.60}", fix="Pass a positive whole number, or None for at most 4.")
         cores = available_threads()
@@ -77,6 +93,8 @@ def run(
     only: str | None = None,
     rehash: bool = False,
     debug: bool = False,
+    engine: str = ENGINES[0],
+    scheduler: str | None = None,
     on_plan: Callable[[Study, Plan, Share], None] = lambda study, plan, share: None,
     on_done: Callable[[Done], None] = lambda done: None,
 ) -> Outcome:
@@ -97,6 +115,11 @@ def run(
         Whether to read every input again.
     debug
         Whether failures are reported with their tracebacks.
+    engine
+        Where items are evaluated: `local`, in processes of this run, or `dask`, on a Dask cluster.
+    scheduler
+        With the engine `dask`, the address of a scheduler, whose workers see the study under the same path. By default
+        a cluster of `jobs` processes runs for as long as the study.
     on_plan, on_done
         Functions to call.
 
@@ -126,6 +149,9 @@ def run(
     >>> outcome.failed, stats.load("results").methods
     ([], ['ours'])
     """
+    one_of("engine", engine, ENGINES)
+    if scheduler is not None and engine != "dask":
+        raise OptionError("scheduler needs engine dask", fix="Give both, or neither.").about("scheduler")
     study = read_study(path)
     for request in study.gates:
         if isinstance(request.gate, BaselineRequest) and not request.gate.against.exists():
@@ -140,14 +166,14 @@ def run(
         index = HashIndex(study.folder) if rehash else HashIndex.load(study.folder, kept)
         planned = plan(study, index, only)
         index.save(kept)
-        share = Share.of(len(planned.to_run), jobs)
+        share = Share.of(len(planned.to_run), jobs, scheduler)
         on_plan(study, planned, share)
         done = []
         claims.make()
         if planned.to_run:  # remove outdated comparisons and gates
             claims.forget_judged()
         try:
-            for entry in _evaluated(study, planned, share, index, debug):
+            for entry in _evaluated(study, planned, share, index, debug, engine):
                 done.append(entry)
                 on_done(entry)
         finally:
@@ -159,13 +185,14 @@ def run(
     return Outcome(study, planned, share, tuple(done), judgement)
 
 
-def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool) -> Iterator[Done]:
+def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool, engine: str) -> Iterator[Done]:
     steps, kept = planned.to_run, hashes_file(study.results)
     tasks = [
         task(step.item, study.folder, step.path, threads=share.threads, hashes=kept, file=study.path.name, debug=debug)
         for step in steps
     ]
-    for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):
+    spread = partial(answered_on_cluster, scheduler=share.scheduler) if engine == "dask" and tasks else answered
+    for place, answer in spread(tasks, jobs=share.jobs, threads=share.threads):
         step = steps[place]
         status = answer["status"]
         if status == "lost":  # the process can no longer report it

@@ -1,0 +1,200 @@
+"""Small inputs of every form that an engine splits: `CASES[family, form](folder)` are arguments of `evaluate_files`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def saved(folder, **arrays):
+    """Arrays as files; their paths by name."""
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    return {name: str(folder / f"{name}.npy") for name in arrays}
+
+
+def labels(folder, rng, n):
+    paths = saved(folder, relation=rng.integers(0, 3, n), cluster=rng.integers(0, 9, n))
+    return {"groups": {"relation": paths["relation"]}, "cluster": paths["cluster"]}
+
+
+def matrix(folder):
+    rng = np.random.default_rng(0)
+    for number in range(4):
+        saved(folder, **{f"pos-{number}": rng.normal(1, 1, 30).round(1), f"neg-{number}": rng.normal(0, 1, (30, 9))})
+    return {"pos_scores": str(folder / "pos-*.npy"), "neg_scores": str(folder / "neg-*.npy"), "keep": "items",
+            **labels(folder, rng, 120)}  # fmt: skip
+
+
+def pool(folder):
+    rng = np.random.default_rng(1)
+    for number in range(4):
+        saved(folder, **{f"pos-{number}": rng.normal(1, 1, 30).round(1), f"neg-{number}": rng.normal(0, 1, 90)})
+    return {"pos_scores": str(folder / "pos-*.npy"), "neg_scores": str(folder / "neg-*.npy")}
+
+
+def ragged(folder):
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(1, 12, 80)
+    paths = saved(folder, pos_scores=rng.normal(1, 1, 80).round(1), neg_scores=rng.normal(0, 1, sizes.sum()).round(1),
+                  offsets=np.append(0, np.cumsum(sizes)), weights=rng.random(80) + 0.5)  # fmt: skip
+    return {**paths, "keep": "items", **labels(folder, rng, 80)}
+
+
+def flat(folder):
+    rng = np.random.default_rng(3)
+    queries = np.repeat(rng.permutation(200)[:60], rng.integers(2, 9, 60))
+    queries.sort()
+    scores = rng.normal(0, 1, len(queries)).round(1)
+    paths = saved(folder, scores=scores, labels=rng.random(len(queries)) < 0.4, queries=queries)
+    return {**paths, "keep": "items", **labels(folder, rng, 60)}
+
+
+def embeddings(folder):
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(0, 4, 50)
+    paths = saved(folder, queries_emb=rng.normal(0, 1, (50, 6)), entities=rng.normal(0, 1, (40, 6)),
+                  targets=rng.integers(0, 20, 50), known_values=rng.integers(20, 40, sizes.sum()),
+                  known_offsets=np.append(0, np.cumsum(sizes)), weights=rng.random(50) + 0.5)  # fmt: skip
+    return {**paths, "keep": "items", **labels(folder, rng, 50)}
+
+
+def several_targets(folder):
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1, 4, 50)
+    values = np.concatenate([rng.choice(40, size, replace=False) for size in sizes])
+    return saved(folder, queries_emb=rng.normal(0, 1, (50, 6)), entities=rng.normal(0, 1, (40, 6)), targets=values,
+                 target_offsets=np.append(0, np.cumsum(sizes)))  # fmt: skip
+
+
+def topk(folder):
+    rng = np.random.default_rng(6)
+    lists = np.stack([rng.permutation(30)[:8] for _ in range(50)])
+    return {**saved(folder, topk=lists, targets=rng.integers(0, 30, 50)), "n_items": 30, "keep": "items"}
+
+
+def recommender(folder):
+    rng = np.random.default_rng(7)
+    seen = rng.random((40, 25)) < 0.3
+    tested = seen & (rng.random(seen.shape) < 0.5)
+    return saved(folder, user_scores=rng.normal(0, 1, (40, 25)).round(1), test_items=np.argwhere(tested),
+                 train_items=np.argwhere(seen & ~tested))  # fmt: skip
+
+
+def triples(folder):
+    rng = np.random.default_rng(8)
+    facts = np.stack([rng.integers(0, 20, 70), rng.integers(0, 3, 70), rng.integers(0, 20, 70)], axis=1)
+    paths = saved(folder, triples=facts[:30], known_triples=facts[30:], entities=rng.normal(0, 1, (20, 5)),
+                  relation_vectors=rng.normal(0, 1, (3, 5)))  # fmt: skip
+    return {**paths, "score": "distmult", "keep": "items"}
+
+
+def runs(folder):
+    from graphgauge.evolution import EvolutionLog
+
+    rng = np.random.default_rng(9)
+    log = EvolutionLog(folder / "runs")
+    pairs = np.array([(u, v) for u in range(14) for v in range(u)])
+    for condition in ("Normal", "Off"):
+        for seed in range(2):
+            edges = rng.permutation(pairs)
+            points = rng.uniform(-0.5, 0.5, (14, 2))
+            log.begin(condition, seed, edges=edges[:10], embeddings=points)
+            for cycle in range(3):
+                points = points + rng.normal(0, 0.02, points.shape)
+                born = edges[10 + 5 * cycle : 15 + 5 * cycle]
+                log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=born)
+    return {"log": str(folder / "runs"), **saved(folder, labels=np.arange(14) % 2)}
+
+
+def forecast(folder, **more):
+    rng = np.random.default_rng(10)
+    for number, steps in enumerate((6, 4, 7)):
+        shape = steps, 3, 5
+        truth = rng.normal(0, 1, shape)
+        arrays = {
+            "true": truth,
+            "pred": truth + rng.normal(0, 0.5, shape),
+            **{k: v(rng, truth) for k, v in more.items()},
+        }
+        saved(folder, **{f"{name}-{number}": array for name, array in arrays.items()})
+    return {name: str(folder / f"{name}-*.npy") for name in ("true", "pred", *more)}
+
+
+def gaussian(folder):
+    return {**forecast(folder, std=lambda rng, truth: rng.uniform(0.3, 1, truth.shape)), "by": ["horizon", "node"]}
+
+
+def ensemble(folder):
+    given = forecast(folder, samples=lambda rng, truth: truth[..., None] + rng.normal(0, 1, (*truth.shape, 8)))
+    return {**{name: given[name] for name in ("true", "samples")}, "thresholds": [0.5]}
+
+
+def quantiles(folder):
+    def spread(rng, truth):
+        return np.sort(truth[..., None] + rng.normal(0, 1, (*truth.shape, 3)), axis=-1)
+
+    given = forecast(folder, quantiles=spread)
+    return {**{name: given[name] for name in ("true", "quantiles")}, "levels": [0.1, 0.5, 0.9]}
+
+
+MODEL = """
+import numpy as np
+
+class Sum:
+    model_output = "probability"
+
+    def predict(self, subgraph, target, masks):
+        weights = np.linspace(0.2, 0.02, masks.shape[1])
+        return 0.05 + masks @ weights / weights.sum() * 0.9
+"""
+
+
+def events(folder):
+    from graphgauge import explanation
+
+    (folder / "engine_toy_model.py").write_text(MODEL)
+    rng = np.random.default_rng(11)
+    found = []
+    for event in range(40):
+        context = explanation.Context(explanation.Subgraph([np.arange(6), np.arange(1, 7)]), event=event)
+        found.append(explanation.Explanation(context, rng.random(6).round(2)))
+    explanation.write_explanations(found, folder / "run.jsonl")
+    return {"explanations": str(folder / "run.jsonl"), "model": "engine_toy_model:Sum", "keep": "items", "random": 2}
+
+
+def bits(folder):
+    rng = np.random.default_rng(12)
+    paths = saved(folder, real=rng.random((60, 8)) < 0.5, generated=rng.random((40, 8)) < 0.4,
+                  conditions=rng.integers(0, 2, 40), real_conditions=rng.integers(0, 2, 60))  # fmt: skip
+    for name, count in (("statistics", 60), ("generated_statistics", 40)):
+        np.savez(folder / f"{name}.npz", size=rng.normal(0, 1, count), depth=rng.normal(0, 1, count))
+        paths[name] = str(folder / f"{name}.npz")
+    return {**paths, "permutations": 49, "resamples": 50}
+
+
+def stack(folder):
+    rng = np.random.default_rng(13)
+    order = np.triu(np.ones((6, 6)), 1)
+    true = (rng.random((70, 6, 6)) < 0.4) * order
+    return saved(folder, true=true, pred=(true * 0.8 + rng.random(true.shape) * 0.5) * order)
+
+
+CASES = {
+    ("ranking", "matrix"): matrix,
+    ("ranking", "pool"): pool,
+    ("ranking", "ragged"): ragged,
+    ("ranking", "flat"): flat,
+    ("ranking", "embeddings"): embeddings,
+    ("ranking", "several targets"): several_targets,
+    ("ranking", "top-k"): topk,
+    ("ranking", "recommender"): recommender,
+    ("ranking", "triples"): triples,
+    ("forecasting", "points"): forecast,
+    ("forecasting", "gaussian"): gaussian,
+    ("forecasting", "quantiles"): quantiles,
+    ("forecasting", "samples"): ensemble,
+    ("recovery", "stack"): stack,
+    ("generation", "samples"): bits,
+    ("explanation", "events"): events,
+    ("evolution", "runs"): runs,
+}
