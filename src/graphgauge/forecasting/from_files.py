@@ -43,6 +43,7 @@ from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays, t
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.rows import MOST_CELLS, Once
 from graphgauge.forecasting.state import ForecastState
+from graphgauge.io.ahead import ahead, hashes_wanted
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
 from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
@@ -242,14 +243,21 @@ def _from_arrays(
     state = _counting(given["metrics"], streamed, axes=given["axes"], shard=shard, **common)
     edges = np.cumsum([0, *lengths["true"]]).tolist()
     blocks = [slice(first, last) for first, last in itertools.pairwise(edges)]
-    for number, block in enumerate(progress.over(blocks, edges[-1])):
-        part: dict[str, Any] = {_ARRAYS[name]: _values(parts[number]) for name, parts in arrays.items()}
+    hashed = hashes_wanted()
+
+    def read(shard: Mapping[str, ArrayFile]) -> dict[str, Any]:
+        for file in shard.values():
+            file.begin(hashed=hashed)
+        return {_ARRAYS[name]: _named(file, file.ahead(0, len(file))) for name, file in shard.items()}
+
+    shards = [{name: parts[number] for name, parts in arrays.items()} for number in range(len(blocks))]
+    for block, (files_of, part) in progress.over(zip(blocks, ahead(shards, read, 1), strict=True), edges[-1]):
         try:
             state.update(
                 **part, **reading, start=(given["start"] or 0) + block.start, nan=given["nan"], threads=given["threads"]
             )
         except InputError as error:
-            where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its counterparts)"
+            where = f"{error.where or 'shard'} ({files_of['true'].path.name} and its counterparts)"
             raise type(error)(error.what, where=where, fix=error.fix) from None
     return state.evaluate(**shown), state
 
@@ -292,8 +300,11 @@ def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
 
 
 def _values(file: ArrayFile) -> Any:
+    return _named(file, file.rows(0, len(file)))
+
+
+def _named(file: ArrayFile, values: AnyArray) -> Any:
     """All rows, with column names if the file has some; a first column of times, or of an index, labels the rows."""
-    values = file.rows(0, len(file))
     if file.columns is None:
         return values
     if file.columns[0].lower() in _INDEX and len(file.columns) > 1:

@@ -13,9 +13,8 @@ from typing import Any, ParamSpec
 from graphgauge.core.described import documented
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import fields_of, named_paths, read_all
-from graphgauge.core.files import files_named
+from graphgauge.core.files import files_named, signature_of
 from graphgauge.core.result import Evaluation
-from graphgauge.io.hashing import signature_of
 
 P = ParamSpec("P")
 

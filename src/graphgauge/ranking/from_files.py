@@ -36,6 +36,7 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
+from graphgauge.core.urls import Url, as_place
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
@@ -374,8 +375,8 @@ def _query_hashes(files: Opened) -> Hashes | None:
     pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
     if "offsets" in files:
         return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
-    blocks = [(block.start, block.stop) for block in neg.blocks(_BLOCK_BYTES)]
-    hashed = [query_hashes(pos.rows(*block), neg.rows(*block)) for block in blocks]
+    blocks = neg.stream(_BLOCK_BYTES)
+    hashed = [query_hashes(pos.rows(block.start, block.stop), scores) for block, scores in blocks]
     return np.concatenate([np.empty(0, np.uint64), *hashed])
 
 
@@ -410,7 +411,7 @@ def _from_matrix(
     refuse_repeated(files)
     if given["engine"] == "dask":
         return _from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
-    for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
+    for block, scores in progress.over(neg.stream(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
             "cluster": None if labels["cluster"] is None else labels["cluster"][block],
@@ -418,7 +419,7 @@ def _from_matrix(
             "mask": None if mask is None else mask.rows(block.start, block.stop),
         }
         try:
-            state.update(pos.rows(block.start, block.stop), neg.rows(block.start, block.stop), **policy, **part)
+            state.update(pos.rows(block.start, block.stop), scores, **policy, **part)
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None
@@ -502,8 +503,7 @@ def _from_pool(
     if given["max_memory"] is not None and size > given["max_memory"] and alone:
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
             nothing = np.empty(0, shards.files[0].dtype)
-            for block in progress.over(shards.blocks(_BLOCK_BYTES), len(shards)):
-                scores = shards.rows(block.start, block.stop)
+            for block, scores in progress.over(shards.stream(_BLOCK_BYTES), len(shards)):
                 sides = (scores, nothing) if name == "pos_scores" else (nothing, scores)
                 try:
                     state.update_pool(*sides, nan=given["nan"])
@@ -543,8 +543,7 @@ def _pool_blocks(given: Mapping[str, Any], files: Opened) -> tuple[Blocks, Block
 
 
 def _scores_of_pool(shards: Shards) -> Iterator[AnyArray]:
-    for block in shards.blocks(_BLOCK_BYTES):
-        scores = shards.rows(block.start, block.stop)
+    for _, scores in shards.stream(_BLOCK_BYTES):
         yield scores[~np.isnan(scores)] if scores.dtype.kind == "f" else scores
 
 
@@ -692,8 +691,8 @@ def _read_whole(files: Opened, name: str, path: str) -> AnyArray:
     return _as_whole(_read(files, name, path), path)
 
 
-def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:
-    is_text = Path(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
+def _as_whole(array: AnyArray, path: str | Path | Url) -> AnyArray:
+    is_text = as_place(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
     whole = is_text and np.isfinite(array).all() and np.array_equal(array, np.trunc(array))
     return array.astype(np.int64) if whole else array
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain, read_all
-from graphgauge.core.files import Search, files_named, is_pattern, read_json
+from graphgauge.core.files import Search, files_named, is_pattern, read_json, signature_of
 from graphgauge.core.schema import (
     FIRST_SCHEMA,
     UNCHECKED,
@@ -26,7 +26,7 @@ from graphgauge.core.schema import (
     side_path,
 )
 from graphgauge.io.code import source_hash
-from graphgauge.io.hashing import HashIndex, signature_of
+from graphgauge.io.hashing import HashIndex
 from graphgauge.study.confine import Limits
 from graphgauge.study.model import Item, Study
 from graphgauge.study.options import from_arguments, options_of
