@@ -20,8 +20,8 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.+", re.DOTALL)
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp",
              "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs", "adl": "adlfs", "hf": "huggingface_hub"}  # fmt: skip
 # What file systems call the version of a file; the first one that is there is taken.
-_VERSIONS = ("ETag", "etag", "md5Hash", "crc32c", "Content-MD5", "content_md5", "checksum", "mtime", "LastModified",
-             "last_modified", "updated", "created")  # fmt: skip
+_VERSIONS = ("ETag", "etag", "md5Hash", "crc32c", "Content-MD5", "content_md5", "Digest", "checksum", "mtime",
+             "Last-Modified", "LastModified", "last_modified", "updated", "created")  # fmt: skip
 _CHUNK = 1 << 22
 
 
@@ -35,10 +35,10 @@ class Url:
 
     def __init__(self, text: str) -> None:
         parts = urlsplit(text)
-        if "@" in parts.netloc:
+        if parts.password is not None:
             raise OptionError(
-                f"the URL of {PurePosixPath(parts.path).name} contains a user or password, which results would publish",
-                fix="Configure them where fsspec's package looks for them.",
+                f"the URL of {PurePosixPath(parts.path).name} contains a password, which results would publish",
+                fix="Configure it where fsspec's package looks for them.",
             )
         if parts.scheme in ("http", "https") and (parts.query or parts.fragment):
             raise OptionError(

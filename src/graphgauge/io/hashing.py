@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
@@ -32,6 +33,8 @@ _WIDEST = {"b": "?", "i": "<f8", "u": "<f8", "f": "<f8", "m": "<m8[ns]", "M": "<
 
 def file_hash(path: str | Path | Url, as_read: tuple[Signature, str] | None = None) -> str:
     """SHA-256 of a file, from the index in use, as it was found while reading, or from its content."""
+    if str(path) in _copied.get():
+        return _copied.get()[str(path)]
     index = _in_use.get()
     if index is not None:
         return index.hash(path)
@@ -101,6 +104,17 @@ class HashIndex:
 
 
 _in_use: ContextVar[HashIndex | None] = ContextVar("hash index", default=None)
+_copied: ContextVar[Mapping[str, str]] = ContextVar("hashes of copies", default=MappingProxyType({}))
+
+
+@contextmanager
+def knowing(hashes: Mapping[str, str]) -> Iterator[None]:
+    """Within this block the hashes of these files, which were found when they were copied, are not computed again."""
+    token = _copied.set(hashes)
+    try:
+        yield
+    finally:
+        _copied.reset(token)
 
 
 @contextmanager

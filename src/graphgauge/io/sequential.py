@@ -68,7 +68,7 @@ class ParquetArray(SequentialArray):
         self._file = open_parquet(path)
         with sound(path):
             first = next(self._file.iter_batches(batch_size=1), None)
-        sample = np.empty((0, 0)) if first is None else _matrix(first)
+        sample = np.empty((0, 0)) if first is None else _matrix(first, path)
         self._starts = [0]
         for group in range(self._file.num_row_groups):
             self._starts.append(self._starts[-1] + self._file.metadata.row_group(group).num_rows)
@@ -84,7 +84,7 @@ class ParquetArray(SequentialArray):
         groups = list(range(first, self._file.num_row_groups))
         with sound(str(self.path)):
             for batch in self._file.iter_batches(batch_size=self._rows_at_once, row_groups=groups):
-                yield _matrix(batch)
+                yield _matrix(batch, self.path)
 
 
 class CsvArray(SequentialArray):
@@ -154,18 +154,18 @@ class _Recorded:
         return found
 
 
-def _matrix(batch: Any) -> AnyArray:
+def _matrix(batch: Any, path: Path | Url) -> AnyArray:
     columns = []
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if column.null_count:
-            raise InputError(f"column {field.name!r} has empty cells", fix="Write NaN where a score is missing.")
+            what = f"column {field.name!r} has empty cells"
+            raise InputError(what, where=str(path), fix="Write NaN where a score is missing.")
         flat = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         if hasattr(flat.type, "value_type"):
             lengths = np.diff(np.asarray(flat.offsets)) if hasattr(flat, "offsets") else np.array([flat.type.list_size])
             if len(set(lengths.tolist())) > 1:
-                raise InputError(
-                    f"lists of different lengths in column {field.name!r}", fix="Write values and offsets."
-                )
+                what = f"lists of different lengths in column {field.name!r}"
+                raise InputError(what, where=str(path), fix="Write values and offsets.")
             columns.append(flat.flatten().to_numpy(zero_copy_only=False).reshape(len(flat), -1))
         else:
             columns.append(flat.to_numpy(zero_copy_only=False))
