@@ -25,7 +25,7 @@ def give_back(array: Any) -> None:
 
 
 def _advise(array: Any, advice: int | None) -> None:
-    if advice is None or not isinstance(array, np.ndarray) or not array.size:
+    if advice is None or not isinstance(array, np.ndarray) or not array.size or min(array.strides, default=0) < 0:
         return
     owner: Any = array
     while isinstance(owner, np.ndarray) and type(owner) is not np.memmap:
@@ -35,7 +35,8 @@ def _advise(array: Any, advice: int | None) -> None:
         return
     pages = owner._mmap  # type: ignore[attr-defined]
     whole = np.frombuffer(pages, np.uint8)
-    low, high = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)  # type: ignore[attr-defined]
+    low = array.ctypes.data
+    high = low + sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)) + array.itemsize
     start = max(low - whole.ctypes.data, 0)
     start -= start % mmap.PAGESIZE
     pages.madvise(advice, start, min(high - whole.ctypes.data, len(whole)) - start)

@@ -15,7 +15,6 @@ from graphgauge.core.mapped import fetch, give_back
 from graphgauge.core.urls import Url
 from graphgauge.io.ahead import RunningHash
 
-
 # Fetched and hashed at once.
 _AT_ONCE = 1 << 25
 
@@ -46,6 +45,7 @@ class ArrayFile(ABC):
 
     def begin(self, *, hashed: bool) -> None:
         """Before blocks are read in order: whether their bytes are hashed on the way."""
+        return
 
     def ahead(self, start: int, stop: int) -> AnyArray:
         """`rows`, from the disk and not only promised: called by another thread before they are needed."""
@@ -53,6 +53,7 @@ class ArrayFile(ABC):
 
     def done_with(self, start: int, stop: int) -> None:
         """These rows are not needed again soon."""
+        return
 
     def take(self, rows: AnyArray) -> AnyArray:
         """Some rows by number, in this order; read in the order of the file."""

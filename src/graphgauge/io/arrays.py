@@ -145,6 +145,14 @@ class Shards:
             del rows
             piece.file.done_with(piece.rows.start, piece.rows.stop)
 
+    def done_with(self, block: slice) -> None:
+        """These rows are not needed again soon."""
+        first = 0
+        for file in self.files:
+            if first < block.stop and block.start < first + len(file):
+                file.done_with(max(block.start - first, 0), min(block.stop - first, len(file)))
+            first += len(file)
+
     def _pieces(self, max_bytes: int) -> Iterator[_Piece]:
         first = 0
         for file in self.files:

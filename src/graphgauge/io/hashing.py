@@ -166,7 +166,9 @@ def table_hash(columns: Mapping[str, Any]) -> str:
 def _chunks(file: ArrayFile) -> Iterator[bytes]:
     step = max(1, _CHUNK // max(1, file.dtype.itemsize * math.prod(file.shape[1:])))
     for start in range(0, len(file), step):
-        yield np.ascontiguousarray(file.rows(start, min(start + step, len(file)))).tobytes()
+        stop = min(start + step, len(file))
+        yield np.ascontiguousarray(file.rows(start, stop)).tobytes()
+        file.done_with(start, stop)
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
@@ -237,4 +239,3 @@ def _digest(stream: IO[bytes], read: Callable[[IO[bytes], int], bytes] = _read) 
     while chunk := read(stream, _CHUNK):
         digest.update(chunk)
     return digest.hexdigest()
-

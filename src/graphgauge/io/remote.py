@@ -1,4 +1,4 @@
-"""Inputs behind URLs: shards in .npy files are streamed, everything else is copied to temporary files while it is read."""
+"""Inputs behind URLs: shards in .npy files are streamed, others are copied to temporary files while they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that are read from their beginning: blocks in order take one pass, and a block before the last begins again."""
+"""Arrays that are read from their beginning: blocks in order take one pass, an earlier block begins again."""
 
 from __future__ import annotations
 

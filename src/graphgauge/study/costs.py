@@ -1,0 +1,319 @@
+"""What an evaluation of files will read, keep and take: from their headers, and from rates that are measured on them.
+
+A sample of the files' rows is evaluated twice, at two sizes: the difference is the time of a byte, what is left is the
+time of the rest. Reading is measured on the files, from the disk where the system can be told to forget them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.family import Family, family
+from graphgauge.core.fields import Files, Output, plain
+from graphgauge.core.files import files_named, split_member
+from graphgauge.core.urls import Url
+from graphgauge.io.arrays import OPENERS, ArrayFile, open_array, open_arrays
+
+# Bytes that are read, hashed and counted to measure rates.
+_SAMPLE = 1 << 26
+# The smaller of two samples, as a part of the larger.
+_SMALLER = 4
+# Blocks of an array that are in memory at once: the one in use, and those read ahead.
+_BLOCKS, _BLOCK_BYTES = 3, 1 << 25
+# A process that evaluates a sample: its seconds, and the most memory that it took, in kB (macOS: bytes).
+_ALONE = """
+import json, sys, time
+from graphgauge.core.family import family
+begin = time.perf_counter()
+family(sys.argv[1]).evaluate_files(**json.loads(sys.argv[2]))
+spent = time.perf_counter() - begin
+try:
+    import resource
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+except ImportError:
+    peak = 0
+print(spent, peak)
+"""
+# A network of 10 Gbit/s, if nothing is said.
+NETWORK = 1.25e9
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input: its files, their bytes, and the rows of its array if it is one."""
+
+    name: str
+    files: int
+    bytes: int
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class Takes:
+    """Seconds of a job on so many workers, each a machine like this one with its share of the files.
+
+    A worker reads, counts and hashes at the same time, so the longest of the three counts.
+    """
+
+    workers: int
+    start: float
+    read: float
+    count: float
+    hash: float
+    merge: float
+
+    @property
+    def total(self) -> float:
+        return self.start + max(self.read, self.count, self.hash) + self.merge
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an evaluation reads and keeps, and the rates from which its time follows.
+
+    Rates are bytes per second. `counts` is None if the inputs cannot be sampled; then nothing is said about time.
+    `fixed` are the seconds of an evaluation that do not depend on its size, `start` those until it begins, `merge`
+    those of adding one state. `kept` are the bytes of the state, None if they are not known in advance.
+    """
+
+    family: str
+    inputs: tuple[Input, ...]
+    reads: float
+    hashes: float | None
+    counts: float | None
+    start: float
+    fixed: float
+    merge: float
+    state: int
+    kept: int | None
+    program: int
+    network: float = NETWORK
+
+    @property
+    def bytes(self) -> int:
+        return sum(each.bytes for each in self.inputs)
+
+    def takes(self, workers: int = 1) -> Takes | None:
+        """The seconds of the job on so many workers."""
+        if self.counts is None:
+            return None
+        own = self.bytes / workers
+        merge = 0.0 if workers == 1 else workers * (self.merge + self.state / self.network)
+        hashing = 0.0 if self.hashes is None else own / self.hashes
+        return Takes(workers, self.start, own / self.reads, self.fixed + own / self.counts, hashing, merge)
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes of one worker: those of a process that evaluates the sample, the blocks read ahead, and the state."""
+        if self.kept is None:
+            return None
+        return self.program + min(_BLOCKS * _BLOCK_BYTES, max(self.bytes - _SAMPLE, 0)) + self.kept
+
+    def to_dict(self, workers: tuple[int, ...] = (1,)) -> dict[str, Any]:
+        found = [takes for takes in map(self.takes, workers) if takes is not None]
+        return {**asdict(self), "bytes": self.bytes, "memory": self.memory,
+                "takes": [{**asdict(takes), "total": takes.total} for takes in found]}  # fmt: skip
+
+
+def plan_files(name: str, options: Mapping[str, Any], *, hashed: bool = False, network: float = NETWORK) -> Costs:
+    """What an evaluation of files will read, keep and take.
+
+    Parameters
+    ----------
+    name
+        The family.
+    options
+        The arguments of its `evaluate_files`.
+    hashed
+        Whether a result file will be written, for which the inputs are hashed.
+    network
+        Bytes per second at which states travel between workers.
+
+    Returns
+    -------
+    Costs
+        Its inputs, the measured rates, and `takes(workers)`.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be opened.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import study
+    >>> np.save("pos.npy", np.ones(1000)), np.save("neg.npy", np.zeros((1000, 50)))
+    (None, None)
+    >>> costs = study.plan_files("ranking", {"pos_scores": "pos.npy", "neg_scores": "neg.npy"})
+    >>> [(each.name, each.rows) for each in costs.inputs], costs.takes(8).workers
+    ([('pos_scores', 1000), ('neg_scores', 1000)], 8)
+    """
+    declared = family(name)
+    values = declared.read(options)
+    arrays = dict(_opened(declared, values))
+    inputs = tuple(_inputs(declared, values, arrays))
+    paths = [path for text in _texts(declared, values) for path in files_named(text, Path.cwd())]
+    sampled = _sampled(declared, values, arrays, sum(each.bytes for each in inputs))
+    module = declared.module("costs") if declared.has("costs") else None
+    kept = None if module is None else module.kept_bytes(values, arrays)
+    found = sampled or _Sampled(None, 0.0, 0.0, 0, 0.0, 0)
+    return Costs(
+        name, inputs, _read_rate(paths), _hash_rate() if hashed else None, found.rate, found.start, found.fixed,
+        found.merge, found.state, found.state or None if kept is None else kept, found.program, network,
+    )  # fmt: skip
+
+
+def _texts(declared: Family, values: Mapping[str, Any]) -> Iterator[str]:
+    for name, field in declared.fields.items():
+        if field.is_given(values[name]):
+            yield from field.kind.paths(values[name])
+
+
+def _opened(declared: Family, values: Mapping[str, Any]) -> Iterator[tuple[str, list[ArrayFile]]]:
+    """The arrays of every input that has some; only their headers are read where the format has one."""
+    for name, field in declared.fields.items():
+        texts = [*field.kind.paths(values[name])] if field.is_given(values[name]) else []
+        if texts and all(split_member(text)[0].suffix.lower() in OPENERS for text in texts):
+            yield name, open_arrays(texts) if isinstance(field.kind, Files) else [open_array(text) for text in texts]
+
+
+def _inputs(declared: Family, values: Mapping[str, Any], arrays: Mapping[str, list[ArrayFile]]) -> Iterator[Input]:
+    for name, field in declared.fields.items():
+        texts = field.kind.paths(values[name]) if field.is_given(values[name]) else ()
+        paths = [path for text in texts for path in files_named(text, Path.cwd())]
+        if paths:
+            size = sum(split_member(path)[0].stat().st_size for path in paths)
+            yield Input(name, len(paths), size, sum(map(len, arrays[name])) if name in arrays else None)
+
+
+def _sampled(
+    declared: Family, values: Mapping[str, Any], arrays: Mapping[str, list[ArrayFile]], total: int
+) -> _Sampled | None:
+    shards = [name for name, field in declared.fields.items() if isinstance(field.kind, Files) and name in arrays]
+    if not shards or not total:
+        return None
+    share = min(1.0, _SAMPLE / total)
+    with tempfile.TemporaryDirectory(prefix="graphgauge-") as folder:
+        evaluate = partial(_evaluated, declared, values, arrays, shards, Path(folder))
+        try:
+            evaluate(share / _SMALLER)  # what is compiled and imported on first use
+            less, small, _, _ = evaluate(share / _SMALLER)
+            more, large, state, options = evaluate(share)
+            start, program = _alone(declared, options)
+        except GraphgaugeError:
+            return None  # the rows of a sample do not make an evaluation; the whole may
+        merge = _merge_seconds(declared, state)
+        rate = max(large - small, 1) / max(more - less, 1e-6)
+        size = 0 if state is None else state.stat().st_size
+        return _Sampled(rate, start, max(0.0, less - small / rate), size, merge, program)
+
+
+def _evaluated(
+    declared: Family, values: Mapping[str, Any], arrays: Mapping[str, list[ArrayFile]], shards: list[str],
+    folder: Path, share: float,
+) -> tuple[float, int, Path | None, dict[str, Any]]:  # fmt: skip
+    """The seconds to evaluate this share of the rows, its bytes, its saved state, and the options."""
+    lengths = {sum(map(len, arrays[name])) for name in shards}
+    own = {
+        **values,
+        **{name: field.default for name, field in declared.fields.items() if isinstance(field.kind, Output)},
+    }
+    size = 0
+    for name, files in arrays.items():
+        if name in shards or sum(map(len, files)) in lengths:
+            rows = _first(files, max(1, round(share * sum(map(len, files)))))
+            np.save(folder / f"{name}.npy", rows)
+            size += rows.nbytes
+            value = str(folder / f"{name}.npy")
+            own[name] = (value,) if name in shards else value
+    state = folder / "state.npz" if "save_state" in declared.fields else None
+    begin = time.perf_counter()
+    declared.evaluate_files(**own)
+    spent = time.perf_counter() - begin
+    if state is not None:
+        declared.evaluate_files(**{**own, "save_state": str(state)})
+    return spent, size, state, {name: plain(value) for name, value in own.items()}
+
+
+def _alone(declared: Family, options: Mapping[str, Any]) -> tuple[float, int]:
+    """The seconds until an evaluation begins in a process of its own, and the most bytes that the process takes."""
+    begin = time.perf_counter()
+    command = [sys.executable, "-c", _ALONE, declared.name, json.dumps(options)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    spent, peak = done.stdout.split()[-2:]
+    return time.perf_counter() - begin - float(spent), int(peak)
+
+
+class _Sampled(NamedTuple):
+    """What was found on a sample.
+
+    Bytes counted per second, seconds until an evaluation begins and besides counting, the bytes of a state and the
+    seconds to add it, and the bytes of the process.
+    """
+
+    rate: float | None
+    start: float
+    fixed: float
+    state: int
+    merge: float
+    program: int
+
+
+def _first(files: list[ArrayFile], rows: int) -> Any:
+    parts, left = [], rows
+    for file in files:
+        parts.append(np.array(file.rows(0, min(left, len(file)))))
+        left -= len(parts[-1])
+        if left <= 0:
+            break
+    return np.concatenate(parts)
+
+
+def _merge_seconds(declared: Family, state: Path | None) -> float:
+    """The time to load a state and add it to another one."""
+    if state is None:
+        return 0.0
+    kind = declared.state_class()
+    begin = time.perf_counter()
+    kind.load(state)
+    return time.perf_counter() - begin
+
+
+def _read_rate(paths: list[str]) -> float:
+    """Bytes per second of reading the largest file, from the disk if the system can be told to forget it."""
+    places = [split_member(path)[0] for path in paths]
+    largest = max(places, key=lambda place: place.stat().st_size)
+    begin = time.perf_counter()
+    if isinstance(largest, Url):
+        with largest.open() as stream:
+            size = len(largest.read(stream, _SAMPLE // _SMALLER))
+        return size / (time.perf_counter() - begin)
+    with largest.open("rb", buffering=0) as stream:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(stream.fileno(), 0, _SAMPLE, os.POSIX_FADV_DONTNEED)
+        buffer, size, begin = bytearray(1 << 22), 0, time.perf_counter()
+        while size < _SAMPLE and (read := stream.readinto(buffer)):
+            size += read
+        return size / (time.perf_counter() - begin)
+
+
+def _hash_rate() -> float:
+    content = bytes(_SAMPLE // _SMALLER)
+    begin = time.perf_counter()
+    hashlib.sha256(content).digest()
+    return len(content) / (time.perf_counter() - begin)
