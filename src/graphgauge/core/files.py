@@ -107,7 +107,7 @@ def require_file(path: Path | Url, where: str | None = None) -> None:
     """Refuse what is not a file with content."""
     place = where or str(path)
     if not path.exists():
-        raise InputError("no such file", where=place)
+        raise InputError(path.absent if isinstance(path, Url) else "no such file", where=place)
     if path.is_dir():
         raise InputError("is a folder", where=place, fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
     if path.stat().st_size == 0:

@@ -67,6 +67,11 @@ class Url:
     def suffix(self) -> str:
         return PurePosixPath(self._text).suffix
 
+    @property
+    def absent(self) -> str:
+        """What is said where there is no such file; of web servers it is not known why they did not answer."""
+        return "no such file, or the server does not answer" if self._protocol in ("http", "https") else "no such file"
+
     def resolve(self) -> Url:
         return self
 
@@ -149,7 +154,7 @@ class Url:
         except GraphgaugeError:
             raise
         except FileNotFoundError:
-            raise InputError("no such file", where=self._text) from None
+            raise InputError(self.absent, where=self._text) from None
         except Exception as error:
             said = (str(error).splitlines() or [""])[0][:200]
             what = f"{type(error).__name__}: {said}" if said else type(error).__name__

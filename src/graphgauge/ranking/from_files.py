@@ -423,9 +423,9 @@ def _from_matrix(
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None
-        for shards in (pos, mask):
-            if shards is not None:
-                shards.done_with(block)
+        pos.done_with(block)
+        if mask is not None:
+            mask.done_with(block)
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import ArrayFile
@@ -11,6 +12,8 @@ from graphgauge.io.hashing import content_hash
 
 Files = Mapping[str, Sequence[ArrayFile]]
 
+# Rows at the beginning of a file by which most others are told apart.
+_BEGINNING = 64
 # Inputs that describe queries without scoring them: the same scores under other labels are the same part.
 _LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
@@ -88,11 +91,15 @@ def _name(part: Files) -> str:
 
 def _repeated(opened: Sequence[ArrayFile]) -> tuple[ArrayFile, ArrayFile] | None:
     """Two files with the same content, if there are two."""
-    if len(opened) == 1:
-        return None
-    known: dict[str, ArrayFile] = {}
-    for file in opened:
-        same = known.setdefault(content_hash([file]), file)
-        if same is not file and len(file):
-            return same, file
+    # Files that begin differently are not read to their end.
+    alike: dict[Any, list[ArrayFile]] = {}
+    for file in opened if len(opened) > 1 else ():
+        if len(file):
+            alike.setdefault((file.shape, file.dtype.str, file.rows(0, _BEGINNING).tobytes()), []).append(file)
+    for files in alike.values():
+        known: dict[str, ArrayFile] = {}
+        for file in files if len(files) > 1 else ():
+            same = known.setdefault(content_hash([file]), file)
+            if same is not file:
+                return same, file
     return None

@@ -34,18 +34,20 @@ _SAMPLE = 1 << 26
 _SMALLER = 4
 # Blocks of an array that are in memory at once: the one in use, and those read ahead.
 _BLOCKS, _BLOCK_BYTES = 3, 1 << 25
-# A process that evaluates a sample: its seconds, and the most memory that it took, in kB (macOS: bytes).
+# A process that evaluates a sample: its seconds, and the most memory that it took, in bytes.
 _ALONE = """
-import json, sys, time
+import json, re, sys, time
+from pathlib import Path
 from graphgauge.core.family import family
 begin = time.perf_counter()
 family(sys.argv[1]).evaluate_files(**json.loads(sys.argv[2]))
 spent = time.perf_counter() - begin
-try:
+peak, known = 0, Path("/proc/self/status")
+if known.exists():  # getrusage would have the memory of the parent
+    peak = 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", known.read_text())[1])
+elif sys.platform == "darwin":
     import resource
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-except ImportError:
-    peak = 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(spent, peak)
 """
 # A network of 10 Gbit/s, if nothing is said.
