@@ -505,6 +505,7 @@ class RankingState:
         labels = as_groups(groups)
         cluster = None if cluster is None else as_clusters(cluster)
         weights = None if weights is None else as_weights(weights)
+        self._store_items()
         numbers = self._item_ids(ids, length)
         for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
             if values is not None:
@@ -527,6 +528,12 @@ class RankingState:
             )  # fmt: skip
             self._numbered += length if ids is None else 0
         return clusters
+
+    def _store_items(self) -> None:
+        """Move kept items to disk if they take more than they may; as for counts, before anything is added."""
+        if sum(part.held_bytes for part in self._items) > self.max_memory:
+            held = [part for part in self._items if part.held_bytes]
+            self._items = [*(part for part in self._items if not part.held_bytes), Items.join(held).stored()]
 
     def _item_ids(self, ids: Any, length: int) -> AnyArray | None:
         """The ids of a batch; given ones are checked also if no items are kept."""
