@@ -112,14 +112,12 @@ class NumberFile:
             line = sum(1 for _ in islice(stream, self.skipped))
             while lines := list(islice(stream, rows)):
                 part = self._numbers(lines, line)
+                if len(part) and width not in (None, part.shape[1]):
+                    list(equally_long(_cells(lines, line), width, self.path))  # names the line
                 line += len(lines)
-                if not len(part):
-                    continue
-                if width not in (None, part.shape[1]):
-                    what = f"rows after line {line - len(lines)} have {part.shape[1]} cells, not {width}"
-                    raise InputError(what, where=str(self.path), fix="Give every row as many cells as the first.")
-                width = part.shape[1]
-                yield part
+                if len(part):
+                    width = part.shape[1]
+                    yield part
 
     def _numbers(self, lines: list[str], before: int) -> Floats:
         if not any(map(str.strip, lines)):
@@ -127,9 +125,13 @@ class NumberFile:
         try:
             return np.loadtxt(lines, delimiter=",", quotechar='"', ndmin=2)
         except ValueError as error:
-            rows = [(before + number, cells) for number, cells in enumerate(csv.reader(lines), 1) if cells]
-            as_floats(rows, self.path)
+            as_floats(list(_cells(lines, before)), self.path)
             raise InputError(f"cannot be read ({first_line(error)})", where=str(self.path)) from None
+
+
+def _cells(lines: Iterable[str], before: int) -> Iterator[Row]:
+    """The cells of lines after so many others."""
+    return ((before + number, cells) for number, cells in enumerate(csv.reader(lines), 1) if cells)
 
 
 def _first_line(path: Path) -> tuple[list[str], int]:
