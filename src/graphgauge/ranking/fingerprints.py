@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError
-
-Hashes = NDArray[np.uint64]
+from graphgauge.kernels.row_hashes import Hashes, bits_of, mixed, place_weights, row_sums
 
 # Fewer equal queries may be a coincidence of coarse scores, even if none repeats within a state.
 _FEWEST = 5
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def query_hashes(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None) -> Hashes:
+def query_hashes(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None, *, threads: int | None = None) -> Hashes:
     """One hash of each query's scores, the positive's and its negatives' in their order."""
     if offsets is None:
-        places = np.arange(1, neg.shape[1] + 1)
-        return _mixed(_bits(pos) + (_bits(neg) * _weight(places)).sum(axis=1, dtype=np.uint64))
+        return mixed(bits_of(pos) + row_sums(neg, threads=threads))
     length = np.diff(offsets)
     places = np.arange(len(neg)) - np.repeat(offsets[:-1], length) + 1
-    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_bits(neg) * _weight(places), dtype=np.uint64)])
-    return _mixed(_bits(pos) + (total[offsets[1:]] - total[offsets[:-1]]) + length.astype(np.uint64))
-
-
-def _bits(values: AnyArray) -> Hashes:
-    """The bits of scores as float64, with those of short floats spread over the whole word."""
-    bits = np.ascontiguousarray(values, np.float64).view(np.uint64)
-    return _mixed(bits)
-
-
-def _weight(places: Ints) -> Hashes:
-    return _mixed(places.astype(np.uint64) * _ODD) | np.uint64(1)
-
-
-def _mixed(words: Hashes) -> Hashes:
-    words = words ^ (words >> np.uint64(32))
-    words = words * _ODD
-    mixed: Hashes = words ^ (words >> np.uint64(29))
-    return mixed
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits_of(neg) * place_weights(places), dtype=np.uint64)])
+    return mixed(bits_of(pos) + (total[offsets[1:]] - total[offsets[:-1]]) + length.astype(np.uint64))
 
 
 class Fingerprints:

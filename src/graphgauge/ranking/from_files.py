@@ -42,13 +42,14 @@ from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.io.watch import watched
 from graphgauge.kernels.jit import expect
+from graphgauge.kernels.row_hashes import Hashes
 from graphgauge.kernels.score_cells import Blocks
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
-from graphgauge.ranking.fingerprints import Hashes, query_hashes
+from graphgauge.ranking.fingerprints import query_hashes
 from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
@@ -253,11 +254,13 @@ def evaluate_files(
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
-    state = count(given | {"keep": keep}, per_item, files, progress)
+    hashes: list[Hashes] | None = None if given["save_state"] is None else []
+    state = count(given | {"keep": keep, "hashes": hashes}, per_item, files, progress)
     if given["exact_pool"] and state.counts_pool:
         state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
-        state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
+        each = np.concatenate(hashes) if hashes else _query_hashes(files)
+        state.name_parts(content_names(files, each, apart=state.shares_pool), each)
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
@@ -420,6 +423,8 @@ def _from_matrix(
         }
         try:
             state.update(pos.rows(block.start, block.stop), scores, **policy, **part)
+            if given["hashes"] is not None:
+                given["hashes"].append(query_hashes(pos.rows(block.start, block.stop), scores))
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None

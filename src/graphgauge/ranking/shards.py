@@ -9,6 +9,7 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import ArrayFile
 from graphgauge.io.hashing import content_hash
+from graphgauge.kernels.row_hashes import Hashes
 
 Files = Mapping[str, Sequence[ArrayFile]]
 
@@ -18,15 +19,23 @@ _BEGINNING = 64
 _LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
 
-def content_names(files: Files, *, apart: bool = False) -> list[str]:
-    """A name for each non-empty part that was read, from all of its scores.
+def content_names(files: Files, queries: Hashes | None = None, *, apart: bool = False) -> list[str]:
+    """A name for each non-empty part that was read, from all of its scores, or from the hashes of its `queries`.
 
     If positives and negatives do not belong together (`apart`), every file is a part: the same pool in two states would
     count twice.
     """
     if apart:
         return [_name({name: [file]}) for name, opened in _scores(files).items() for file in opened if len(file)]
-    return [_name(part) for part in _parts(files)]
+    if queries is None:
+        return [_name(part) for part in _parts(files)]
+    names, first = [], 0
+    for part in _parts(files):
+        last = first + sum(map(len, part["pos_scores"]))
+        others = {name: opened for name, opened in part.items() if name not in ("pos_scores", "neg_scores")}
+        names.append(_name(others, queries[first:last]))
+        first = last
+    return names
 
 
 def refuse_repeated(files: Files, *, apart: bool = False) -> None:
@@ -82,8 +91,8 @@ def _scores(files: Files) -> Files:
     return {name: opened for name, opened in files.items() if not name.startswith(_LABELS)}
 
 
-def _name(part: Files) -> str:
-    digest = hashlib.sha256()
+def _name(part: Files, queries: Hashes | None = None) -> str:
+    digest = hashlib.sha256() if queries is None else hashlib.sha256(queries.tobytes())
     for name, opened in sorted(part.items()):
         digest.update(f"{name} {content_hash(opened)} ".encode())
     return f"content {digest.hexdigest()[:32]}"

@@ -19,11 +19,12 @@ from graphgauge.core.state import CountedShards, Place, load_state, place_name, 
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
+from graphgauge.kernels.row_hashes import Hashes
 from graphgauge.kernels.score_cells import Blocks, ScoreCells, require_countable
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.family import FLAT, MATRIX
-from graphgauge.ranking.fingerprints import Fingerprints, Hashes
+from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import (
     Counted,
     Scores,
