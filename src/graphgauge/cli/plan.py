@@ -15,7 +15,7 @@ from graphgauge.core.fields import Several, Whole, read_all
 from graphgauge.core.schema import dumps
 from graphgauge.stats.text import several
 from graphgauge.study.costs import NETWORK, Costs, plan_files
-from graphgauge.study.text import duration
+from graphgauge.study.text import duration, in_bytes
 
 _WORKERS = Several("", Whole("", 1))
 
@@ -75,14 +75,18 @@ def lines_of(costs: Costs, workers: tuple[int, ...]) -> list[str]:
     lines = ["reads"]
     for each in costs.inputs:
         rows = "" if each.rows is None else f", {each.rows:,} rows"
-        lines.append(f"  {flag(each.name)}: {several(each.files, 'file')}, {_size(each.bytes)}{rows}")
-    lines.append(f"  together {_size(costs.bytes)}")
+        lines.append(f"  {flag(each.name)}: {several(each.files, 'file')}, {in_bytes(each.bytes)}{rows}")
+    lines.append(f"  together {in_bytes(costs.bytes)}")
     if costs.memory is None or costs.kept is None:
         lines.append("keeps what this form of input needs as a whole: all of it may be in memory")
     else:
-        lines.append(f"keeps about {_size(costs.memory)} in memory, of which the state is at most {_size(costs.kept)}")
+        lines.append(
+            f"keeps about {in_bytes(costs.memory)} in memory, of which the state is at most {in_bytes(costs.kept)}"
+        )
     rates = [("reading", costs.reads), ("counting", costs.counts), ("hashing", costs.hashes)]
-    lines.append("rates, measured: " + ", ".join(f"{name} {_size(rate)}/s" for name, rate in rates if rate is not None))
+    lines.append(
+        "rates, measured: " + ", ".join(f"{name} {in_bytes(rate)}/s" for name, rate in rates if rate is not None)
+    )
     if costs.counts is None:
         return [*lines, "takes: not known, because rows of these inputs do not make an evaluation of their own"]
     lines.append("takes, in seconds")
@@ -94,11 +98,3 @@ def lines_of(costs: Costs, workers: tuple[int, ...]) -> list[str]:
         lines.append(f"  {number:>8,}" + "".join(f"{part:>9.2f}" for part in parts) + f"   {duration(takes.total)}")
     lines.append("A worker reads, counts and hashes at the same time: the longest of the three counts.")
     return lines
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.3g} {unit}" if unit != "bytes" else f"{number:.0f} bytes"
-        number /= 1000
-    return f"{number:.3g} TB"

@@ -10,6 +10,9 @@ from graphgauge.kernels.row_hashes import Hashes, bits_of, mixed, place_weights,
 
 # Fewer equal queries may be a coincidence of coarse scores, even if none repeats within a state.
 _FEWEST = 5
+# Hashes that are kept, unless more of them begin with the same bits than can be told apart.
+MOST = 1 << 22
+_MOST_BITS = 32
 
 
 def query_hashes(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None, *, threads: int | None = None) -> Hashes:
@@ -23,14 +26,31 @@ def query_hashes(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None, *, t
 
 
 class Fingerprints:
-    """The hashes of queries that a state has counted; of states that were not made from files there are none."""
+    """The hashes of queries that a state has counted; of states that were not made from files there are none.
 
-    def __init__(self, hashes: Hashes | None = None) -> None:
+    Of many queries only those hashes are kept that begin with `shift` zero bits: states have the same of them in
+    common, in proportion.
+    """
+
+    def __init__(self, hashes: Hashes | None = None, shift: int = 0) -> None:
         self._parts = [] if hashes is None else [np.sort(hashes)]
+        self.shift = shift
 
     def add(self, hashes: Hashes) -> None:
-        if len(hashes):
-            self._parts.append(np.sort(hashes))
+        kept = _thinned(hashes, self.shift)
+        if len(kept):
+            self._parts.append(np.sort(kept))
+        while sum(map(len, self._parts)) > MOST and self.shift < _MOST_BITS:
+            self.thin(self.shift + 1)
+
+    def absorb(self, other: Fingerprints) -> None:
+        """Add all of another state."""
+        self.thin(max(self.shift, other.shift))
+        self.add(other.all())
+
+    def thin(self, shift: int) -> None:
+        """Keep only hashes that begin with so many zero bits."""
+        self._parts, self.shift = [_thinned(part, shift) for part in self._parts], shift
 
     def all(self) -> Hashes:
         return np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
@@ -40,15 +60,21 @@ class Fingerprints:
 
         How often different queries have equal scores is seen within each state; between two it must not be more often.
         """
-        mine, theirs = self.all(), other.all()
+        shift = max(self.shift, other.shift)
+        mine, theirs = _thinned(self.all(), shift), _thinned(other.all(), shift)
         shared = len(np.intersect1d(_once(mine), _once(theirs), assume_unique=True))
         expected = max(_coincidence(mine), _coincidence(theirs)) * len(mine) * len(theirs)
         if shared >= _FEWEST and shared > 10 * expected:
+            about = f"about {shared << shift:,}" if shift else f"{shared}"
             raise InputError(
-                f"{shared} queries have the same scores in both states: they would count twice",
+                f"{about} queries have the same scores in both states: they would count twice",
                 fix="Split the queries, and count each part once. Different queries with equal scores must be in one "
                 "state.",
             )
+
+
+def _thinned(hashes: Hashes, shift: int) -> Hashes:
+    return hashes[hashes >> np.uint64(64 - shift) == 0] if shift else hashes
 
 
 def _once(ordered: Hashes) -> Hashes:

@@ -42,7 +42,6 @@ from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.io.watch import watched
 from graphgauge.kernels.jit import expect
-from graphgauge.kernels.row_hashes import Hashes
 from graphgauge.kernels.score_cells import Blocks
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
@@ -54,7 +53,7 @@ from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
-from graphgauge.ranking.shards import content_names, refuse_repeated
+from graphgauge.ranking.shards import CountedQueries, content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.tasks import TASK_BYTES, Sharded, Task, count_tasks, require_alike, rows_of
 from graphgauge.ranking.ties import TIES, rank
@@ -254,13 +253,13 @@ def evaluate_files(
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
-    hashes: list[Hashes] | None = None if given["save_state"] is None else []
-    state = count(given | {"keep": keep, "hashes": hashes}, per_item, files, progress)
+    counted_queries: list[CountedQueries] = []
+    state = count(given | {"keep": keep, "counted": counted_queries}, per_item, files, progress)
     if given["exact_pool"] and state.counts_pool:
         state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
-        each = np.concatenate(hashes) if hashes else _query_hashes(files)
-        state.name_parts(content_names(files, each, apart=state.shares_pool), each)
+        each = counted_queries[0] if counted_queries else _counted_queries(files)
+        state.name_parts(content_names(files, each, apart=state.shares_pool), None if each is None else each.kept)
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
@@ -371,16 +370,18 @@ def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     return evaluation
 
 
-def _query_hashes(files: Opened) -> Hashes | None:
-    """A hash of each query's scores, whatever files they are split into; not for other forms than the matrix."""
+def _counted_queries(files: Opened) -> CountedQueries | None:
+    """Hashes of each query's scores, whatever files they are split into; not for other forms than the matrix."""
     if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
         return None
-    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    pos, neg, found = Shards(files["pos_scores"]), Shards(files["neg_scores"]), CountedQueries(files)
     if "offsets" in files:
-        return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
-    blocks = neg.stream(_BLOCK_BYTES)
-    hashed = [query_hashes(pos.rows(block.start, block.stop), scores) for block, scores in blocks]
-    return np.concatenate([np.empty(0, np.uint64), *hashed])
+        offsets = files["offsets"][0].rows(0, len(pos) + 1)
+        found.add(0, query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets))
+        return found
+    for block, scores in neg.stream(_BLOCK_BYTES):
+        found.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
+    return found
 
 
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
@@ -414,6 +415,8 @@ def _from_matrix(
     refuse_repeated(files)
     if given["engine"] == "dask":
         return _from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
+    hashed = None if given["save_state"] is None else CountedQueries(files)
+    given["counted"].extend([] if hashed is None else [hashed])
     for block, scores in progress.over(neg.stream(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -423,8 +426,8 @@ def _from_matrix(
         }
         try:
             state.update(pos.rows(block.start, block.stop), scores, **policy, **part)
-            if given["hashes"] is not None:
-                given["hashes"].append(query_hashes(pos.rows(block.start, block.stop), scores))
+            if hashed is not None:
+                hashed.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None

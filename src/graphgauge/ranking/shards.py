@@ -6,10 +6,13 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import ArrayFile
 from graphgauge.io.hashing import content_hash
 from graphgauge.kernels.row_hashes import Hashes
+from graphgauge.ranking.fingerprints import Fingerprints
 
 Files = Mapping[str, Sequence[ArrayFile]]
 
@@ -19,7 +22,7 @@ _BEGINNING = 64
 _LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
 
-def content_names(files: Files, queries: Hashes | None = None, *, apart: bool = False) -> list[str]:
+def content_names(files: Files, queries: CountedQueries | None = None, *, apart: bool = False) -> list[str]:
     """A name for each non-empty part that was read, from all of its scores, or from the hashes of its `queries`.
 
     If positives and negatives do not belong together (`apart`), every file is a part: the same pool in two states would
@@ -29,13 +32,27 @@ def content_names(files: Files, queries: Hashes | None = None, *, apart: bool = 
         return [_name({name: [file]}) for name, opened in _scores(files).items() for file in opened if len(file)]
     if queries is None:
         return [_name(part) for part in _parts(files)]
-    names, first = [], 0
-    for part in _parts(files):
-        last = first + sum(map(len, part["pos_scores"]))
+    names = []
+    for part, digest in zip(_parts(files), queries.digests, strict=True):
         others = {name: opened for name, opened in part.items() if name not in ("pos_scores", "neg_scores")}
-        names.append(_name(others, queries[first:last]))
-        first = last
+        names.append(_name(others, digest))
     return names
+
+
+class CountedQueries:
+    """Hashes of queries as they are read: those that a state keeps, and a digest of the queries of each part."""
+
+    def __init__(self, files: Files) -> None:
+        lengths = [sum(map(len, part["pos_scores"])) for part in _parts(files)]
+        self._ends = np.cumsum(lengths)
+        self.digests = [hashlib.sha256() for _ in lengths]
+        self.kept = Fingerprints()
+
+    def add(self, start: int, hashes: Hashes) -> None:
+        """Queries of one part, of which the first has this number."""
+        if len(hashes):
+            self.digests[int(np.searchsorted(self._ends, start, side="right"))].update(hashes.tobytes())
+            self.kept.add(hashes)
 
 
 def refuse_repeated(files: Files, *, apart: bool = False) -> None:
@@ -91,8 +108,8 @@ def _scores(files: Files) -> Files:
     return {name: opened for name, opened in files.items() if not name.startswith(_LABELS)}
 
 
-def _name(part: Files, queries: Hashes | None = None) -> str:
-    digest = hashlib.sha256() if queries is None else hashlib.sha256(queries.tobytes())
+def _name(part: Files, begun: Any = None) -> str:
+    digest = hashlib.sha256() if begun is None else begun.copy()
     for name, opened in sorted(part.items()):
         digest.update(f"{name} {content_hash(opened)} ".encode())
     return f"content {digest.hexdigest()[:32]}"

@@ -19,7 +19,6 @@ from graphgauge.core.state import CountedShards, Place, load_state, place_name, 
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
-from graphgauge.kernels.row_hashes import Hashes
 from graphgauge.kernels.score_cells import Blocks, ScoreCells, require_countable
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.counted_pool import CountedPool
@@ -638,7 +637,7 @@ class RankingState:
             self._labels[axis].require_kind(values)
         return {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
 
-    def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
+    def name_parts(self, names: Sequence[str], queries: Fingerprints | None = None) -> None:
         """Name the counted parts, instead of a random name: a state with one of these names will not merge.
 
         Nor will one that has hashed `queries` in common.
@@ -647,7 +646,7 @@ class RankingState:
             self._shards = CountedShards()
         self._shards.rename(self._own_shard, names)
         if queries is not None:
-            self._fingerprints.add(queries)
+            self._fingerprints.absorb(queries)
 
     def _mark(self) -> None:
         if self._own_shard is None:
@@ -756,7 +755,7 @@ class RankingState:
         self._queries.require_new(queries)
         self._ids.require_new(ids)
         self._ids.add(ids)
-        self._fingerprints.add(other._fingerprints.all())
+        self._fingerprints.absorb(other._fingerprints)
         self._shards.absorb(other._shards)
         self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
@@ -1055,7 +1054,7 @@ class RankingState:
             arrays |= {f"list_{name}": values for name, values in ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
         if len(self._fingerprints.all()):
-            arrays["fingerprints"] = self._fingerprints.all()
+            arrays |= {"fingerprints": self._fingerprints.all(), "fingerprint_bits": np.array(self._fingerprints.shift)}
         facts = {
             "axes": None if self._cells is None else list(self._layout.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
@@ -1124,7 +1123,7 @@ class RankingState:
         ]
         state.lowest_candidates = facts.get("lowest", 0)
         state._shards = CountedShards(facts["shards"])
-        state._fingerprints = Fingerprints(arrays.get("fingerprints"))
+        state._fingerprints = Fingerprints(arrays.get("fingerprints"), int(arrays.get("fingerprint_bits", 0)))
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         counted = None
         if facts.get("counted") is not None:

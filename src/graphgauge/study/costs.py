@@ -88,8 +88,9 @@ class Costs:
     """What an evaluation reads and keeps, and the rates from which its time follows.
 
     Rates are bytes per second. `counts` is None if the inputs cannot be sampled; then nothing is said about time.
-    `fixed` are the seconds of an evaluation that do not depend on its size, `start` those until it begins, `merge`
-    those of adding one state. `kept` are the bytes of the state, None if they are not known in advance.
+    `fixed` are the seconds of an evaluation that do not depend on its size, `start` those until it begins. A saved
+    state has `state` bytes and `growth` for each byte that was read, and `merges` bytes of states are added per second.
+    `kept` are the bytes of the state in memory, None if they are not known in advance.
     """
 
     family: str
@@ -99,8 +100,9 @@ class Costs:
     counts: float | None
     start: float
     fixed: float
-    merge: float
-    state: int
+    merges: float
+    state: float
+    growth: float
     kept: int | None
     program: int
     network: float = NETWORK
@@ -114,7 +116,8 @@ class Costs:
         if self.counts is None:
             return None
         own = self.bytes / workers
-        merge = 0.0 if workers == 1 else workers * (self.merge + self.state / self.network)
+        sent = workers * (self.state + self.growth * own)
+        merge = 0.0 if workers == 1 else sent / self.merges + sent / self.network
         hashing = 0.0 if self.hashes is None else own / self.hashes
         return Takes(workers, self.start, own / self.reads, self.fixed + own / self.counts, hashing, merge)
 
@@ -173,10 +176,12 @@ def plan_files(name: str, options: Mapping[str, Any], *, hashed: bool = False, n
     sampled = _sampled(declared, values, arrays, sum(each.bytes for each in inputs))
     module = declared.module("costs") if declared.has("costs") else None
     kept = None if module is None else module.kept_bytes(values, arrays)
-    found = sampled or _Sampled(None, 0.0, 0.0, 0, 0.0, 0)
+    found = sampled or _Sampled(None, 0.0, 0.0, 1.0, 0.0, 0.0, 0)
+    if kept is None and sampled is not None:
+        kept = round(found.state + found.growth * sum(each.bytes for each in inputs)) or None
     return Costs(
         name, inputs, _read_rate(paths), _hash_rate() if hashed else None, found.rate, found.start, found.fixed,
-        found.merge, found.state, found.state or None if kept is None else kept, found.program, network,
+        found.merges, found.state, found.growth, kept, found.program, network,
     )  # fmt: skip
 
 
@@ -214,15 +219,19 @@ def _sampled(
         evaluate = partial(_evaluated, declared, values, arrays, shards, Path(folder))
         try:
             evaluate(share / _SMALLER)  # what is compiled and imported on first use
-            less, small, _, _ = evaluate(share / _SMALLER)
+            less, small, saved, _ = evaluate(share / _SMALLER)
+            least = 0 if saved is None else saved.stat().st_size
             more, large, state, options = evaluate(share)
             start, program = _alone(declared, options)
         except GraphgaugeError:
             return None  # the rows of a sample do not make an evaluation; the whole may
-        merge = _merge_seconds(declared, state)
         rate = max(large - small, 1) / max(more - less, 1e-6)
         size = 0 if state is None else state.stat().st_size
-        return _Sampled(rate, start, max(0.0, less - small / rate), size, merge, program)
+        growth = max(size - least, 0) / max(large - small, 1)
+        return _Sampled(
+            rate, start, max(0.0, less - small / rate), _merge_rate(declared, state), max(0.0, size - growth * large),
+            growth, program,
+        )  # fmt: skip
 
 
 def _evaluated(
@@ -264,15 +273,16 @@ def _alone(declared: Family, options: Mapping[str, Any]) -> tuple[float, int]:
 class _Sampled(NamedTuple):
     """What was found on a sample.
 
-    Bytes counted per second, seconds until an evaluation begins and besides counting, the bytes of a state and the
-    seconds to add it, and the bytes of the process.
+    Bytes counted per second, seconds until an evaluation begins and besides counting, bytes of states that are added
+    per second, the bytes of a state and those for each byte that was read, and the bytes of the process.
     """
 
     rate: float | None
     start: float
     fixed: float
-    state: int
-    merge: float
+    merges: float
+    state: float
+    growth: float
     program: int
 
 
@@ -286,14 +296,14 @@ def _first(files: list[ArrayFile], rows: int) -> Any:
     return np.concatenate(parts)
 
 
-def _merge_seconds(declared: Family, state: Path | None) -> float:
-    """The time to load a state and add it to another one."""
+def _merge_rate(declared: Family, state: Path | None) -> float:
+    """Bytes of states per second that are loaded, as merging does."""
     if state is None:
-        return 0.0
+        return 1.0
     kind = declared.state_class()
     begin = time.perf_counter()
     kind.load(state)
-    return time.perf_counter() - begin
+    return state.stat().st_size / (time.perf_counter() - begin)
 
 
 def _read_rate(paths: list[str]) -> float:

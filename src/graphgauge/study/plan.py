@@ -14,6 +14,7 @@ from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.family import family
 from graphgauge.core.fields import named_paths, read_all
 from graphgauge.core.files import files_named
+from graphgauge.core.urls import Url, as_place
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.model import Item, Study
@@ -85,6 +86,19 @@ def missing_inputs(study: Study, planned: Plan) -> list[str]:
             if text not in found and not _is_there(text, study.folder):
                 found[text] = None
     return list(found)
+
+
+def input_size(study: Study, planned: Plan) -> tuple[int, int]:
+    """The files that evaluations to run read, each counted once, and their bytes."""
+    found: dict[str, int] = {}
+    for step in planned.to_run:
+        declared = family(step.item.family)
+        for text in named_paths(declared.fields, read_all(declared.fields, step.item.options)):
+            if _is_there(text, study.folder):
+                for name in files_named(text, study.folder):
+                    place = as_place(name)
+                    found[name] = (place if isinstance(place, Url) else study.folder / place).stat().st_size
+    return len(found), sum(found.values())
 
 
 def _is_there(text: str, folder: Path) -> bool:
