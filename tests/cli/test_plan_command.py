@@ -47,19 +47,20 @@ def test_inputs_are_those_of_the_files(planned, folder: Path):
     ]
     assert planned["bytes"] == sum(sizes)
     assert planned["kept"] == 32 * 21 * 22 // 2
-    assert all(planned[rate] > 0 for rate in ("reads", "counts", "hashes", "start", "merges", "growth"))
+    assert all(planned[rate] > 0 for rate in ("reads", "counts", "hashes", "start", "merge", "growth"))
     assert [takes["workers"] for takes in planned["takes"]] == [1, 10]
     assert not Path("results").exists()  # nothing is evaluated but a sample
 
 
 def test_time_follows_from_the_rates():
     costs = Costs("ranking", (Input("neg_scores", 4, 8 * 10**9, 100),), reads=2e9, hashes=4e9, counts=1e9, start=1.0,
-                  fixed=0.5, merges=4e9, state=1e8, growth=0.1, kept=10**9, program=10**8, network=1e9)  # fmt: skip
+                  fixed=0.5, merge=0.05, state=1e8, growth=0.1, kept=10**9, program=10**8, network=1e9)  # fmt: skip
     alone, eight = costs.takes(1), costs.takes(8)
     assert (alone.read, alone.count, alone.hash, alone.merge) == (4.0, 8.5, 2.0, 0.0)
     assert alone.total == 1.0 + 8.5
-    assert (eight.read, eight.count, eight.hash, eight.merge) == (0.5, 1.5, 0.25, pytest.approx(1.6 / 4 + 1.6))
+    assert (eight.read, eight.count, eight.hash, eight.merge) == (0.5, 1.5, 0.25, pytest.approx(8 * 0.05 + 1.6))
     assert eight.total == pytest.approx(1.0 + 1.5 + 2.0)
+    assert replace(costs, most_growth=10**7).takes(8).merge == pytest.approx(8 * (0.05 + 0.11))
     assert replace(costs, counts=None).takes(1) is None
     assert "not known" in lines_of(replace(costs, counts=None), (1,))[-1]
     assert any("8" in line and "4.5 s" in line for line in lines_of(costs, (1, 8)))

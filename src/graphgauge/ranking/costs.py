@@ -7,9 +7,12 @@ from math import prod
 from typing import Any
 
 from graphgauge.io.arrays import ArrayFile
+from graphgauge.ranking.fingerprints import MOST
 
 # The most bytes of counts in memory if nothing is said; what is beyond is on disk.
 _COUNTS = 1 << 30
+# Bytes by which a saved state grows: the hashes of queries.
+MOST_GROWTH = 8 * MOST
 
 
 def kept_bytes(values: Mapping[str, Any], files: Mapping[str, list[ArrayFile]], share: float = 1.0) -> int | None:

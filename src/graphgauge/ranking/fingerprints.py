@@ -11,7 +11,7 @@ from graphgauge.kernels.row_hashes import Hashes, bits_of, mixed, place_weights,
 # Fewer equal queries may be a coincidence of coarse scores, even if none repeats within a state.
 _FEWEST = 5
 # Hashes that are kept, unless more of them begin with the same bits than can be told apart.
-MOST = 1 << 22
+MOST = 1 << 20
 _MOST_BITS = 32
 
 
@@ -53,7 +53,10 @@ class Fingerprints:
         self._parts, self.shift = [_thinned(part, shift) for part in self._parts], shift
 
     def all(self) -> Hashes:
-        return np.sort(np.concatenate([np.empty(0, np.uint64), *self._parts]))
+        """All hashes, sorted."""
+        if len(self._parts) != 1:
+            self._parts = [_merged(*self._parts)]
+        return self._parts[0]
 
     def require_apart(self, other: Fingerprints) -> None:
         """Refuse states with more queries in common than coarse scores explain.
@@ -62,7 +65,7 @@ class Fingerprints:
         """
         shift = max(self.shift, other.shift)
         mine, theirs = _thinned(self.all(), shift), _thinned(other.all(), shift)
-        shared = len(np.intersect1d(_once(mine), _once(theirs), assume_unique=True))
+        shared = len(both := _merged(_once(mine), _once(theirs))) - len(_runs(both))
         expected = max(_coincidence(mine), _coincidence(theirs)) * len(mine) * len(theirs)
         if shared >= _FEWEST and shared > 10 * expected:
             about = f"about {shared << shift:,}" if shift else f"{shared}"
@@ -71,6 +74,17 @@ class Fingerprints:
                 fix="Split the queries, and count each part once. Different queries with equal scores must be in one "
                 "state.",
             )
+
+
+def _merged(*parts: Hashes) -> Hashes:
+    """Sorted hashes in one order; a stable sort merges runs that are sorted."""
+    return np.sort(np.concatenate([np.empty(0, np.uint64), *parts]), kind="stable")
+
+
+def _runs(ordered: Hashes) -> Ints:
+    """How often each hash occurs."""
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else np.empty(0, int)
+    return np.diff(starts, append=len(ordered))
 
 
 def _thinned(hashes: Hashes, shift: int) -> Hashes:
@@ -89,5 +103,5 @@ def _coincidence(ordered: Hashes) -> float:
     n = len(ordered)
     if n < 2:
         return 0.0
-    counts = np.unique(ordered, return_counts=True)[1].astype(float)
+    counts = _runs(ordered).astype(float)
     return float((counts * (counts - 1)).sum()) / (n * (n - 1.0))

@@ -26,7 +26,7 @@ from graphgauge.core.family import Family, family
 from graphgauge.core.fields import Files, Output, plain
 from graphgauge.core.files import files_named, split_member
 from graphgauge.core.urls import Url
-from graphgauge.io.arrays import OPENERS, ArrayFile, open_array, open_arrays
+from graphgauge.io.arrays import OPENERS, ArrayFile, Shards, open_array, open_arrays
 
 # Bytes that are read, hashed and counted to measure rates.
 _SAMPLE = 1 << 26
@@ -89,7 +89,8 @@ class Costs:
 
     Rates are bytes per second. `counts` is None if the inputs cannot be sampled; then nothing is said about time.
     `fixed` are the seconds of an evaluation that do not depend on its size, `start` those until it begins. A saved
-    state has `state` bytes and `growth` for each byte that was read, and `merges` bytes of states are added per second.
+    state has `state` bytes and `growth` for each byte that was read, up to `most_growth`, and `merge` are the seconds of
+    adding one to another.
     `kept` are the bytes of the state in memory, None if they are not known in advance.
     """
 
@@ -100,12 +101,13 @@ class Costs:
     counts: float | None
     start: float
     fixed: float
-    merges: float
+    merge: float
     state: float
     growth: float
     kept: int | None
     program: int
     network: float = NETWORK
+    most_growth: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -116,8 +118,8 @@ class Costs:
         if self.counts is None:
             return None
         own = self.bytes / workers
-        sent = workers * (self.state + self.growth * own)
-        merge = 0.0 if workers == 1 else sent / self.merges + sent / self.network
+        grown = self.growth * own if self.most_growth is None else min(self.growth * own, self.most_growth)
+        merge = 0.0 if workers == 1 else workers * (self.merge + (self.state + grown) / self.network)
         hashing = 0.0 if self.hashes is None else own / self.hashes
         return Takes(workers, self.start, own / self.reads, self.fixed + own / self.counts, hashing, merge)
 
@@ -176,12 +178,13 @@ def plan_files(name: str, options: Mapping[str, Any], *, hashed: bool = False, n
     sampled = _sampled(declared, values, arrays, sum(each.bytes for each in inputs))
     module = declared.module("costs") if declared.has("costs") else None
     kept = None if module is None else module.kept_bytes(values, arrays)
-    found = sampled or _Sampled(None, 0.0, 0.0, 1.0, 0.0, 0.0, 0)
+    found = sampled or _Sampled(None, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
     if kept is None and sampled is not None:
         kept = round(found.state + found.growth * sum(each.bytes for each in inputs)) or None
     return Costs(
         name, inputs, _read_rate(paths), _hash_rate() if hashed else None, found.rate, found.start, found.fixed,
-        found.merges, found.state, found.growth, kept, found.program, network,
+        found.merge, found.state, found.growth, kept, found.program, network,
+        None if module is None else module.MOST_GROWTH,
     )  # fmt: skip
 
 
@@ -223,22 +226,22 @@ def _sampled(
             least = 0 if saved is None else saved.stat().st_size
             more, large, state, options = evaluate(share)
             start, program = _alone(declared, options)
+            merge = _merge_seconds(declared, state, evaluate(share, share)[2])
         except GraphgaugeError:
             return None  # the rows of a sample do not make an evaluation; the whole may
         rate = max(large - small, 1) / max(more - less, 1e-6)
         size = 0 if state is None else state.stat().st_size
         growth = max(size - least, 0) / max(large - small, 1)
         return _Sampled(
-            rate, start, max(0.0, less - small / rate), _merge_rate(declared, state), max(0.0, size - growth * large),
-            growth, program,
+            rate, start, max(0.0, less - small / rate), merge, max(0.0, size - growth * large), growth, program,
         )  # fmt: skip
 
 
 def _evaluated(
     declared: Family, values: Mapping[str, Any], arrays: Mapping[str, list[ArrayFile]], shards: list[str],
-    folder: Path, share: float,
+    folder: Path, share: float, after: float = 0.0,
 ) -> tuple[float, int, Path | None, dict[str, Any]]:  # fmt: skip
-    """The seconds to evaluate this share of the rows, its bytes, its saved state, and the options."""
+    """The seconds to evaluate a share of the rows, `after` others, its bytes, its saved state, and the options."""
     lengths = {sum(map(len, arrays[name])) for name in shards}
     own = {
         **values,
@@ -247,12 +250,14 @@ def _evaluated(
     size = 0
     for name, files in arrays.items():
         if name in shards or sum(map(len, files)) in lengths:
-            rows = _first(files, max(1, round(share * sum(map(len, files)))))
+            total = sum(map(len, files))
+            first = min(round(after * total), total - 1)
+            rows = Shards(files).rows(first, min(first + max(1, round(share * total)), total))
             np.save(folder / f"{name}.npy", rows)
             size += rows.nbytes
             value = str(folder / f"{name}.npy")
             own[name] = (value,) if name in shards else value
-    state = folder / "state.npz" if "save_state" in declared.fields else None
+    state = folder / f"{after:g}.npz" if "save_state" in declared.fields else None
     begin = time.perf_counter()
     declared.evaluate_files(**own)
     spent = time.perf_counter() - begin
@@ -273,37 +278,28 @@ def _alone(declared: Family, options: Mapping[str, Any]) -> tuple[float, int]:
 class _Sampled(NamedTuple):
     """What was found on a sample.
 
-    Bytes counted per second, seconds until an evaluation begins and besides counting, bytes of states that are added
-    per second, the bytes of a state and those for each byte that was read, and the bytes of the process.
+    Bytes counted per second, seconds until an evaluation begins, besides counting and to add a state, the bytes of a
+    state and those for each byte that was read, and the bytes of the process.
     """
 
     rate: float | None
     start: float
     fixed: float
-    merges: float
+    merge: float
     state: float
     growth: float
     program: int
 
 
-def _first(files: list[ArrayFile], rows: int) -> Any:
-    parts, left = [], rows
-    for file in files:
-        parts.append(np.array(file.rows(0, min(left, len(file)))))
-        left -= len(parts[-1])
-        if left <= 0:
-            break
-    return np.concatenate(parts)
-
-
-def _merge_rate(declared: Family, state: Path | None) -> float:
-    """Bytes of states per second that are loaded, as merging does."""
-    if state is None:
-        return 1.0
+def _merge_seconds(declared: Family, whole: Path | None, part: Path | None) -> float:
+    """The time to load a state and add it to another one."""
+    if whole is None or part is None:
+        return 0.0
     kind = declared.state_class()
+    merged = kind.load(whole)
     begin = time.perf_counter()
-    kind.load(state)
-    return state.stat().st_size / (time.perf_counter() - begin)
+    merged.merge(kind.load(part))
+    return time.perf_counter() - begin
 
 
 def _read_rate(paths: list[str]) -> float:
