@@ -99,7 +99,7 @@ def test_parquet_in_row_groups(tmp_path: Path) -> None:
     assert found.rows(1, 3).tolist() == rows[1:]
     # Of one length within each group, but not over both.
     pq.write_table(pa.table({"a": [[1.0, 2.0], [3.0, 4.0], [5.0]]}), tmp_path / "x.parquet", row_group_size=2)
-    with pytest.raises(InputError, match="rows of different lengths"):
+    with pytest.raises(InputError, match="lists of different lengths in column 'a'"):
         read_array(tmp_path / "x.parquet")
 
 

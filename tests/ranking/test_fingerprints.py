@@ -76,3 +76,30 @@ def test_lists_of_different_lengths_differ() -> None:
 
 def test_nothing_in_common_with_nothing() -> None:
     Fingerprints().require_apart(Fingerprints(query_hashes(np.zeros(9), np.zeros((9, 2)))))
+
+
+def test_of_many_queries_some_are_kept_and_overlaps_are_still_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphgauge.ranking.fingerprints.MOST", 100)
+    rng = np.random.default_rng(5)
+    pos, neg = rng.random(3000), rng.random((3000, 3))
+    hashes = query_hashes(pos, neg)
+
+    def of(*blocks: slice) -> Fingerprints:
+        found = Fingerprints()
+        for block in blocks:
+            found.add(hashes[block])
+        return found
+
+    whole = of(slice(0, 2000))
+    assert len(whole.all()) <= 100
+    parts = of(slice(1500, 2000), slice(0, 700), slice(700, 1500))
+    assert (parts.shift, parts.all().tolist()) == (whole.shift, whole.all().tolist())  # in any order
+    whole.require_apart(of(slice(2000, 3000)))
+    for other in (of(slice(0, 2000)), of(slice(1000, 3000))):
+        with pytest.raises(InputError, match=r"about [\d,]+ queries have the same scores"):
+            whole.require_apart(other)
+    small = Fingerprints(hashes[2000:2050])  # kept as a whole
+    whole.require_apart(small)
+    small.absorb(whole)
+    assert small.shift == whole.shift
+    assert small.all().tolist() == of(slice(0, 2050)).all().tolist()

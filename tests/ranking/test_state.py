@@ -17,7 +17,7 @@ import pytest
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import load_state
-from graphgauge.kernels import histogram
+from graphgauge.kernels import histogram, spill
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.ranking import RankingState
 
@@ -408,7 +408,7 @@ def test_a_full_disk_loses_nothing_and_max_memory_can_be_raised(monkeypatch: pyt
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(histogram.tempfile, "TemporaryFile", Full)
+        patched.setattr(spill.tempfile, "TemporaryFile", Full)
         for start in range(0, 400, 50):
             batch = np.zeros(50), np.zeros((50, 3))
             expected.update(*batch, cluster=np.arange(start, start + 50))

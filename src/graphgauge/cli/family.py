@@ -40,6 +40,7 @@ from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import refuse_data
+from graphgauge.io.ahead import hashing_while_reading
 from graphgauge.io.code import source_hash
 from graphgauge.io.watch import watched
 
@@ -144,7 +145,8 @@ def with_inputs(
             refuse_data(product)
     if run.is_kept and name is not None:
         run.recipe = _recipe(name, fields, values)
-    evaluation = evaluated(watched(function), values, run)
+    with hashing_while_reading(run.is_kept):
+        evaluation = evaluated(watched(function), values, run)
     return evaluation, evaluation.inputs
 
 

@@ -14,7 +14,7 @@ import click
 from graphgauge.cli.options import DEBUG, JOBS
 from graphgauge.core.cluster import ENGINES
 from graphgauge.stats.text import several
-from graphgauge.study.text import cleaned, duration, shown
+from graphgauge.study.text import cleaned, duration, in_bytes, shown
 
 if TYPE_CHECKING:
     from graphgauge.study.judge import GateVerdict
@@ -136,7 +136,7 @@ class _Watch:
 
     def _describe(self, study: Study, plan: Plan, share: Share) -> None:
         waiting = plan.to_run
-        from graphgauge.study.plan import missing_inputs
+        from graphgauge.study.plan import input_size, missing_inputs
 
         with_threads = f" ({shown(str(share))})" if waiting else ""
         left = f", {len(plan.left_out)} left out" if plan.left_out else ""
@@ -146,6 +146,9 @@ class _Watch:
             click.echo(f"  {step.item}: {shown(step.reason)}", err=True)
         if len(waiting) > _LISTED:
             click.echo(f"  … and {len(waiting) - _LISTED} more", err=True)
+        if waiting and self._plan_only:
+            files, size = input_size(study, plan)
+            click.echo(f"  reads {several(files, 'file')}, {in_bytes(size)}", err=True)
         lacking = missing_inputs(study, plan)
         for text in lacking[:_LISTED]:
             click.echo(f"  missing: {shown(text)}", err=True)

@@ -25,6 +25,7 @@ _EXTRA_OF = {
     "wandb": "wandb",
     "torchmetrics": "torchmetrics",
     "rdkit": "molecules",
+    "fsspec": "remote",
 }
 
 

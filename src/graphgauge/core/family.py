@@ -33,7 +33,7 @@ BUILT_IN = {
 GROUP = "graphgauge.families"
 # Names that mean something else on the command line and in results.
 RESERVED = ("negatives", "merge", "aggregate", "compare", "init", "run", "verify", "gate", "report", "audit", "metrics",
-            "zoo", "demo", "results", "runs")  # fmt: skip
+            "plan", "zoo", "demo", "results", "runs")  # fmt: skip
 
 # Keys of `[[evaluate]]` in a study, and options of every command that evaluates.
 RESERVED_FIELDS = ("family", "dataset", "datasets", "method", "methods", "seeds", "run_seed", "output", "flat",

@@ -22,6 +22,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import files_named, is_pattern
 from graphgauge.core.options import NAN_POLICIES
+from graphgauge.core.urls import is_url
 
 PathLike = str | Path
 
@@ -179,7 +180,7 @@ class NamesOrFiles(Texts):
 
 def is_file_name(text: str) -> bool:
     """Whether a text is meant as a file: it has an ending."""
-    return bool(Path(text.partition(":")[0]).suffix)
+    return bool(Path(text if is_url(text) else text.partition(":")[0]).suffix)
 
 
 @dataclass(frozen=True)
@@ -360,6 +361,8 @@ def located(fields: Fields, values: Mapping[str, Any], folder: Path) -> dict[str
     """The values with all paths below a folder, for a process with another working directory."""
 
     def place(path: str) -> str:
+        if is_url(path):
+            return path
         if is_pattern(path, folder) and not Path(path).is_absolute():
             return str(Path(glob.escape(str(folder))) / path)
         return str(folder / path)
@@ -389,7 +392,8 @@ def refuse_overwriting(
     written = {name: Path(path).resolve() for name, path in outputs.items() if path is not None}
     if not written:
         return
-    inputs = {Path(path).resolve() for text in named_paths(fields, values) for path in files_named(text, Path())}
+    named = (text for text in named_paths(fields, values) if not is_url(text))
+    inputs = {Path(path).resolve() for text in named for path in files_named(text, Path())}
     for name, path in written.items():
         if path in inputs:
             raise OptionError(f"{shown(name)} {outputs[name]} is also an input", fix="Give it another name.").about(

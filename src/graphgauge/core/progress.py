@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Progress:
@@ -14,11 +17,12 @@ class Progress:
     def say(self, text: str) -> None:
         """A note for the user."""
 
-    def over(self, blocks: Iterable[slice], total: int) -> Iterator[slice]:
-        """The blocks, reported one by one."""
-        for block in blocks:
+    def over(self, blocks: Iterable[tuple[slice, T]], total: int) -> Iterator[tuple[slice, T]]:
+        """The blocks with what was read for them, reported one by one."""
+        for block, read in blocks:
             self.stage("counting", block.start, total)
-            yield block
+            yield block, read
+            del read  # not kept until the next one is there
             self.stage("counting", block.stop, total)
 
 

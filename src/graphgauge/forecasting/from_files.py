@@ -38,6 +38,7 @@ from graphgauge.core.fields import (
 from graphgauge.core.forms import require
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
+from graphgauge.core.urls import Url
 from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
@@ -47,6 +48,7 @@ from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays, t
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.rows import MOST_CELLS, Once
 from graphgauge.forecasting.state import ForecastState
+from graphgauge.io.ahead import ahead, hashes_wanted
 from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
 from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
@@ -261,21 +263,28 @@ def _from_arrays(
     if given["engine"] == "dask":
         _require_alike(arrays)
         sent = located(FAMILY.fields, {name: given[name] for name in FAMILY.fields if name in given}, Path.cwd())
-        shards = [{name: _address(parts[number]) for name, parts in arrays.items()} for number in range(len(blocks))]
-        tasks = [_Shard(sent, own, streamed, block.start) for own, block in zip(shards, blocks, strict=True)]
+        places = [{name: _address(parts[number]) for name, parts in arrays.items()} for number in range(len(blocks))]
+        tasks = [_Shard(sent, own, streamed, block.start) for own, block in zip(places, blocks, strict=True)]
         for number, saved in enumerate(mapped(_counted_shard, tasks)):
             state.merge(ForecastState.load(io.BytesIO(saved)))
             progress.stage("counting", blocks[number].stop, edges[-1])
         state.as_one_part()
         return state.evaluate(**shown), state
-    for number, block in enumerate(progress.over(blocks, edges[-1])):
-        part: dict[str, Any] = {_ARRAYS[name]: _values(parts[number]) for name, parts in arrays.items()}
+    hashed = hashes_wanted()
+
+    def read(shard: Mapping[str, ArrayFile]) -> dict[str, Any]:
+        for file in shard.values():
+            file.begin(hashed=hashed)
+        return {_ARRAYS[name]: _named(file, file.ahead(0, len(file))) for name, file in shard.items()}
+
+    shards = [{name: parts[number] for name, parts in arrays.items()} for number in range(len(blocks))]
+    for block, (files_of, part) in progress.over(zip(blocks, ahead(shards, read, 1), strict=True), edges[-1]):
         try:
             state.update(
                 **part, **reading, start=(given["start"] or 0) + block.start, nan=given["nan"], threads=given["threads"]
             )
         except InputError as error:
-            where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its counterparts)"
+            where = f"{error.where or 'shard'} ({files_of['true'].path.name} and its counterparts)"
             raise type(error)(error.what, where=where, fix=error.fix) from None
     return state.evaluate(**shown), state
 
@@ -291,7 +300,7 @@ class _Shard(NamedTuple):
 
 def _address(file: ArrayFile) -> str:
     """Where another process opens it."""
-    path = str(file.path.absolute())
+    path = str(file.path if isinstance(file.path, Url) else file.path.absolute())
     return path if file.member is None else f"{path}:{file.member}"
 
 
@@ -366,8 +375,11 @@ def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
 
 
 def _values(file: ArrayFile) -> Any:
+    return _named(file, file.rows(0, len(file)))
+
+
+def _named(file: ArrayFile, values: AnyArray) -> Any:
     """All rows, with column names if the file has some; a first column of times, or of an index, labels the rows."""
-    values = file.rows(0, len(file))
     if file.columns is None:
         return values
     if file.columns[0].lower() in _INDEX and len(file.columns) > 1:

@@ -411,6 +411,7 @@ class ForecastState:
             for (rows, _), (horizon, node, histograms, dropped) in zip(part, answers, strict=True):
                 self._add(start + rows.start, rows.stop - rows.start, horizon, node, histograms)
                 self.dropped += dropped
+            batch.give_back()
             # Once for several slabs, because joining sorts.
             spread = [histograms.spread for _, _, histograms, _ in answers if histograms.spread is not None]
             if spread:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,87 +22,18 @@ from graphgauge.core.files import (
     require_file,
     split_member,
 )
-from graphgauge.io.delimited import read_named_numbers
+from graphgauge.core.urls import Url
+from graphgauge.io.ahead import ahead, hashes_wanted
+from graphgauge.io.array_file import ArrayFile, LoadedArray, MappedArray
+from graphgauge.io.delimited import NumberFile, read_named_numbers
 from graphgauge.io.npz import open_npz
-from graphgauge.io.parquet import open_parquet, sound
+from graphgauge.io.sequential import CsvArray, ParquetArray, RemoteArray
 
+__all__ = ["OPENERS", "ArrayFile", "LoadedArray", "Shards", "open_array", "open_arrays", "read_array", "read_labels"]
+
+# Text files above this size are read in parts, twice.
+_LARGE_TEXT = 1 << 26
 _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
-
-
-class ArrayFile(ABC):
-    """One array in a file; `rows` reads a range of its first axis.
-
-    `member` names it among several in one file; `columns` names its columns if the file does.
-    """
-
-    member: str | None = None
-    columns: list[str] | None = None
-
-    def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.path, self.shape, self.dtype = path, shape, dtype
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @abstractmethod
-    def rows(self, start: int, stop: int) -> AnyArray: ...
-
-    def take(self, rows: AnyArray) -> AnyArray:
-        """Some rows by number, in this order; read in the order of the file."""
-        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
-        for place in np.argsort(rows, kind="stable").tolist():
-            found[place] = self.rows(int(rows[place]), int(rows[place]) + 1)[0]
-        return found
-
-
-class LoadedArray(ArrayFile):
-    """An array that is in memory, or mapped into it."""
-
-    def __init__(self, path: Path, array: AnyArray) -> None:
-        super().__init__(path, array.shape, array.dtype)
-        self._array = array
-
-    def rows(self, start: int, stop: int) -> AnyArray:
-        return self._array[start:stop]
-
-    def take(self, rows: AnyArray) -> AnyArray:
-        order = np.argsort(rows, kind="stable")
-        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
-        found[order] = self._array[rows[order]]
-        return found
-
-
-class ParquetArray(ArrayFile):
-    """Numeric columns, or one column of equally long lists, read by row group."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = open_parquet(path)
-        first = next(self._file.iter_batches(batch_size=1), None)
-        sample = np.empty((0, 0)) if first is None else _matrix(first)
-        self._starts = [0]
-        for group in range(self._file.num_row_groups):
-            self._starts.append(self._starts[-1] + self._file.metadata.row_group(group).num_rows)
-        super().__init__(path, (self._starts[-1], *sample.shape[1:]), sample.dtype)
-        self._cached: tuple[int, AnyArray] | None = None
-        names = [str(name) for name in self._file.schema_arrow.names]
-        self.columns = names if self.shape[1:] == (len(names),) and len(names) > 1 else None
-
-    def rows(self, start: int, stop: int) -> AnyArray:
-        parts = []
-        for group, (first, last) in enumerate(zip(self._starts, self._starts[1:], strict=False)):
-            if first < stop and start < last:
-                block = self._group(group)
-                if block.shape[1:] != self.shape[1:]:
-                    raise InputError("rows of different lengths", where=str(self.path), fix="Write values and offsets.")
-                parts.append(block[max(start - first, 0) : stop - first])
-        return np.concatenate(parts) if parts else np.empty((0, *self.shape[1:]), self.dtype)
-
-    def _group(self, group: int) -> AnyArray:
-        # Consecutive blocks mostly fall into one row group.
-        if self._cached is None or self._cached[0] != group:
-            with sound(self.path):
-                self._cached = group, _matrix(self._file.read_row_group(group))
-        return self._cached[1]
 
 
 def open_array(path: str | Path) -> ArrayFile:
@@ -117,7 +47,7 @@ def open_array(path: str | Path) -> ArrayFile:
         )
     require_file(target, str(path))
     try:
-        found = opener(target, name)
+        found = _open_url(target) if isinstance(target, Url) else opener(target, name)
     except InputError:
         raise
     except Exception as error:
@@ -195,18 +125,61 @@ class Shards:
 
     def blocks(self, max_bytes: int) -> Iterator[slice]:
         """Ranges of rows within one file, of at most `max_bytes`."""
+        for piece in self._pieces(max_bytes):
+            yield piece.block
+
+    def stream(self, max_bytes: int) -> Iterator[tuple[slice, AnyArray]]:
+        """The `blocks` with their rows; while one is used, another thread reads those after it.
+
+        Rows that were used are given back to the system: memory stays that of some blocks.
+        """
+        hashed = hashes_wanted()
+
+        def read(piece: _Piece) -> AnyArray:
+            if piece.rows.start == 0:
+                piece.file.begin(hashed=hashed)
+            return piece.file.ahead(piece.rows.start, piece.rows.stop)
+
+        for piece, rows in ahead(self._pieces(max_bytes), read):
+            yield piece.block, rows
+            del rows
+            piece.file.done_with(piece.rows.start, piece.rows.stop)
+
+    def done_with(self, block: slice) -> None:
+        """These rows are not needed again soon."""
         first = 0
         for file in self.files:
-            width = int(np.prod(file.shape[1:], dtype=np.int64)) * file.dtype.itemsize
-            step = max(1, max_bytes // max(1, width))
-            for start in range(0, len(file), step):
-                yield slice(first + start, first + min(start + step, len(file)))
+            if first < block.stop and block.start < first + len(file):
+                file.done_with(max(block.start - first, 0), min(block.stop - first, len(file)))
             first += len(file)
+
+    def _pieces(self, max_bytes: int) -> Iterator[_Piece]:
+        first = 0
+        for file in self.files:
+            step = max(1, max_bytes // max(1, file.row_bytes))
+            for start in range(0, len(file), step):
+                stop = min(start + step, len(file))
+                yield _Piece(slice(first + start, first + stop), file, slice(start, stop))
+            first += len(file)
+
+
+class _Piece(NamedTuple):
+    """A block of rows, and where it is: in a file, and there."""
+
+    block: slice
+    file: ArrayFile
+    rows: slice
+
+
+def _open_url(url: Url) -> ArrayFile:
+    if url.suffix.lower() != ".npy":
+        raise InputError("only .npy files are streamed from URLs", where=str(url), fix="Copy it to a file.")
+    return RemoteArray(url)
 
 
 def _open_npy(path: Path, name: str | None) -> ArrayFile:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
-    return LoadedArray(path, array)
+    return MappedArray(path, array)
 
 
 def _open_npz(path: Path, name: str | None) -> ArrayFile:
@@ -241,6 +214,8 @@ def _open_parquet(path: Path, name: str | None) -> ArrayFile:
 
 
 def _open_csv(path: Path, name: str | None) -> ArrayFile:
+    if path.stat().st_size > _LARGE_TEXT:
+        return CsvArray(path, NumberFile.of(path))
     names, array = read_named_numbers(path)
     found = LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
     found.columns = names if array.shape[1] > 1 else None
@@ -258,27 +233,6 @@ OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {
 }
 
 
-def _matrix(batch: Any) -> AnyArray:
-    columns = []
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        if column.null_count:
-            raise InputError(f"column {field.name!r} has empty cells", fix="Write NaN where a score is missing.")
-        flat = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        if hasattr(flat.type, "value_type"):
-            lengths = np.diff(np.asarray(flat.offsets)) if hasattr(flat, "offsets") else np.array([flat.type.list_size])
-            if len(set(lengths.tolist())) > 1:
-                raise InputError(
-                    f"lists of different lengths in column {field.name!r}", fix="Write values and offsets."
-                )
-            columns.append(flat.flatten().to_numpy(zero_copy_only=False).reshape(len(flat), -1))
-        else:
-            columns.append(flat.to_numpy(zero_copy_only=False))
-    if len(columns) == 1:
-        only: AnyArray = columns[0]
-        return only
-    return np.column_stack(columns)
-
-
 def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
     if name is None and len(members) == 1:
         return members[0]
@@ -288,7 +242,7 @@ def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
     return name
 
 
-def _damaged(path: Path) -> str:
+def _damaged(path: Path | Url) -> str:
     if path.suffix.lower() in (".npy", ".npz"):
         return "Write it with np.save; arrays of Python objects are not read, because they can contain code."
     if path.suffix.lower() in (".pt", ".pth"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats
 from graphgauge.core.errors import InputError
@@ -67,6 +69,73 @@ def read_numbers(path: Path) -> Floats:
 
 def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     """The names in the header, if there is one, and the numbers as (rows, columns)."""
+    cells, skipped = _first_line(path)
+    header = skipped > 0
+    try:
+        numbers = np.loadtxt(path, delimiter=",", quotechar='"', skiprows=skipped, ndmin=2, encoding="utf-8-sig")
+    except ValueError as error:
+        # NumPy counts rows of numbers; people look for lines.
+        as_floats([row for row in read_rows(path) if row[0] > skipped], path)
+        raise InputError(f"cannot be read ({first_line(error)})", where=str(path)) from None
+    if not header and _names_columns(cells, numbers[1:].shape[0], _decimal_columns(numbers[1:]), path):
+        header, numbers = True, numbers[1:]
+    return _named(cells, header, numbers.shape[1], path), numbers
+
+
+@dataclass(frozen=True)
+class NumberFile:
+    """A file of numbers that is read in parts: the names in its header, if there is one, and its rows and columns."""
+
+    path: Path
+    names: list[str] | None
+    shape: tuple[int, int]
+    skipped: int
+
+    @classmethod
+    def of(cls, path: Path) -> NumberFile:
+        """Read the file once, to know its shape, and whether its first line names columns."""
+        cells, skipped = _first_line(path)
+        rows, width, decimal = 0, 0, np.zeros(0, bool)
+        for part in cls(path, None, (0, 0), skipped).parts(_BATCH):
+            below = _decimal_columns(part[1:] if rows == 0 and not skipped else part)
+            width, decimal = part.shape[1], below if rows == 0 else decimal | below
+            rows += len(part)
+        header = skipped > 0
+        if not header and _names_columns(cells, rows - 1, decimal, path):
+            header, rows, skipped = True, rows - 1, _first_number(path)
+        return cls(path, _named(cells, header, width, path), (rows, width), skipped)
+
+    def parts(self, rows: int) -> Iterator[Floats]:
+        """All numbers, so many lines at once."""
+        width = None
+        with self.path.open(encoding="utf-8-sig", newline="") as stream:
+            line = sum(1 for _ in islice(stream, self.skipped))
+            while lines := list(islice(stream, rows)):
+                part = self._numbers(lines, line)
+                if len(part) and width not in (None, part.shape[1]):
+                    list(equally_long(_cells(lines, line), width, self.path))  # names the line
+                line += len(lines)
+                if len(part):
+                    width = part.shape[1]
+                    yield part
+
+    def _numbers(self, lines: list[str], before: int) -> Floats:
+        if not any(map(str.strip, lines)):
+            return np.empty((0, 0))
+        try:
+            return np.loadtxt(lines, delimiter=",", quotechar='"', ndmin=2)
+        except ValueError as error:
+            as_floats(list(_cells(lines, before)), self.path)
+            raise InputError(f"cannot be read ({first_line(error)})", where=str(self.path)) from None
+
+
+def _cells(lines: Iterable[str], before: int) -> Iterator[Row]:
+    """The cells of lines after so many others."""
+    return ((before + number, cells) for number, cells in enumerate(csv.reader(lines), 1) if cells)
+
+
+def _first_line(path: Path) -> tuple[list[str], int]:
+    """The cells of the first row, and after which line the numbers begin: 0 if it may be numbers itself."""
     rows = read_rows(path)
     line, cells = next(rows, (0, []))
     # An empty cell is a missing number, not a column name.
@@ -77,33 +146,40 @@ def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     header = not all(is_number(text) for text in texts) or (index and len({*numbered}) == len(numbered))
     if (header or not texts) and next(rows, None) is None:
         raise InputError("contains no numbers", where=str(path))
-    skipped = line if header else 0
-    try:
-        numbers = np.loadtxt(path, delimiter=",", quotechar='"', skiprows=skipped, ndmin=2, encoding="utf-8-sig")
-    except ValueError as error:
-        # NumPy counts rows of numbers; people look for lines.
-        as_floats([row for row in read_rows(path) if row[0] > skipped], path)
-        raise InputError(f"cannot be read ({first_line(error)})", where=str(path)) from None
-    if not header and _names_columns(cells, numbers, path):
-        header, numbers = True, numbers[1:]
+    return cells, line if header else 0
+
+
+def _first_number(path: Path) -> int:
+    """The line on which the first row ends."""
+    return next(read_rows(path), (0, []))[0]
+
+
+def _named(cells: Sequence[str], header: bool, columns: int, path: Path) -> list[str] | None:
     names = [cell.strip() for cell in cells] if header else None
-    if names is not None and len(names) != numbers.shape[1]:
-        what = f"the header has {len(names)} names for {numbers.shape[1]} columns"
+    if names is not None and len(names) != columns:
+        what = f"the header has {len(names)} names for {columns} columns"
         raise InputError(what, where=str(path), fix="Name every column, or none.")
-    return names, numbers
+    return names
 
 
-def _names_columns(cells: Sequence[str], numbers: Floats, path: Path) -> bool:
+def _decimal_columns(numbers: Floats) -> NDArray[np.bool_]:
+    """Which columns have a number that is not whole."""
+    with np.errstate(invalid="ignore"):
+        found: NDArray[np.bool_] = (np.isfinite(numbers) & (numbers % 1 != 0)).any(axis=0)
+    return found
+
+
+def _names_columns(cells: Sequence[str], rows: int, decimal: NDArray[np.bool_], path: Path) -> bool:
     """Whether the first row of a file of numbers names the columns: different whole numbers above decimals.
 
-    Sensors are often numbered, and data frames number columns without a name. An error if it may be either.
+    `rows` are below it, and `decimal` are the columns with decimals there. Sensors are often numbered, and data frames
+    number columns without a name. An error if it may be either.
     """
-    texts, rest = [cell.strip() for cell in cells], numbers[1:]
-    if len(texts) < 2 or not len(rest) or not all(text.isdecimal() for text in texts) or len({*texts}) < len(texts):
+    texts = [cell.strip() for cell in cells]
+    if len(texts) < 2 or not rows or not all(text.isdecimal() for text in texts) or len({*texts}) < len(texts):
         return False
-    with np.errstate(invalid="ignore"):
-        if not (np.isfinite(rest) & (rest % 1 != 0)).any(axis=0).all():
-            return False
+    if not decimal.all():
+        return False
     counted = [int(text) for text in texts]
     if len(texts) >= _MANY or any(counted == list(range(first, first + len(texts))) for first in (0, 1)):
         return True

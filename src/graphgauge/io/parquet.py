@@ -13,11 +13,13 @@ from graphgauge.core.files import DAMAGE, atomic_path, readable, require_file
 from graphgauge.io.delimited import require_columns
 
 _BATCH = 1 << 18
+# Read from a column at once.
+_PAGE_BYTES = 1 << 20
 # Cells that are read at once. A few bytes of a file may stand for a billion of them.
 _MOST_CELLS = 1 << 30
 
 
-def sound(path: Path, fix: str = "Write the file again; it may be damaged.") -> AbstractContextManager[None]:
+def sound(path: str | Path, fix: str = "Write the file again; it may be damaged.") -> AbstractContextManager[None]:
     """Within this block a file that cannot be read is an InputError."""
     return readable(path, fix, (*DAMAGE, need("pyarrow", "reading .parquet").ArrowException))
 
@@ -27,7 +29,8 @@ def open_parquet(path: Path) -> Any:
     parquet = need("pyarrow.parquet", "reading .parquet")
     require_file(path)
     with sound(path):
-        return parquet.ParquetFile(path)
+        # Pages are read as they are decoded, instead of all row groups in advance.
+        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_PAGE_BYTES)
 
 
 def column_names(path: Path) -> list[str]:

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, cast
 
 from graphgauge.core.cluster import engine_of
 from graphgauge.core.described import documented
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import fields_of, named_paths, read_all
-from graphgauge.core.files import files_named
+from graphgauge.core.files import Signature, files_named, signature_of
 from graphgauge.core.result import Evaluation
-from graphgauge.io.hashing import signature_of
+from graphgauge.core.urls import Url, is_url
+from graphgauge.io.remote import Copies
 
 P = ParamSpec("P")
 
@@ -36,12 +37,17 @@ class Watch:
             path = self._path(entry["path"])
             now = signature_of(path)
             # A file that no argument names, or that a pattern matched only later.
-            changed = now != self._begun[path] if path in self._begun else max(now[1], now[2]) > self._since
+            changed = now != self._begun[path] if path in self._begun else self._is_new(path, now)
             if changed:
                 raise InputError(f"changed while being evaluated: {entry['path']}", fix="Evaluate again.")
         return entries
 
-    def _path(self, name: str) -> Path:
+    def _is_new(self, path: Path | Url, signature: Signature) -> bool:
+        return isinstance(path, Path) and max(signature[1], signature[2]) > self._since
+
+    def _path(self, name: str) -> Path | Url:
+        if is_url(name):
+            return Url(name)
         return Path(os.path.abspath(self._folder / name))  # noqa: PTH100, links need not be followed
 
 
@@ -56,16 +62,24 @@ def watched(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
 
     @wraps(function)
     def evaluate(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
-        named: list[str] = []
+        fields = fields_of(function)
+        values: dict[str, Any] = {}
         with suppress(OptionError):  # which the function itself reports
-            fields = fields_of(function)
-            named = list(named_paths(fields, read_all(fields, kwargs)))
-        watch = Watch(named, Path.cwd())
-        with engine_of(kwargs):
-            evaluation = function(*args, **kwargs)
-        inputs = evaluation.inputs
-        evaluation.inputs = lambda: watch.unchanged(inputs())
-        return evaluation
+            values = read_all(fields, kwargs)
+        with Copies(fields, values) as copies, engine_of(kwargs):
+            watch = Watch(named_paths(fields, copies.values), Path.cwd())
+            if not copies:
+                evaluation = function(*args, **kwargs)
+                inputs = evaluation.inputs
+                evaluation.inputs = lambda: watch.unchanged(inputs())
+                return evaluation
+            if kwargs.get("scheduler") is not None:
+                copies.refuse_for_others()
+            evaluation = function(*args, **cast(Any, kwargs | {name: copies.values[name] for name in fields}))
+            # Copies are removed, so the receipt is made now.
+            entries = [copies.named(entry) for entry in watch.unchanged(evaluation.inputs())]
+            evaluation.inputs = lambda: entries
+            return evaluation
 
     evaluate.__doc__ = documented(function)
     evaluate.is_watched = True  # type: ignore[attr-defined]

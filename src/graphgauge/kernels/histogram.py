@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
@@ -10,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.errors import InputError
+from graphgauge.kernels.spill import stored
 from graphgauge.kernels.tally import tally
 
 Ints = NDArray[np.int64]
@@ -104,24 +103,8 @@ class Histogram:
 
 
 def _stored(columns: int, blocks: Iterator[Ints]) -> Ints:
-    """Blocks (columns, rows) joined in a temporary file and mapped into memory."""
-    try:
-        # The file is written row by row, because the length is not known before; a mapped file that outgrows the disk
-        # would end the process.
-        with tempfile.TemporaryFile() as file:
-            rows = 0
-            for block in blocks:
-                file.write(np.ascontiguousarray(block.T).tobytes())
-                rows += block.shape[1]
-            file.flush()
-            # The mapping keeps the file until it is no longer used.
-            mapped: Ints = np.memmap(file, np.int64, "r", shape=(rows, columns)).T
-            return mapped
-    except OSError as error:
-        raise InputError(
-            f"the counts take more than max_memory, and a temporary file cannot be written ({error.strerror})",
-            fix="Raise max_memory (state.max_memory = …), or set TMPDIR to a disk with space. Nothing is lost.",
-        ) from None
+    """Blocks (columns, rows) joined on disk."""
+    return stored((block.T for block in blocks), (columns,), np.dtype(np.int64)).T
 
 
 def _merged(runs: Sequence[Ints]) -> Iterator[Ints]:

@@ -38,6 +38,7 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
+from graphgauge.core.urls import Url, as_place
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
@@ -49,12 +50,12 @@ from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
-from graphgauge.ranking.fingerprints import Hashes, query_hashes
+from graphgauge.ranking.fingerprints import query_hashes
 from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
-from graphgauge.ranking.shards import content_names, refuse_repeated
+from graphgauge.ranking.shards import CountedQueries, content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.tasks import (
     TASK_BYTES,
@@ -260,7 +261,8 @@ def evaluate_files(
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
-    counted_with = given | {"keep": keep, "rows": None}
+    counted_queries: list[CountedQueries] = []
+    counted_with = given | {"keep": keep, "rows": None, "counted": counted_queries}
     if given["engine"] == "dask" and form is not MATRIX:
         state = _from_rows(form, counted_with, per_item, files, progress)
     else:
@@ -268,7 +270,8 @@ def evaluate_files(
     if given["exact_pool"] and state.counts_pool:
         state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
-        state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
+        each = counted_queries[0] if counted_queries else _counted_queries(files)
+        state.name_parts(content_names(files, each, apart=state.shares_pool), None if each is None else each.kept)
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
@@ -379,16 +382,18 @@ def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     return evaluation
 
 
-def _query_hashes(files: Opened) -> Hashes | None:
-    """A hash of each query's scores, whatever files they are split into; not for other forms than the matrix."""
+def _counted_queries(files: Opened) -> CountedQueries | None:
+    """Hashes of each query's scores, whatever files they are split into; not for other forms than the matrix."""
     if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
         return None
-    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    pos, neg, found = Shards(files["pos_scores"]), Shards(files["neg_scores"]), CountedQueries(files)
     if "offsets" in files:
-        return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
-    blocks = [(block.start, block.stop) for block in neg.blocks(_BLOCK_BYTES)]
-    hashed = [query_hashes(pos.rows(*block), neg.rows(*block)) for block in blocks]
-    return np.concatenate([np.empty(0, np.uint64), *hashed])
+        offsets = files["offsets"][0].rows(0, len(pos) + 1)
+        found.add(0, query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets))
+        return found
+    for block, scores in neg.stream(_BLOCK_BYTES):
+        found.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
+    return found
 
 
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
@@ -424,7 +429,9 @@ def _from_matrix(
     refuse_repeated(files)
     if given["engine"] == "dask":
         return matrix_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
-    for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
+    hashed = None if given["save_state"] is None else CountedQueries(files)
+    given["counted"].extend([] if hashed is None else [hashed])
+    for block, scores in progress.over(neg.stream(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
             "cluster": None if labels["cluster"] is None else labels["cluster"][block],
@@ -432,10 +439,15 @@ def _from_matrix(
             "mask": None if mask is None else mask.rows(block.start, block.stop),
         }
         try:
-            state.update(pos.rows(block.start, block.stop), neg.rows(block.start, block.stop), **policy, **part)
+            state.update(pos.rows(block.start, block.stop), scores, **policy, **part)
+            if hashed is not None:
+                hashed.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None
+        pos.done_with(block)
+        if mask is not None:
+            mask.done_with(block)
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state
@@ -474,8 +486,7 @@ def _from_pool(
     if given["max_memory"] is not None and size > given["max_memory"] and alone:
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
             nothing = np.empty(0, shards.files[0].dtype)
-            for block in progress.over(shards.blocks(_BLOCK_BYTES), len(shards)):
-                scores = shards.rows(block.start, block.stop)
+            for block, scores in progress.over(shards.stream(_BLOCK_BYTES), len(shards)):
                 sides = (scores, nothing) if name == "pos_scores" else (nothing, scores)
                 try:
                     state.update_pool(*sides, nan=given["nan"])
@@ -515,8 +526,7 @@ def _pool_blocks(given: Mapping[str, Any], files: Opened) -> tuple[Blocks, Block
 
 
 def _scores_of_pool(shards: Shards) -> Iterator[AnyArray]:
-    for block in shards.blocks(_BLOCK_BYTES):
-        scores = shards.rows(block.start, block.stop)
+    for _, scores in shards.stream(_BLOCK_BYTES):
         yield scores[~np.isnan(scores)] if scores.dtype.kind == "f" else scores
 
 
@@ -742,8 +752,8 @@ def _read_whole(files: Opened, name: str, path: str, rows: slice | None = None) 
     return _as_whole(_read(files, name, path, rows), path)
 
 
-def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:
-    is_text = Path(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
+def _as_whole(array: AnyArray, path: str | Path | Url) -> AnyArray:
+    is_text = as_place(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
     whole = is_text and np.isfinite(array).all() and np.array_equal(array, np.trunc(array))
     return array.astype(np.int64) if whole else array
 

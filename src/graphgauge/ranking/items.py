@@ -13,6 +13,7 @@ from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find, metrics
 from graphgauge.core.state import load_state, save_state
+from graphgauge.kernels.spill import is_stored, joined, stored
 from graphgauge.ranking.inputs import cutoff
 from graphgauge.ranking.lists import QueryLists
 from graphgauge.ranking.samples import Floats, Lists, Ranks
@@ -78,9 +79,19 @@ class Items:
             nothing = np.empty(0, np.int64)
             return cls(nothing, nothing, nothing, nothing)
         columns: dict[str, Any] = {
-            name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()
+            name: joined([part.columns()[name] for part in parts]) for name in parts[0].columns()
         }
         return cls(**columns)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes in memory, not on disk."""
+        return sum(values.nbytes for values in self.columns().values() if not is_stored(values))
+
+    def stored(self) -> Items:
+        """The same on disk, in temporary files that disappear with it."""
+        columns: dict[str, Any] = {name: stored([values], (), values.dtype) for name, values in self.columns().items()}
+        return replace(self, **columns)
 
     def save(self, path: str | Path) -> None:
         save_state(path, _KIND, {}, self.columns())

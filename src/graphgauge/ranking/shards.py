@@ -4,26 +4,55 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import ArrayFile
 from graphgauge.io.hashing import content_hash
+from graphgauge.kernels.row_hashes import Hashes
+from graphgauge.ranking.fingerprints import Fingerprints
 
 Files = Mapping[str, Sequence[ArrayFile]]
 
+# Rows at the beginning of a file by which most others are told apart.
+_BEGINNING = 64
 # Inputs that describe queries without scoring them: the same scores under other labels are the same part.
 _LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
 
-def content_names(files: Files, *, apart: bool = False) -> list[str]:
-    """A name for each non-empty part that was read, from all of its scores.
+def content_names(files: Files, queries: CountedQueries | None = None, *, apart: bool = False) -> list[str]:
+    """A name for each non-empty part that was read, from all of its scores, or from the hashes of its `queries`.
 
     If positives and negatives do not belong together (`apart`), every file is a part: the same pool in two states would
     count twice.
     """
     if apart:
         return [_name({name: [file]}) for name, opened in _scores(files).items() for file in opened if len(file)]
-    return [_name(part) for part in _parts(files)]
+    if queries is None:
+        return [_name(part) for part in _parts(files)]
+    names = []
+    for part, digest in zip(_parts(files), queries.digests, strict=True):
+        others = {name: opened for name, opened in part.items() if name not in ("pos_scores", "neg_scores")}
+        names.append(_name(others, digest))
+    return names
+
+
+class CountedQueries:
+    """Hashes of queries as they are read: those that a state keeps, and a digest of the queries of each part."""
+
+    def __init__(self, files: Files) -> None:
+        lengths = [sum(map(len, part["pos_scores"])) for part in _parts(files)]
+        self._ends = np.cumsum(lengths)
+        self.digests = [hashlib.sha256() for _ in lengths]
+        self.kept = Fingerprints()
+
+    def add(self, start: int, hashes: Hashes) -> None:
+        """Queries of one part, of which the first has this number."""
+        if len(hashes):
+            self.digests[int(np.searchsorted(self._ends, start, side="right"))].update(hashes.tobytes())
+            self.kept.add(hashes)
 
 
 def refuse_repeated(files: Files, *, apart: bool = False) -> None:
@@ -79,8 +108,8 @@ def _scores(files: Files) -> Files:
     return {name: opened for name, opened in files.items() if not name.startswith(_LABELS)}
 
 
-def _name(part: Files) -> str:
-    digest = hashlib.sha256()
+def _name(part: Files, begun: Any = None) -> str:
+    digest = hashlib.sha256() if begun is None else begun.copy()
     for name, opened in sorted(part.items()):
         digest.update(f"{name} {content_hash(opened)} ".encode())
     return f"content {digest.hexdigest()[:32]}"
@@ -88,11 +117,15 @@ def _name(part: Files) -> str:
 
 def _repeated(opened: Sequence[ArrayFile]) -> tuple[ArrayFile, ArrayFile] | None:
     """Two files with the same content, if there are two."""
-    if len(opened) == 1:
-        return None
-    known: dict[str, ArrayFile] = {}
-    for file in opened:
-        same = known.setdefault(content_hash([file]), file)
-        if same is not file and len(file):
-            return same, file
+    # Files that begin differently are not read to their end.
+    alike: dict[Any, list[ArrayFile]] = {}
+    for file in opened if len(opened) > 1 else ():
+        if len(file):
+            alike.setdefault((file.shape, file.dtype.str, file.rows(0, _BEGINNING).tobytes()), []).append(file)
+    for files in alike.values():
+        known: dict[str, ArrayFile] = {}
+        for file in files if len(files) > 1 else ():
+            same = known.setdefault(content_hash([file]), file)
+            if same is not file:
+                return same, file
     return None

@@ -23,7 +23,7 @@ from graphgauge.kernels.score_cells import Blocks, ScoreCells, require_countable
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.family import FLAT, MATRIX
-from graphgauge.ranking.fingerprints import Fingerprints, Hashes
+from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import (
     Counted,
     Scores,
@@ -505,6 +505,7 @@ class RankingState:
         labels = as_groups(groups)
         cluster = None if cluster is None else as_clusters(cluster)
         weights = None if weights is None else as_weights(weights)
+        self._store_items()
         numbers = self._item_ids(ids, length)
         for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
             if values is not None:
@@ -527,6 +528,12 @@ class RankingState:
             )  # fmt: skip
             self._numbered += length if ids is None else 0
         return clusters
+
+    def _store_items(self) -> None:
+        """Move kept items to disk if they take more than they may; as for counts, before anything is added."""
+        if sum(part.held_bytes for part in self._items) > self.max_memory:
+            held = [part for part in self._items if part.held_bytes]
+            self._items = [*(part for part in self._items if not part.held_bytes), Items.join(held).stored()]
 
     def _item_ids(self, ids: Any, length: int) -> AnyArray | None:
         """The ids of a batch; given ones are checked also if no items are kept."""
@@ -634,7 +641,7 @@ class RankingState:
             self._labels[axis].require_kind(values)
         return {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
 
-    def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
+    def name_parts(self, names: Sequence[str], queries: Fingerprints | None = None) -> None:
         """Name the counted parts, instead of a random name: a state with one of these names will not merge.
 
         Nor will one that has hashed `queries` in common.
@@ -643,7 +650,7 @@ class RankingState:
             self._shards = CountedShards()
         self._shards.rename(self._own_shard, names)
         if queries is not None:
-            self._fingerprints.add(queries)
+            self._fingerprints.absorb(queries)
 
     def _mark(self) -> None:
         if self._own_shard is None:
@@ -752,7 +759,7 @@ class RankingState:
         self._queries.require_new(queries)
         self._ids.require_new(ids)
         self._ids.add(ids)
-        self._fingerprints.add(other._fingerprints.all())
+        self._fingerprints.absorb(other._fingerprints)
         self._shards.absorb(other._shards)
         self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
@@ -1051,7 +1058,7 @@ class RankingState:
             arrays |= {f"list_{name}": values for name, values in ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
         if len(self._fingerprints.all()):
-            arrays["fingerprints"] = self._fingerprints.all()
+            arrays |= {"fingerprints": self._fingerprints.all(), "fingerprint_bits": np.array(self._fingerprints.shift)}
         facts = {
             "axes": None if self._cells is None else list(self._layout.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
@@ -1120,7 +1127,7 @@ class RankingState:
         ]
         state.lowest_candidates = facts.get("lowest", 0)
         state._shards = CountedShards(facts["shards"])
-        state._fingerprints = Fingerprints(arrays.get("fingerprints"))
+        state._fingerprints = Fingerprints(arrays.get("fingerprints"), int(arrays.get("fingerprint_bits", 0)))
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         counted = None
         if facts.get("counted") is not None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain, read_all
-from graphgauge.core.files import Search, files_named, is_pattern, read_json
+from graphgauge.core.files import Search, files_named, is_pattern, read_json, signature_of
 from graphgauge.core.schema import (
     FIRST_SCHEMA,
     UNCHECKED,
@@ -25,8 +25,9 @@ from graphgauge.core.schema import (
     side_files,
     side_path,
 )
+from graphgauge.core.urls import as_place, is_url
 from graphgauge.io.code import source_hash
-from graphgauge.io.hashing import HashIndex, signature_of
+from graphgauge.io.hashing import HashIndex
 from graphgauge.study.confine import Limits
 from graphgauge.study.model import Item, Study
 from graphgauge.study.options import from_arguments, options_of
@@ -160,11 +161,16 @@ class Examiner:
     """Reads result files, and caches the input hashes and studies that they share."""
 
     def __init__(
-        self, submission: Submission | None = None, *, trust_code: bool = False, limits: Limits | None = None
+        self,
+        submission: Submission | None = None,
+        *,
+        trust_code: bool = False,
+        fetch: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         self.indexes: dict[Path, HashIndex] = {}
         self._limits, self._begin = limits, time.monotonic()
-        self._submission, self._trust_code = submission, trust_code
+        self._submission, self._trust_code, self._fetch = submission, trust_code, fetch
         self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
 
     def examined(self, path: Path) -> Claim | Verdict | None:
@@ -280,10 +286,13 @@ class Examiner:
     def _pin(self, entry: Mapping[str, Any], folder: Path, index: HashIndex) -> None:
         """Refuse an input that is not the one in the receipt."""
         name = f"{shown(entry['path'])} ({shown(entry['name'])})"
-        self._require_inside(folder / entry["path"], shown(entry["path"]))
+        if is_url(entry["path"]):
+            self._require_fetched(entry["path"])
+        else:
+            self._require_inside(folder / entry["path"], shown(entry["path"]))
         try:
             # A file of another size is not read: it may be large.
-            size = signature_of(folder / entry["path"])[0]
+            size = signature_of(as_place(entry["path"]) if is_url(entry["path"]) else folder / entry["path"])[0]
             same_size = size == entry.get("bytes", math.nan)
             self._require_readable(size, name)
             digest = index.hash(entry["path"]) if same_size or "bytes" not in entry else None
@@ -291,6 +300,13 @@ class Examiner:
             raise _Refused("unchecked", f"inputs missing: {name}") from None
         if digest != entry["hash"]:
             raise _Refused("failed", f"inputs changed: {name}")
+
+    def _require_fetched(self, url: str) -> None:
+        """A result of somebody else must not make this machine ask a server."""
+        if self._submission is not None:
+            raise _Refused("unchecked", f"not recomputed: {shown(url)} is not fetched for a submission")
+        if not self._fetch:
+            raise _Refused("unchecked", f"not recomputed: {shown(url)} is not fetched (--fetch does)")
 
     def _require_readable(self, size: int, name: str) -> None:
         """Refuse to hash more than its evaluation could read: a file with a hole can be of any size."""
@@ -314,13 +330,15 @@ class Examiner:
         with_truth = {name.partition(".")[0] for name in replaced}
         search = Search(_MOST_NAMES, lambda place: self._require_inside(place, shown(str(place))))
         for name, declared in fields.items():
-            texts = declared.kind.paths(values[name]) if declared.is_given(values[name]) else ()
+            texts = [*declared.kind.paths(values[name])] if declared.is_given(values[name]) else []
+            for url in filter(is_url, texts):
+                self._require_fetched(url)
             for file in (file for text in texts for file in self._named(text, folder, search)):
                 number += 1
                 if number > most:
                     raise _Refused("failed", f"its options name more than {most:,} files")
                 # Predictions must not be taken from the maintainer's truth.
-                if not (name in with_truth and file in truths):
+                if not (name in with_truth and file in truths) and not is_url(file):
                     self._require_inside(folder / file, shown(file))
 
     def _named(self, text: str, folder: Path, search: Search) -> Iterator[str]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge._version import __version__
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.family import family
 from graphgauge.core.fields import named_paths, read_all
 from graphgauge.core.files import files_named
+from graphgauge.core.urls import Url, as_place
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.model import Item, Study
@@ -82,9 +83,29 @@ def missing_inputs(study: Study, planned: Plan) -> list[str]:
     for step in planned.to_run:
         declared = family(step.item.family)
         for text in named_paths(declared.fields, read_all(declared.fields, step.item.options)):
-            if text not in found and next(files_named(text, study.folder), None) is None:
+            if text not in found and not _is_there(text, study.folder):
                 found[text] = None
     return list(found)
+
+
+def input_size(study: Study, planned: Plan) -> tuple[int, int]:
+    """The files that evaluations to run read, each counted once, and their bytes."""
+    found: dict[str, int] = {}
+    for step in planned.to_run:
+        declared = family(step.item.family)
+        for text in named_paths(declared.fields, read_all(declared.fields, step.item.options)):
+            if _is_there(text, study.folder):
+                for name in files_named(text, study.folder):
+                    place = as_place(name)
+                    found[name] = (place if isinstance(place, Url) else study.folder / place).stat().st_size
+    return len(found), sum(found.values())
+
+
+def _is_there(text: str, folder: Path) -> bool:
+    try:
+        return next(files_named(text, folder), None) is not None
+    except (InputError, MissingExtraError):  # a URL that cannot be read
+        return False
 
 
 def _fits(item: Item, only: str | None) -> bool:
@@ -109,7 +130,7 @@ def _reason(item: Item, path: Path, folder: Path, index: HashIndex) -> str | Non
         if content["receipt"].get("key") == recipe.key:
             return _changed_input(content["receipt"], index)
         return _difference(content["receipt"], recipe, index)
-    except (OSError, InputError) as error:  # the evaluation will report the same error
+    except (OSError, InputError, MissingExtraError) as error:  # the evaluation will report the same error
         return str(error)
     except (KeyError, TypeError, AttributeError):  # the receipt has no hash
         return "its receipt is damaged"

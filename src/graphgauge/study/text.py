@@ -39,5 +39,14 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
+def in_bytes(number: float) -> str:
+    """A number of bytes with its unit, in three digits."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"
+
+
 def _harmless(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -18,6 +18,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import evaluation_from_dict, read_content, result_files, side_path
 from graphgauge.core.state import load_state
+from graphgauge.core.urls import is_url
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.claim import Claim, Examiner, Verdict
 from graphgauge.study.confine import Confinement, Limits, require_network_refused
@@ -42,6 +43,7 @@ def verify(
     *,
     jobs: int | None = None,
     trust_code: bool = False,
+    fetch: bool = False,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> list[Verdict]:
     """A verdict for every result file in a folder, or for one file. Inputs are always read again.
@@ -56,6 +58,8 @@ def verify(
         Number of worker processes; by default one per core.
     trust_code
         Whether to import code that results name.
+    fetch
+        Whether to read inputs behind URLs that results name; results with such inputs are unchecked otherwise.
     on_verdict
         Called with each verdict as it arrives.
 
@@ -87,7 +91,7 @@ def verify(
         require_network_refused()
         confined = _Bounds(Limits(seconds=_DAY), (str(target.resolve().anchor),))
     paths = result_files(target) if target.is_dir() else [target]
-    return _verified(str(results), paths, Examiner(trust_code=trust_code), jobs, on_verdict, confined)
+    return _verified(str(results), paths, Examiner(trust_code=trust_code, fetch=fetch), jobs, on_verdict, confined)
 
 
 def verify_submission(
@@ -292,9 +296,9 @@ def _shared(
     then: Mapping[str, Any], now: Mapping[str, Any], claim: Claim
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """The entries of both receipts for the same input."""
-    entries = {(entry["name"], os.path.normpath(claim.folder / entry["path"])): entry for entry in now["inputs"]}
+    entries = {(entry["name"], _place(entry, claim)): entry for entry in now["inputs"]}
     for entry in then["inputs"]:
-        found = entries.get((entry["name"], os.path.normpath(claim.folder / entry["path"])))
+        found = entries.get((entry["name"], _place(entry, claim)))
         if found is not None and entry["name"] not in claim.replaced:
             yield entry["name"], entry, found
 
@@ -302,10 +306,14 @@ def _shared(
 def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
     """The inputs, without those that a given truth replaced."""
     return sorted(
-        repr([os.path.normpath(claim.folder / entry["path"]), *(entry.get(fact) for fact in _INPUT_FACTS)])
+        repr([_place(entry, claim), *(entry.get(fact) for fact in _INPUT_FACTS)])
         for entry in receipt["inputs"]
         if entry["name"] not in claim.replaced
     )
+
+
+def _place(entry: Mapping[str, Any], claim: Claim) -> str:
+    return str(entry["path"]) if is_url(entry["path"]) else os.path.normpath(claim.folder / entry["path"])
 
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:

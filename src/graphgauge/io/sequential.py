@@ -1,0 +1,175 @@
+"""Arrays that are read from their beginning: blocks in order take one pass, an earlier block begins again."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import first_line
+from graphgauge.core.urls import Url
+from graphgauge.io.ahead import RunningHash
+from graphgauge.io.array_file import ArrayFile
+from graphgauge.io.delimited import NumberFile
+from graphgauge.io.parquet import open_parquet, sound
+
+# Bytes of rows that are decoded at once.
+_BATCH_BYTES = 1 << 24
+# Bytes that are fetched to look at the head of a file.
+_HEAD_BYTES = 1 << 16
+
+
+class SequentialArray(ArrayFile):
+    """An array whose rows come in batches."""
+
+    _batches: Iterator[AnyArray] | None = None
+    _batch: AnyArray | None = None
+    # The row at which the batch begins.
+    _at = 0
+
+    @abstractmethod
+    def _from(self, row: int) -> tuple[int, Iterator[AnyArray]]:
+        """The rows from here on or from somewhat before, and the number of the first."""
+
+    def rows(self, start: int, stop: int) -> AnyArray:
+        if self._batches is None or start < self._at:
+            (self._at, self._batches), self._batch = self._from(start), None
+        parts = []
+        while start < min(stop, len(self)):
+            if self._batch is None or start >= self._at + len(self._batch):
+                self._at += 0 if self._batch is None else len(self._batch)
+                self._batch = next(self._batches, None)
+                if self._batch is None:
+                    raise InputError(f"ends after {self._at:,} rows", where=str(self.path), fix="Write it again.")
+                if self._batch.shape[1:] != self.shape[1:]:
+                    raise InputError("rows of different lengths", where=str(self.path), fix="Write values and offsets.")
+                continue
+            part = self._batch[start - self._at : stop - self._at]
+            parts.append(part)
+            start += len(part)
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty((0, *self.shape[1:]), self.dtype)
+
+    @property
+    def _rows_at_once(self) -> int:
+        return max(1, _BATCH_BYTES // max(1, self.row_bytes))
+
+
+class ParquetArray(SequentialArray):
+    """Numeric columns, or one column of equally long lists. Row groups are read in batches, and none in advance."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open_parquet(path)
+        with sound(path):
+            first = next(self._file.iter_batches(batch_size=1), None)
+        sample = np.empty((0, 0)) if first is None else _matrix(first, path)
+        self._starts = [0]
+        for group in range(self._file.num_row_groups):
+            self._starts.append(self._starts[-1] + self._file.metadata.row_group(group).num_rows)
+        super().__init__(path, (self._starts[-1], *sample.shape[1:]), sample.dtype)
+        names = [str(name) for name in self._file.schema_arrow.names]
+        self.columns = names if self.shape[1:] == (len(names),) and len(names) > 1 else None
+
+    def _from(self, row: int) -> tuple[int, Iterator[AnyArray]]:
+        first = max(int(np.searchsorted(self._starts, row, side="right")) - 1, 0)
+        return self._starts[min(first, len(self._starts) - 1)], self._read(first)
+
+    def _read(self, first: int) -> Iterator[AnyArray]:
+        groups = list(range(first, self._file.num_row_groups))
+        with sound(str(self.path)):
+            for batch in self._file.iter_batches(batch_size=self._rows_at_once, row_groups=groups):
+                yield _matrix(batch, self.path)
+
+
+class CsvArray(SequentialArray):
+    """The numbers of a text file that is too large to be kept."""
+
+    def __init__(self, path: Path, numbers: NumberFile) -> None:
+        rows, width = numbers.shape
+        super().__init__(path, (rows,) if width == 1 else (rows, width), np.dtype(np.float64))
+        self._numbers = numbers
+        self.columns = numbers.names if width > 1 else None
+
+    def _from(self, row: int) -> tuple[int, Iterator[AnyArray]]:
+        return 0, (part[:, 0] if len(self.shape) == 1 else part for part in self._numbers.parts(self._rows_at_once))
+
+
+class RemoteArray(SequentialArray):
+    """A .npy file behind a URL, streamed; its hash is known once it was read."""
+
+    def __init__(self, url: Url) -> None:
+        self._url = url
+        with url.open(_HEAD_BYTES) as stream:
+            head = _Recorded(url, stream)
+            try:
+                version = np.lib.format.read_magic(head)  # type: ignore[arg-type]
+                readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+                shape, by_columns, dtype = readers[version](head)  # type: ignore[arg-type]
+            except (ValueError, KeyError) as error:
+                what = f"cannot be read ({first_line(error)})"
+                raise InputError(what, where=str(url), fix="Write it with np.save.") from None
+        if dtype.hasobject or (by_columns and len(shape) > 1):
+            what = "contains Python objects" if dtype.hasobject else "is stored column by column"
+            raise InputError(what, where=str(url), fix="Save np.ascontiguousarray(array), an array of numbers.")
+        super().__init__(url, shape, dtype)
+        self._head = head.content
+        size = url.stat().st_size
+        if shape and size != len(self._head) + len(self) * self.row_bytes:
+            raise InputError("is truncated, or longer than its array", where=str(url), fix="Write it again.")
+        self._running = RunningHash(url, size)
+        self._running.add(0, self._head)
+
+    def _from(self, row: int) -> tuple[int, Iterator[AnyArray]]:
+        return 0, self._read()
+
+    def _read(self) -> Iterator[AnyArray]:
+        with self._url.open(_BATCH_BYTES) as stream:
+            place = len(self._url.read(stream, len(self._head)))
+            for start in range(0, len(self), self._rows_at_once):
+                size = (min(start + self._rows_at_once, len(self)) - start) * self.row_bytes
+                content = self._url.read(stream, size)
+                if len(content) != size:
+                    raise InputError("ends too early", where=str(self.path), fix="Evaluate again when it is complete.")
+                self._running.add(place, content)
+                place += size
+                self.hash_as_read = self._running.known()
+                yield np.frombuffer(content, self.dtype).reshape(-1, *self.shape[1:])
+
+
+class _Recorded:
+    """A stream whose content is kept as it is read."""
+
+    def __init__(self, url: Url, stream: Any) -> None:
+        self._url, self._stream, self.content = url, stream, b""
+
+    def read(self, size: int) -> bytes:
+        found = self._url.read(self._stream, size)
+        self.content += found
+        return found
+
+
+def _matrix(batch: Any, path: Path | Url) -> AnyArray:
+    columns = []
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if column.null_count:
+            what = f"column {field.name!r} has empty cells"
+            raise InputError(what, where=str(path), fix="Write NaN where a score is missing.")
+        flat = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        if hasattr(flat.type, "value_type"):
+            lengths = np.diff(np.asarray(flat.offsets)) if hasattr(flat, "offsets") else np.array([flat.type.list_size])
+            if len(set(lengths.tolist())) > 1:
+                what = f"lists of different lengths in column {field.name!r}"
+                raise InputError(what, where=str(path), fix="Write values and offsets.")
+            columns.append(flat.flatten().to_numpy(zero_copy_only=False).reshape(len(flat), -1))
+        else:
+            columns.append(flat.to_numpy(zero_copy_only=False))
+    if len(columns) == 1:
+        only: AnyArray = columns[0]
+        return only
+    return np.column_stack(columns)
