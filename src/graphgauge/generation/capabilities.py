@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 
 from graphgauge.core.metric import Metric
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.conditioning import Answers
+from graphgauge.generation.sections.described import Described
 from graphgauge.generation.sections.diversity import Attempts
+from graphgauge.generation.sections.drawn import Drawn
+from graphgauge.generation.sections.encoded import Encoded, encoded
 from graphgauge.generation.sections.latent_space import Latents
 from graphgauge.generation.sections.recognition import Recognised
 from graphgauge.generation.sections.reconstruction import Reconstructions
-from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided, encoded
+from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.table import SampleTable
 
 

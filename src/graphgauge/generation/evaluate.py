@@ -19,11 +19,11 @@ from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, cutoffs, section_results
 from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
 from graphgauge.generation.sections.recognition import FEATURES
-from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 
 # Columns that accompany a column of values: the number of items, and the interval.

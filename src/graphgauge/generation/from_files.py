@@ -42,8 +42,8 @@ from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, T
 from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import SAMPLE_KINDS
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.section_results import Request
-from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import SampleTable
 from graphgauge.io import delimited, parquet

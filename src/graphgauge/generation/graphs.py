@@ -205,6 +205,11 @@ def _described(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
 
 
+def rows_of(samples: Any, rows: Any) -> Any:
+    """Some of the samples, by index or mask: graphs, or an array."""
+    return samples.take(rows) if isinstance(samples, Graphs) else samples[rows]
+
+
 def concatenated(first: Any, second: Any) -> Any:
     """Samples of the first collection and then those of the second: both graphs, or both arrays; either may be None."""
     if first is None or second is None:

@@ -18,11 +18,15 @@ from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
+from graphgauge.generation.sections.described import Described
+from graphgauge.generation.sections.drawn import Drawn
+from graphgauge.generation.sections.encoded import Encoded
 from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION, Latents
 from graphgauge.generation.sections.recognition import FEATURES, Recognised
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
-from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided
+from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.table import SampleTable
 
 
