@@ -268,7 +268,7 @@ def _comparison(
 
 def _copies(table: SampleTable, name: str, seed: int) -> str | None:
     """Whether a generator copies its training set, exactly or nearly."""
-    if table.train is None or table.real is None or table.tabular:
+    if table.train is None or table.real is None:
         return None
     found = evaluate(table, metrics=["novelty", "nearer_to_training"], resamples=199, seed=seed)
     said = [finding for finding in found.findings if finding.check in _COPIES]

@@ -24,7 +24,7 @@ LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of other columns.
 TAKEN = {
     "condition", "channel", "per_grade_centroids", "n", "real_n", "wasserstein", "scaled", "null_mean", "null_95",
-    "real_mean", "real_std", "generated_mean", "generated_std", "recognised_by", "dimension",
+    "real_mean", "real_std", "generated_mean", "generated_std", "recognised_by", "dimension", "pair_of_columns",
 }  # fmt: skip
 # The only condition of unconditional samples.
 UNCONDITIONAL = "all"

@@ -116,7 +116,8 @@ def apart(gram: Floats) -> tuple[Floats, Floats]:
 def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator) -> Floats:
     """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
 
-    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed.
+    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
+    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's.
     """
     between, equal = apart(distances)
     shares = np.full(len(distances), 1 / len(distances))
@@ -129,7 +130,8 @@ def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: 
     if n is None:
         return means(m)
     centre = distances.sum() / (len(distances) * (len(distances) - 1))
-    return np.asarray(centre + means(m) - means(n))
+    away = means(m) - means(n)
+    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
 
 
 def kernel_levels(

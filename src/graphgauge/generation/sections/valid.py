@@ -15,8 +15,9 @@ from graphgauge.generation.graphs import Graphs, concatenated, rows_of
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import GraphIds, compared
 from graphgauge.generation.levels import MOST, Draws, near_copies, pair_means
-from graphgauge.generation.nearest import Nearest, as_points
+from graphgauge.generation.nearest import Nearest, RowPoints, as_points
 from graphgauge.generation.samples import canonical_order
+from graphgauge.generation.sections.described import Spans, in_units_of_real
 from graphgauge.generation.table import SampleTable
 
 # Draws of mean distances.
@@ -29,7 +30,9 @@ class Valid:
     def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
         assert table.generated is not None
         self.groups, self._threads, self.draws = len(table.labels), threads, draws
-        self.generated, self.codes = _ordered(table.generated, table.codes, table.kept)
+        self._index = _order(table.generated, table.codes, table.kept)
+        self.generated, self.codes = rows_of(table.generated, self._index), table.codes[self._index]
+        self._table = table
         self.real, self.real_codes = None, None
         if table.real is not None:
             self.real, self.real_codes = _ordered(table.real, table.real_codes, table.real_kept)
@@ -147,6 +150,13 @@ class Valid:
         """The share of near copies of training samples that are not in the training set."""
         if self.train is None or not len(self.train) or getattr(self.train, "directed", False):
             return np.nan
+        if self._table.tabular:
+            sides, spans = self._unit_rows
+            if "train" not in sides:
+                return np.nan
+            changed = _one_value_changed(sides["train"], spans, self.draws.generator(14))
+            rows = {row.tobytes() for row in sides["train"]}
+            return float(np.mean([row.tobytes() not in rows for row in changed]))
         copies = near_copies(self.train, self.draws.generator(14))
         if not isinstance(self.train, Graphs):
             own, known = row_ids(_flat(copies), _flat(self.train))
@@ -165,11 +175,29 @@ class Valid:
             return None
         # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
         assert self.every_real is not None
-        made, train, real = map(as_points, (rows_of(self.generated, own), self.train, self.every_real))
         generator = self.draws.generator(13)
+        if self._table.tabular:
+            return self._nearest_rows(own, generator)
+        made, train, real = map(as_points, (rows_of(self.generated, own), self.train, self.every_real))
         copies = None if getattr(self.train, "directed", False) else near_copies(self.train, generator)
         near = None if copies is None else as_points(copies)
         return Nearest.of(made, train, real, near, generator, self.draws.resamples)
+
+    def _nearest_rows(self, own: Codes, generator: np.random.Generator) -> Nearest:
+        """The same of rows of tables; near copies have one value of another row."""
+        sides, spans = self._unit_rows
+        made = sides["generated"][self._index[own]]
+        real = sides["real"][self._table.real_kept]
+        if "excluded" in sides:
+            real = np.concatenate([real, sides["excluded"][self._table.excluded_kept]])
+        train, real = (rows[canonical_order(rows)] for rows in (sides["train"], real))
+        near = _one_value_changed(train, spans, generator)
+        own_points, train_points, real_points, near_points = map(RowPoints, (made, train, real, near))
+        return Nearest.of(own_points, train_points, real_points, near_points, generator, self.draws.resamples)
+
+    @cached_property
+    def _unit_rows(self) -> tuple[dict[str, Floats], Spans]:
+        return in_units_of_real(self._table)
 
     @property
     def width(self) -> int:
@@ -178,13 +206,26 @@ class Valid:
         return max(int(np.prod(self.generated.shape[1:])), 1)
 
 
-def _ordered(samples: Samples, codes: Codes, kept: Bits) -> tuple[Samples, Codes]:
+def _order(samples: Samples, codes: Codes, kept: Bits) -> Codes:
     index = np.flatnonzero(kept)
     if isinstance(samples, Graphs):
-        index = index[np.argsort(codes[index], kind="stable")]
-        return samples.take(index), codes[index]
-    index = index[canonical_order(codes[index], samples[index])]
-    return samples[index], codes[index]
+        return index[np.argsort(codes[index], kind="stable")]
+    return index[canonical_order(codes[index], samples[index])]
+
+
+def _ordered(samples: Samples, codes: Codes, kept: Bits) -> tuple[Samples, Codes]:
+    index = _order(samples, codes, kept)
+    return rows_of(samples, index), codes[index]
+
+
+def _one_value_changed(rows: Floats, spans: Spans, generator: np.random.Generator) -> Floats:
+    """Each row with the value of another row in one of its statistics."""
+    found, chosen = rows.copy(), generator.integers(0, max(len(spans), 1), len(rows))
+    others = (np.arange(len(rows)) + generator.integers(1, max(len(rows), 2), len(rows))) % max(len(rows), 1)
+    for place, (span, _) in enumerate(spans.values()):
+        mine = np.flatnonzero(chosen == place)
+        found[mine, span] = rows[others[mine], span]
+    return found
 
 
 def _flat(samples: Any) -> Bits:
