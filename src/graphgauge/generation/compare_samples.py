@@ -57,6 +57,10 @@ class SampleComparison:
         text = f"{self.metric}: {said}, difference {self.difference:.4g} [{low:.4g}, {high:.4g}], p {self.p_value:.3g}"
         return f"{text}; {verdict}" + (f"; {self.remark}" if self.remark else "")
 
+    def without_remark(self) -> str:
+        """The same as text, without the remark: several metrics of one generator have one."""
+        return str(replace(self, remark=None))
+
 
 def compare_samples(
     real: Any,

@@ -285,7 +285,8 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[
         statistics=read.get("statistics") if "against_statistics" in other else None,
         generated_statistics=both("generated_statistics", "against_statistics"), **options,
     )  # fmt: skip
-    return [*notes, *map(str, found)]
+    remarks = dict.fromkeys(one.remark for one in found if one.remark)
+    return [*notes, *remarks, *(one.without_remark() for one in found)]
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
