@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import compress
+from itertools import chain, compress
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -260,13 +261,16 @@ def _from_networkx(value: Any, where: str) -> OneGraph:
     directed = bool(value.is_directed())
     around = [neighbours for _, neighbours in value.adjacency()]
     source = np.repeat(np.arange(len(around)), [len(neighbours) for neighbours in around])
-    target = np.fromiter((place[node] for neighbours in around for node in neighbours), np.int64, len(source))
+    ends = chain.from_iterable(around)
+    numbered = all(map(eq, place, range(len(place))))  # by networkx's own generators, and much faster
+    target = np.fromiter(ends if numbered else map(place.__getitem__, ends), np.int64, len(source))
     # An undirected edge is listed at both ends.
     kept = np.ones(len(source), bool) if directed else source <= target
-    contents = [content for neighbours in around for content in neighbours.values()]
+    contents = list(chain.from_iterable(neighbours.values() for neighbours in around))
+    of_edges = _values(list(compress(contents, kept))) if any(contents) else {}
     return OneGraph(
         len(place), as_edges(np.stack([source, target], axis=1)[kept], where),
-        _values([content for _, content in value.nodes(data=True)]), _values(list(compress(contents, kept))), directed,
+        _values([content for _, content in value.nodes(data=True)]), of_edges, directed,
     )  # fmt: skip
 
 
@@ -391,9 +395,11 @@ _STANDARD_TEXT = {"node": "x", "edge": "edge_attr"}
 
 def _hashed(part: Attributes, chosen: Sequence[Any]) -> Words:
     rows = len(next(iter(part.values())))
-    columns = {name: [comparable(value) for value in part.get(name, [None] * rows)] for name in chosen}
+    columns = {name: _comparable_values(part.get(name, [None] * rows)) for name in chosen}
     if len(chosen) == 1:
-        return np.array([hashed_label(value) for value in columns[chosen[0]]], np.uint64)
+        column = columns[chosen[0]]
+        known = {value: hashed_label(value) for value in set(column)}  # most labels occur many times
+        return np.array([known[value] for value in column], np.uint64)
     ordered = sorted(chosen, key=str)
     items = zip(*(columns[name] for name in ordered), strict=True)
     texts = [str(name) for name in ordered]
@@ -402,13 +408,21 @@ def _hashed(part: Attributes, chosen: Sequence[Any]) -> Words:
 
 def _are_categories(values: Sequence[Any]) -> bool:
     """Whether all are text, whole numbers or truth values, or missing."""
-    return all(value is None or _is_category(value) for value in values)
+    return set(map(type, values)) <= _PLAIN or all(value is None or _is_category(value) for value in values)
 
 
 def _is_category(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_category, value))
     return isinstance(value, str | bool | int | np.bool_ | np.integer)
+
+
+# Types of labels that are what they are compared as; most graphs have no others.
+_PLAIN = {str, int, type(None)}
+
+
+def _comparable_values(values: Sequence[Any]) -> Sequence[Any]:
+    return values if set(map(type, values)) <= _PLAIN else [comparable(value) for value in values]
 
 
 def comparable(value: Any) -> Hashable:

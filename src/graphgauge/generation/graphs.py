@@ -25,6 +25,7 @@ from graphgauge.generation.graph_reading import (
     read_graph,
     read_stack,
 )
+from graphgauge.kernels.orbits import Neighbourhoods
 
 # Maximum number of nodes of all graphs together; more would exhaust the memory.
 _MOST_NODES = 20_000_000
@@ -194,6 +195,11 @@ class Graphs:
         """The edges of the underlying undirected graphs in both directions, numbered consecutively, each once."""
         both = np.concatenate([self.through, self.through[:, ::-1]])
         return np.unique(both, axis=0) if self.directed else both
+
+    @cached_property
+    def neighbourhoods(self) -> Neighbourhoods:
+        """Neighbours and what they have in common, for triangles and orbits."""
+        return Neighbourhoods.of(self.ends, int(self.nodes.sum()))
 
     @cached_property
     def degrees(self) -> Ints:
