@@ -100,6 +100,8 @@ def as_list(value: Any) -> Any:
     """A list of graphs from an iterator, an array of objects, or PyG's batch or data set of graphs."""
     if hasattr(value, "to_data_list"):
         return value.to_data_list()
+    if _is_typed(value, batch=1):
+        return [list(pair) for pair in zip(*value, strict=True)]
     if callable(getattr(value, "indices", None)) and hasattr(value, "__len__") and not hasattr(value, "shape"):
         return [value[place] for place in range(len(value))]
     if isinstance(value, Iterator) or (isinstance(value, np.ndarray) and value.dtype == object):
@@ -117,12 +119,17 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int | np.integer)
 
 
-def _is_typed(value: Any) -> bool:
-    """[types of nodes (N,), types of edges (N, N)], as DiGress returns graphs; type 0 is no edge."""
+def _is_typed(value: Any, batch: int = 0) -> bool:
+    """[types of nodes (N,), types of edges (N, N)], as DiGress returns graphs, or the same as one-hot codes.
+
+    `batch`: the number of axes before those of a graph.
+    """
     if not isinstance(value, list | tuple) or len(value) != 2:
         return False
     nodes, edges = (tuple[int, ...](getattr(part, "shape", ())) for part in value)
-    return len(nodes) == 1 and len(edges) == 2 and edges[0] == edges[1] == nodes[0]
+    if nodes[:batch] != edges[:batch] or len(edges) != len(nodes) + 1 or len(nodes) - batch not in (1, 2):
+        return False
+    return edges[batch] == edges[batch + 1] == nodes[batch]
 
 
 # ----------------------------------------------------------------------------------------------------------- reading
@@ -179,16 +186,35 @@ def _from_matrix(value: Any, where: str, *, padded: bool = False) -> OneGraph:
 
 
 def _from_types(nodes: Any, edges: Any, where: str) -> OneGraph:
-    types, array = as_numeric(nodes, where), as_numeric(edges, where)
+    types, array = (_types(part, where, axes) for part, axes in ((nodes, 1), (edges, 2)))
+    kept = np.flatnonzero(types != _PADDING)
+    if (array[types == _PADDING] > 0).any() or (array[:, types == _PADDING] > 0).any():
+        raise InputError("types of nodes: padding has edges", where=where, fix="Pass the type of each node.")
+    types, array = types[kept], array[np.ix_(kept, kept)]
     if not all((part >= 0).all() and (part == np.floor(part)).all() for part in (types, array)):
         raise InputError("types of nodes or edges are not whole numbers from 0", where=where,
-                         fix="Pass the nodes of the graph only, without padding.")  # fmt: skip
+                         fix="Nodes that are padding have type -1, or one-hot codes of 0.")  # fmt: skip
     _require_symmetric(array, where)
     listed = as_edges(np.argwhere(np.triu(array)), where)
     return OneGraph(
         len(types), listed, {UNNAMED: types.astype(np.int64).tolist()},
         {UNNAMED: array[listed[:, 0], listed[:, 1]].astype(np.int64).tolist()},
     )  # fmt: skip
+
+
+# The type of nodes that are none.
+_PADDING = -1
+
+
+def _types(value: Any, where: str, axes: int) -> NDArray[Any]:
+    """Types from 0, or from one-hot codes; a node without any is padding, and edges without any are none."""
+    array = as_numeric(value, where)
+    if array.ndim == axes:
+        return array
+    if not np.isin(array, (0, 1)).all() or (array.sum(-1) > 1).any():
+        raise InputError("types of nodes or edges are not one-hot codes", where=where,
+                         fix="Pass types: the argmax of the last axis.")  # fmt: skip
+    return np.where(array.any(-1), array.argmax(-1), _PADDING if axes == 1 else 0)
 
 
 def _require_symmetric(array: NDArray[Any], where: str) -> None:

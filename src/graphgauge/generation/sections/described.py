@@ -309,12 +309,13 @@ def in_units_of_real(table: SampleTable) -> tuple[dict[str, Floats], Spans]:
         if part is not None
     }  # fmt: skip
     known = np.concatenate([sides[name] for name in ("real", "train") if name in sides])
-    scale = rounded_off(known.std(0), known.mean(0)) if len(known) else np.ones(known.shape[1])
+    centre = known.mean(0) if len(known) else np.zeros(known.shape[1])
+    scale = rounded_off(known.std(0), centre) if len(known) else np.ones(known.shape[1])
     for span, words in spans.values():
         if words is not None:
             scale[span] = np.sqrt(2)
     scale[scale == 0] = 1.0
-    return {name: rows / scale for name, rows in sides.items()}, spans
+    return {name: (rows - centre) / scale for name, rows in sides.items()}, spans
 
 
 def _count(samples: Any) -> int:

@@ -242,7 +242,8 @@ def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[st
     if given and count:
         new = given - valid.excluded
         draws = share_draws(new, given, count, draws=valid.draws.resamples, generator=valid.draws.generator(17))
-        levels["perfect"] = Ideal(new / given, *band(draws))
+        low, high = band(draws)
+        levels["perfect"] = Ideal(new / given, min(low, new / given), max(high, new / given))
     return named(levels)
 
 

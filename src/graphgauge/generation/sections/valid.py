@@ -20,6 +20,8 @@ from graphgauge.generation.samples import canonical_order
 from graphgauge.generation.sections.described import Spans, in_units_of_real
 from graphgauge.generation.table import SampleTable
 
+# A count that a perfect generator has this rarely is no coincidence.
+_NEVER = 1e-6
 # Draws of mean distances.
 _PAIR_DRAWS = 399
 
@@ -67,14 +69,39 @@ class Valid:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes ids uncertain."""
-        count = self._compared.undecided
-        if not count:
-            return ()
-        return (
-            f"{count} graphs are too symmetric to be compared within the time limit: those that colour refinement "
-            "cannot distinguish count as equal",
-        )
+        """What makes ids uncertain, and samples that are those they are compared with."""
+        count, found = self._compared.undecided, []
+        if count:
+            found.append(
+                f"{count} graphs are too symmetric to be compared within the time limit: those that colour refinement "
+                "cannot distinguish count as equal"
+            )
+        given = self._given_out
+        if given is not None:
+            found.append(
+                f"{given[0]} of {len(self.ids)} valid samples are real held-out samples, of which {given[1]:.0%} equal "
+                "another one: does the generator know the evaluation data, or was one file given twice?"
+            )
+        return tuple(found)
+
+    @property
+    def _given_out(self) -> tuple[int, float] | None:
+        """How many samples are real ones, if more than a perfect generator would repeat, and how many of those repeat.
+
+        A real sample equals one of the others as often as a fresh one does.
+        """
+        if self.real_ids is None or not len(self.real_ids) or not len(self.ids):
+            return None
+        from scipy.stats import binom
+
+        repeated = np.unique(self.real_ids, return_inverse=True, return_counts=True)
+        again = int(np.count_nonzero(repeated[2][repeated[1]] > 1))
+        known = np.isin(self.ids, self.real_ids)
+        if self.train is not None:
+            known &= self.novel  # copies of training samples have a finding of their own
+        n, same = len(self.ids), int(np.count_nonzero(known))
+        rate = (again + 1) / (len(self.real_ids) + 1)
+        return (same, again / len(self.real_ids)) if binom.sf(same - 1, n, min(rate, 1.0)) < _NEVER else None
 
     @property
     def ids(self) -> Codes:
