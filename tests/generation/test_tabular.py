@@ -240,3 +240,29 @@ def test_nearest_rows_by_hand() -> None:
     assert generation.evaluate(real=real, generated=other, train=train, metrics=["nearer_to_training"], **QUICK)[
         "nearer_to_training"
     ] == 0  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_of_files_are_those_of_data_frames(tmp_path: Path, suffix: str) -> None:
+    """Truth values, also next to missing ones, and categories that are numbers where the format has them."""
+    rng = np.random.default_rng(14)
+
+    def frame() -> pd.DataFrame:
+        return pd.DataFrame({"x": rng.normal(size=30), "member": rng.random(30) < 0.4,
+                             "kind": pd.Categorical(rng.choice([3, 7, 9], 30))})  # fmt: skip
+
+    sides = {"real": frame(), "generated": frame()}
+    if suffix == "csv":
+        sides = {name: side.astype({"kind": int}) for name, side in sides.items()}
+    for name, side in sides.items():
+        getattr(side, f"to_{suffix}")(tmp_path / f"{name}.{suffix}", index=False)
+    paths = {name: str(tmp_path / f"{name}.{suffix}") for name in sides}
+    metrics = ["statistical"]
+    read = generation.evaluate_files(**paths, metrics=metrics, **QUICK)
+    given = generation.evaluate(**sides, metrics=metrics, **QUICK)
+    assert {key: result.value for key, result in read.items()} == {key: result.value for key, result in given.items()}
+    sides["real"]["member"] = sides["real"]["member"].astype(object)
+    sides["real"].loc[4, "member"] = None
+    getattr(sides["real"], f"to_{suffix}")(paths["real"], index=False)
+    with pytest.raises(InputError, match=r"member.*1 of 30 values are NaN"):
+        generation.evaluate_files(**paths, **QUICK)

@@ -178,12 +178,12 @@ def _refuse_rounded(array: AnyArray, where: str) -> None:
         )  # fmt: skip
 
 
-def as_categories(values: Any) -> Any:
-    """A column of text, or of a data frame's categories, as text; None for numbers.
+def as_categories(values: Any, *, declared: bool = False) -> Any:
+    """A column of text, or of a data frame's categories, as text; None for numbers that are not `declared` categories.
 
     Missing entries and empty text are one category.
     """
-    declared = str(getattr(values, "dtype", "")) == "category"
+    declared = declared or str(getattr(values, "dtype", "")) == "category"
     array = np.asarray(values)
     if array.dtype.kind == "U" and not declared:
         return array
