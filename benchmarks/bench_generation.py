@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, Work, faster, memory, uses, within
+from benchmarks.harness import Row, Work, faster, memory, seconds, uses, within
 
 BOARD = 3 * 18 * 11
 CONDITIONS = 14
@@ -69,6 +69,90 @@ def neighbourhoods(bits: np.ndarray) -> Work:
 
     real, generated = bits[::2].astype(float), bits[1::2].astype(float)
     return lambda: prdc(real, generated)
+
+
+@uses("prdc")
+def by_prdc(bits: np.ndarray) -> Work:
+    from prdc import compute_prdc
+
+    real, generated = bits[::2].astype(float), bits[1::2].astype(float)
+    return lambda: compute_prdc(real, generated, nearest_k=5)
+
+
+# ---------------------------------------------------------------------------------------------------------- graphs
+
+
+@dataclass(frozen=True)
+class Drawn:
+    real: list[Any]
+    generated: list[Any]
+
+
+def blocks(n: int) -> Drawn:
+    """Graphs of 90 nodes in three blocks."""
+    import networkx as nx
+
+    rates = [[0.3 if a == b else 0.01 for b in range(3)] for a in range(3)]
+
+    def graphs(first: int) -> list[Any]:
+        return [nx.stochastic_block_model([30, 30, 30], rates, seed=first + place) for place in range(n)]
+
+    return Drawn(graphs(0), graphs(n))
+
+
+def graph_discrepancies(data: Drawn) -> Work:
+    """Degrees, clustering, spectra and orbits in GRAN's convention, from networkx graphs to four numbers."""
+    import numba  # noqa: F401
+
+    from graphgauge.generation.graph_mmd import STATISTICS, graph_mmd
+    from graphgauge.generation.graphs import Graphs
+
+    def call() -> object:
+        real, generated = Graphs.of(data.real), Graphs.of(data.generated)
+        generator = np.random.default_rng(0)
+        return [
+            graph_mmd(real, generated, kind, permutations=1, generator=generator, convention="gran").value
+            for kind in STATISTICS
+        ]
+
+    return call
+
+
+@uses("networkx")
+def pair_by_pair(data: Drawn) -> Work:
+    """Degrees, clustering and spectra as in the code of papers: networkx, and one call of the kernel per pair."""
+    import networkx as nx
+    from scipy.linalg import eigvalsh
+
+    def spectrum(graph: Any) -> Any:
+        values = eigvalsh(nx.normalized_laplacian_matrix(graph).todense())
+        return np.histogram(values, bins=200, range=(-1e-5, 2))[0]
+
+    features = (
+        lambda graph: np.array(nx.degree_histogram(graph)),
+        lambda graph: np.histogram(list(nx.clustering(graph).values()), bins=100, range=(0.0, 1.0))[0],
+        spectrum,
+    )
+
+    def kernel(x: Any, y: Any, width: float) -> float:
+        size = max(len(x), len(y))
+        x, y = (np.pad(part.astype(float), (0, size - len(part))) for part in (x, y))
+        return float(np.exp(-((np.abs(x - y).sum() / 2) ** 2) / (2 * width**2)))
+
+    def mean(one: Any, other: Any, width: float) -> float:
+        return float(np.mean([kernel(x, y, width) for x in one for y in other]))
+
+    def call() -> object:
+        found = []
+        for feature, width in zip(features, (1.0, 0.1, 1.0), strict=True):
+            real, generated = (
+                [counts / counts.sum() for counts in map(feature, side)] for side in (data.real, data.generated)
+            )
+            within = mean(real, real, width) + mean(generated, generated, width)
+            found.append(within - 2 * mean(real, generated, width))
+        return found
+
+    return call
 
 
 # ----------------------------------------------------------------------------------------------------- silhouettes
@@ -239,6 +323,25 @@ ROWS = (
         reads=lambda bits: [bits],
         goals=(memory(1000),),
         rounds=1,
+    ),
+    Row(
+        "the same of 2k and 2k samples",
+        make=partial(boards, 4000),
+        ours=neighbourhoods,
+        reads=lambda bits: [bits],
+        peers={"prdc": by_prdc},
+        goals=(faster(2, "prdc"),),
+        rounds=3,
+        peer_seconds=1.0,
+    ),
+    Row(
+        "degree, clustering, spectral and orbit MMD of 100 and 100 networkx graphs of 90 nodes, GRAN's convention",
+        make=partial(blocks, 100),
+        ours=graph_discrepancies,
+        peers={"networkx and SciPy, pair by pair, without orbits": pair_by_pair},
+        goals=(faster(10, "networkx and SciPy, pair by pair, without orbits"), seconds(1)),
+        rounds=3,
+        peer_seconds=1.0,
     ),
     Row(
         "exact silhouette, n = 20k, D = 32, 14 conditions",

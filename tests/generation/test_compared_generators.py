@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.generation.test_compare_samples import dense
 
-from graphgauge import generation
+from graphgauge import generation, stats
 from graphgauge.core.errors import InputError
+from graphgauge.generation.levels import near_copies
 
 FEW: dict[str, Any] = {"permutations": 19, "resamples": 19}
 
@@ -74,3 +76,23 @@ TABLE = {"c": np.arange(20.0)}
 def test_generators_that_cannot_be_compared(generated: Any, more: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         generation.compare_samples(None, generated, **more)
+
+
+def test_a_comparison_of_results_names_the_generator_that_copies(tmp_path: Path) -> None:
+    """It has the best values, and only its file has the finding."""
+    rng = np.random.default_rng(3)
+
+    def blocks(count: int) -> Any:
+        return rng.random((count, 40)) < np.repeat([0.2, 0.7], 20)
+
+    train, real = blocks(60), blocks(60)
+    sides = {"copies": near_copies(train, rng), "fresh": blocks(60), "random": rng.random((60, 40)) < 0.5}
+    for name, made in sides.items():
+        found = generation.evaluate(real=real, generated=made, train=train, **FEW)
+        found.run = {"method": name, "dataset": "blocks", "seed": 0}
+        found.save(tmp_path / f"{name}.json")
+    files = [tmp_path / f"{name}.json" for name in sides]
+    said = str(stats.compare(files, metric="mmd"))
+    assert "copies has the finding near-copies in 1 of 1 run, other methods do not" in said
+    assert "fresh has the finding" not in said
+    assert "graphgauge generation --against" in said

@@ -14,8 +14,10 @@ from scipy.stats import t as student
 from graphgauge import generation
 from graphgauge.generation.confusion import bootstrapped_compositions
 from graphgauge.generation.distances import null_distances
+from graphgauge.generation.levels import Draws
+from graphgauge.generation.sections.described import Described
+from graphgauge.generation.sections.encoded import Encoded
 from graphgauge.generation.sections.statistical import Statistics
-from graphgauge.generation.sections.two_sided import Described, Draws, Encoded
 from graphgauge.generation.table import SampleTable
 from graphgauge.stats.intervals import agreement_interval
 

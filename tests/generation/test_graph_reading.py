@@ -104,6 +104,28 @@ def test_types_of_nodes_and_edges_are_labels() -> None:
             Graphs.of([[torch.tensor(types), pairs]])
 
 
+def test_batches_of_types_with_padding() -> None:
+    """One-hot codes, batches, and padding by -1 or by codes of 0 are the same graphs as types."""
+    rng = np.random.default_rng(5)
+    sizes = (4, 6, 3)
+    pairs, types, edges = [], np.full((3, 6), -1), np.full((3, 6, 6), -1)
+    for place, size in enumerate(sizes):
+        own = np.triu(rng.integers(0, 3, (size, size)), 1)
+        pairs.append([rng.integers(0, 4, size), own + own.T])
+        types[place, :size], edges[place, :size, :size] = pairs[-1]
+    hot = np.eye(5)[types][..., :4] * (types >= 0)[..., np.newaxis]
+    hot_edges = np.eye(4)[edges][..., :3] * (edges >= 0)[..., np.newaxis]
+    hot_edges[:, np.arange(6), np.arange(6)] = 0  # as DiGress encodes the diagonal
+    expected = Graphs.of(pairs)
+    singly = [list(pair) for pair in zip(hot, hot_edges, strict=True)]
+    for given in ((types, edges), [types, edges], (hot, hot_edges), singly):
+        found = Graphs.of(given)
+        for name, array in expected.arrays().items():
+            np.testing.assert_array_equal(found.arrays()[name], array)
+    with pytest.raises(InputError, match="not one-hot codes"):
+        Graphs.of([[np.full((3, 2), 0.5), np.zeros((3, 3, 2))]])
+
+
 def test_small_matrices_among_larger_ones_are_no_lists_of_edges() -> None:
     found = Graphs.of([np.array([[0, 0], [0, 0]]), np.array([[0, 1], [1, 0]]), np.zeros((3, 3), int)])
     assert found.nodes.tolist() == [2, 2, 3]

@@ -3,6 +3,7 @@
 import json
 import sys
 
+import networkx
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -249,3 +250,37 @@ def test_other_samples_or_another_version_begin_anew(tmp_path):
     content["receipt"]["versions"]["graphgauge"] = "0.0"
     write_sealed(path, content)
     assert "different version, so everything is evaluated again" in run(*asked).stderr
+
+
+@pytest.mark.parametrize("kind", ["bits", "graphs", "table"])
+def test_generated_samples_that_are_the_real_ones(kind):
+    """Every distance is as good as it can be, so it has to be said."""
+    rng = np.random.default_rng(6)
+    make = {
+        "bits": lambda: rng.random((30, 40)) < 0.5,
+        "graphs": lambda: [networkx.gnp_random_graph(10, 0.4, seed=int(seed)) for seed in rng.integers(0, 1 << 30, 30)],
+        "table": lambda: {"x": rng.normal(size=30), "y": rng.normal(size=30)},
+    }[kind]
+    real, fresh = make(), make()
+    given = {"real": real, "train": make(), "metrics": ["novelty", "overall_uniqueness_ratio"], **QUICK}
+    copied = generation.evaluate(generated=real, **given)
+    for result in copied.values():
+        assert "30 of 30 valid samples are real held-out samples, of which 0% equal another" in " ".join(
+            result.warnings
+        )
+    assert not any(result.warnings for result in generation.evaluate(generated=fresh, **given).values())
+    # Few different samples occur on both sides of any generator.
+    few = {name: rng.random((40, 2)) < 0.5 for name in ("real", "generated")}
+    assert not generation.evaluate(**few, metrics=["overall_uniqueness_ratio"], **QUICK)[
+        "overall_uniqueness_ratio"
+    ].warnings
+
+
+def test_a_perfect_generator_of_many_samples_is_as_new_as_few_real_ones():
+    rng = np.random.default_rng(7)
+    found = generation.evaluate(
+        real=rng.random((12, 60)) < 0.5, generated=rng.random((3000, 60)) < 0.5, train=rng.random((12, 60)) < 0.5,
+        metrics=["novelty"], **QUICK,
+    )  # fmt: skip
+    assert found["novelty"] == 1
+    assert "perfect" in found["novelty"].compatible

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy.spatial.distance import cdist
+from scipy.stats import pearsonr
+from scipy.stats.contingency import association
 
 from graphgauge import generation
 from graphgauge.cli.family import family_command
@@ -95,7 +97,7 @@ def test_tables_from_the_command_line(tmp_path: Path) -> None:
     written = {entry["key"]: entry["value"] for entry in read_content(out)["results"]}
     frames = {name: pd.read_csv(tmp_path / f"{name}.csv") for name in sides}
     found = generation.evaluate(**frames, **QUICK)
-    for key in ("wasserstein_city", "energy_distance", "novelty", "overall_mean_distance"):
+    for key in ("wasserstein_city", "energy_distance", "novelty", "overall_mean_distance", "correlation_difference"):
         assert written[key] == pytest.approx(found[key].value), key
 
 
@@ -116,3 +118,151 @@ def test_rows_with_a_missing_number_are_refused_or_dropped() -> None:
     with pytest.raises(InputError, match="NaN"):
         generation.evaluate(real=real, generated=made, **QUICK)
     assert generation.evaluate(real=real, generated=made, nan="omit", **QUICK)["num_real"] == 19
+
+
+def mixed(rng: np.random.Generator, count: int, strength: float = 0.8) -> dict[str, Any]:
+    """Two numbers and two categories, all of which follow one variable."""
+    hidden = rng.standard_normal(count)
+    return {
+        "dose": strength * hidden + 0.5 * rng.standard_normal(count),
+        "cost": np.exp(strength * hidden + 0.5 * rng.standard_normal(count)),
+        "stage": np.digitize(strength * hidden + 0.5 * rng.standard_normal(count), [-0.5, 0.5]).astype(str),
+        "sex": np.where(rng.random(count) < 0.5, "f", "m"),
+    }
+
+
+def correlations(table: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """By scipy and by hand, with both corrections."""
+    n, sex, stage = len(table["dose"]), table["sex"], table["stage"]
+
+    def ratio(values: Any, words: Any) -> float:
+        groups = [values[words == word] for word in np.unique(words)]
+        between = sum(len(group) * (group.mean() - values.mean()) ** 2 for group in groups)
+        share = between / ((values - values.mean()) ** 2).sum()
+        return float(np.sqrt(max(0, 1 - (1 - share) * (n - 1) / (n - len(groups)))))
+
+    counts = np.array([[np.sum((stage == a) & (sex == b)) for b in np.unique(sex)] for a in np.unique(stage)])
+    rows, columns = counts.shape
+    chi = association(counts) ** 2 * (min(rows, columns) - 1) - (rows - 1) * (columns - 1) / (n - 1)
+    fewer = min(side - (side - 1) ** 2 / (n - 1) for side in (rows, columns)) - 1
+    return {
+        ("dose", "cost"): float(pearsonr(table["dose"], table["cost"])[0]),
+        **{
+            (number, name): ratio(table[number], table[name])
+            for number in ("dose", "cost")
+            for name in ("stage", "sex")
+        },
+        ("stage", "sex"): float(np.sqrt(max(0, chi) / fewer)),
+    }
+
+
+def test_correlations_of_numbers_and_categories() -> None:
+    rng = np.random.default_rng(10)
+    real, made = mixed(rng, 90), mixed(rng, 70, 0.1)
+    found = generation.evaluate(real=real, generated=made, metrics=["correlation_difference"], **QUICK)
+    own, other = correlations(real), correlations(made)
+    result = found["correlation_difference"]
+    assert result.value == pytest.approx(np.mean([abs(own[pair] - other[pair]) for pair in own]))
+    pairs = found.by("pair_of_columns")
+    for place, name in enumerate(pairs["pair_of_columns"]):
+        first, second = name.split(" × ")
+        assert pairs["real"][place] == pytest.approx(own[first, second]), name
+        assert pairs["generated"][place] == pytest.approx(other[first, second]), name
+    assert result.compatible is not None
+    assert "perfect" not in result.compatible
+    assert result.interval is not None
+    assert 0 < result.interval.low < result.value < result.interval.high
+
+
+def test_columns_without_their_correlations_are_chance_and_ranks_ignore_scales() -> None:
+    rng = np.random.default_rng(11)
+    real, whole, train = mixed(rng, 120), mixed(rng, 100), mixed(rng, 120)
+    apart = {name: rng.permutation(column) for name, column in whole.items()}
+    keys = ["correlation_difference", "rank_correlation_difference"]
+    good, bad = (
+        generation.evaluate(real=real, generated=made, train=train, metrics=keys, **QUICK) for made in (whole, apart)
+    )
+    logged = generation.evaluate(
+        real={**real, "cost": np.log(real["cost"])}, generated={**whole, "cost": np.log(whole["cost"])}, metrics=keys,
+        **QUICK,
+    )  # fmt: skip
+    for key in keys:
+        assert {level.name for level in good[key].levels} == {"perfect", "memoriser", "chance"}
+        assert "perfect" in good[key].compatible
+        assert "memoriser" in good[key].compatible
+        assert bad[key].compatible == ("chance",)
+    assert logged[keys[1]].value == pytest.approx(good[keys[1]].value)
+    assert logged[keys[0]].value != pytest.approx(good[keys[0]].value)
+
+
+def test_a_column_constant_on_one_side_has_no_correlation_there() -> None:
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=40)
+    real = {"x": x, "y": x, "z": np.ones(40)}
+    flat = {"x": x, "y": np.zeros(40), "z": np.ones(40)}
+    found = generation.evaluate(real=real, generated=flat, metrics=["correlation_difference"], **QUICK)
+    assert found["correlation_difference"].value == pytest.approx(1.0)  # z is constant on both sides
+    alone = generation.evaluate(real={"x": x}, generated={"x": x}, **QUICK)
+    assert not alone["correlation_difference"].defined
+    assert alone["correlation_difference"].reason == "no two columns vary"
+
+
+def test_copies_of_rows_are_found() -> None:
+    """Exact copies by novelty, and rows with a little noise by their nearest neighbours."""
+    rng = np.random.default_rng(13)
+    train, real = mixed(rng, 80), mixed(rng, 80)
+    near = {name: column + 0.01 * rng.standard_normal(80) if column.dtype.kind == "f" else column
+            for name, column in train.items()}  # fmt: skip
+    found = {
+        name: generation.evaluate(real=real, generated=made, train=train, metrics=["diversity"], **QUICK)
+        for name, made in {"copies": train, "near": near, "fresh": mixed(rng, 80)}.items()
+    }
+    checks = {name: {finding.check for finding in each.findings} for name, each in found.items()}
+    assert "copied-training-set" in checks["copies"]
+    assert "near-copies" in checks["near"]
+    assert not checks["fresh"] & {"copied-training-set", "near-copies"}
+    assert found["near"]["novelty"] == 1
+    assert "perfect" in found["fresh"]["nearer_to_training"].compatible
+    winner = generation.compare_samples(real, {"near": near, "plain": mixed(rng, 80, 0.4)}, train=train, **QUICK)
+    assert all(test.better != "near" for test in winner)
+    assert any("near-copies" in str(test.remark) for test in winner)
+
+
+def test_nearest_rows_by_hand() -> None:
+    """In units of the spread of real and training rows; another category is one unit away."""
+    train = {"x": np.arange(10.0), "c": ["a"] * 10}
+    real = {"x": np.arange(10.0) + 0.5, "c": ["b"] * 10}
+    # Nearer to a real row by number, and to a training row by category, which counts more.
+    made = {"x": np.arange(10.0) + 0.4, "c": ["a"] * 10}
+    found = generation.evaluate(real=real, generated=made, train=train, metrics=["nearer_to_training"], **QUICK)
+    assert found["nearer_to_training"] == 1
+    other = {**made, "c": ["b"] * 10}
+    assert generation.evaluate(real=real, generated=other, train=train, metrics=["nearer_to_training"], **QUICK)[
+        "nearer_to_training"
+    ] == 0  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_of_files_are_those_of_data_frames(tmp_path: Path, suffix: str) -> None:
+    """Truth values, also next to missing ones, and categories that are numbers where the format has them."""
+    rng = np.random.default_rng(14)
+
+    def frame() -> pd.DataFrame:
+        return pd.DataFrame({"x": rng.normal(size=30), "member": rng.random(30) < 0.4,
+                             "kind": pd.Categorical(rng.choice([3, 7, 9], 30))})  # fmt: skip
+
+    sides = {"real": frame(), "generated": frame()}
+    if suffix == "csv":
+        sides = {name: side.astype({"kind": int}) for name, side in sides.items()}
+    for name, side in sides.items():
+        getattr(side, f"to_{suffix}")(tmp_path / f"{name}.{suffix}", index=False)
+    paths = {name: str(tmp_path / f"{name}.{suffix}") for name in sides}
+    metrics = ["statistical"]
+    read = generation.evaluate_files(**paths, metrics=metrics, **QUICK)
+    given = generation.evaluate(**sides, metrics=metrics, **QUICK)
+    assert {key: result.value for key, result in read.items()} == {key: result.value for key, result in given.items()}
+    sides["real"]["member"] = sides["real"]["member"].astype(object)
+    sides["real"].loc[4, "member"] = None
+    getattr(sides["real"], f"to_{suffix}")(paths["real"], index=False)
+    with pytest.raises(InputError, match=r"member.*1 of 30 values are NaN"):
+        generation.evaluate_files(**paths, **QUICK)

@@ -17,11 +17,11 @@ from graphgauge.generation.declared import FAMILY, FEWEST_COMPARED
 from graphgauge.generation.distances import row_ids, unique_at
 from graphgauge.generation.evaluate import evaluate, require_graphs
 from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION, STATISTICS, padded
-from graphgauge.generation.graphs import Graphs, require_alike
+from graphgauge.generation.graphs import Graphs, require_alike, rows_of
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import graph_ids
-from graphgauge.generation.levels import MOST, apart
-from graphgauge.generation.sections.two_sided import Described, Draws
+from graphgauge.generation.levels import MOST, Draws, apart
+from graphgauge.generation.sections.described import Described
 from graphgauge.generation.table import SampleTable
 from graphgauge.generation.two_sample import Score, at_most, energy, squared_distances, unbiased
 from graphgauge.stats.intervals import tail
@@ -56,6 +56,10 @@ class SampleComparison:
         verdict = f"better: {self.better or 'none'}" if significant else "no significant difference"
         text = f"{self.metric}: {said}, difference {self.difference:.4g} [{low:.4g}, {high:.4g}], p {self.p_value:.3g}"
         return f"{text}; {verdict}" + (f"; {self.remark}" if self.remark else "")
+
+    def without_remark(self) -> str:
+        """The same as text, without the remark: several metrics of one generator have one."""
+        return str(replace(self, remark=None))
 
 
 def compare_samples(
@@ -226,11 +230,11 @@ class Frame:
         parts = [table.generated_statistics for table in tables if table.generated_statistics is not None]
         if first.statistics is None or len(parts) < len(tables):
             return cls(None)
-        kept = [np.ones(len(table.codes), bool) if table.valid is None else table.valid for table in tables]
         joined = replace(
             first, generated=None, generated_statistics={
                 name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-            }, codes=np.concatenate([table.codes for table in tables]), valid=np.concatenate(kept), copied=None,
+            }, codes=np.concatenate([table.codes for table in tables]),
+            valid=np.concatenate([table.kept for table in tables]), copied=None,
         )  # fmt: skip
         return cls(Described(joined, draws))
 
@@ -268,7 +272,7 @@ def _comparison(
 
 def _copies(table: SampleTable, name: str, seed: int) -> str | None:
     """Whether a generator copies its training set, exactly or nearly."""
-    if table.train is None or table.real is None or table.tabular:
+    if table.train is None or table.real is None:
         return None
     found = evaluate(table, metrics=["novelty", "nearer_to_training"], resamples=199, seed=seed)
     said = [finding for finding in found.findings if finding.check in _COPIES]
@@ -282,7 +286,7 @@ def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention:
         found.append(_shares("validity_rate", first.valid.astype(float), second.valid.astype(float), draws))
     if min(map(len, sides)) < FEWEST_COMPARED:
         return found
-    made = [_rows(table.generated, rows) for table, rows in zip((first, second), sides, strict=True)]
+    made = [rows_of(table.generated, rows) for table, rows in zip((first, second), sides, strict=True)]
     ids = _ids(made[0], made[1], first.train)
     found.append(_distinct(ids[0], ids[1], draws))
     if first.train is not None:
@@ -290,8 +294,7 @@ def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention:
         found.append(_shares("novelty", new[0], new[1], draws))
     if first.real is None:
         return found
-    fit = np.arange(len(first.real)) if first.real_valid is None else np.flatnonzero(first.real_valid)
-    fit = draws.generator(30).permutation(fit)[:MOST]
+    fit = draws.generator(30).permutation(np.flatnonzero(first.real_kept))[:MOST]
     if len(fit) < FEWEST_COMPARED:
         return found
     if isinstance(first.real, Graphs):
@@ -319,12 +322,7 @@ def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention:
 
 def _kept(table: SampleTable, draws: Draws) -> Codes:
     """The valid samples, at most as many as are compared."""
-    rows = np.arange(len(table.codes)) if table.valid is None else np.flatnonzero(table.valid)
-    return np.sort(draws.generator(32).permutation(rows)[:MOST])
-
-
-def _rows(samples: Any, rows: Codes) -> Any:
-    return samples.take(rows) if isinstance(samples, Graphs) else samples[rows]
+    return np.sort(draws.generator(32).permutation(np.flatnonzero(table.kept))[:MOST])
 
 
 def _ids(first: Samples, second: Samples, train: Samples | None) -> list[Codes]:

@@ -19,11 +19,12 @@ from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, cutoffs, section_results
+from graphgauge.generation.sections.dependence import PAIRS
 from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
 from graphgauge.generation.sections.recognition import FEATURES
-from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 
 # Columns that accompany a column of values: the number of items, and the interval.
@@ -298,7 +299,7 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         own = {table.column_of(key) for key in results}
         beside = {column: {column, _BESIDE.sub("", column)} for column in table.columns}
         kept = {column: table[column] for column, bases in beside.items() if own & bases}
-        own_axes = {"latent_space": (CENTROIDS, DIMENSION), "statistical": (FEATURES,)}
+        own_axes = {"latent_space": (CENTROIDS, DIMENSION), "statistical": (FEATURES, PAIRS)}
         if axis in statistics or axis in own_axes.get(name, ()):
             breakdowns[axis] = table
         elif kept:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
 from graphgauge.core.errors import InputError, OptionError
@@ -43,9 +44,9 @@ from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
 from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.inputs import SAMPLE_KINDS
+from graphgauge.generation.inputs import SAMPLE_KINDS, as_categories
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.section_results import Request
-from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import SampleTable
 from graphgauge.io import delimited, parquet
@@ -318,7 +319,8 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[
         statistics=read.get("statistics") if "against_statistics" in other else None,
         generated_statistics=both("generated_statistics", "against_statistics"), **options,
     )  # fmt: skip
-    return [*notes, *map(str, found)]
+    remarks = dict.fromkeys(one.remark for one in found if one.remark)
+    return [*notes, *remarks, *(one.without_remark() for one in found)]
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
@@ -352,7 +354,26 @@ def _read_statistics(path: str) -> dict[str, Any]:
         raise InputError(f"files ending in {file.suffix or 'nothing'} have no named columns", where=path,
                          fix="Use .csv with a head, .parquet or .npz.")  # fmt: skip
     parts = list(batches)
-    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+    declared = parquet.declared_categories(file) if file.suffix == ".parquet" else set()
+    names = parts[0] if parts else ()
+    return {name: _column([part[name] for part in parts], declared=name in declared) for name in names}
+
+
+# As pandas reads truth values in text files.
+_TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+
+
+def _column(parts: Sequence[Any], *, declared: bool) -> NDArray[Any]:
+    """A column as a data frame has it: truth values of text files; `declared` categories may be numbers."""
+    column = np.concatenate([np.asarray(part) for part in parts])
+    if declared:
+        return np.asarray(as_categories(column.astype(object), declared=True))
+    words = set(column.tolist()) if column.dtype.kind in "UO" else set()
+    if not words & set(_TRUTH) or not words <= {*_TRUTH, ""}:
+        return column
+    if "" in words:  # missing, as in a column of numbers
+        return np.array([np.nan if word == "" else float(_TRUTH[word]) for word in column.tolist()])
+    return np.array([_TRUTH[word] for word in column.tolist()])
 
 
 def _read_answers(path: str) -> Any:

@@ -120,7 +120,7 @@ def degree_histograms(graphs: Graphs) -> Floats:
 def clustering_coefficients(graphs: Graphs) -> Floats:
     """The clustering coefficient of each node; 0 below two neighbours."""
     # Ordered pairs of connected neighbours.
-    closed = 2 * node_triangles(graphs.ends, int(graphs.nodes.sum()))
+    closed = 2 * node_triangles(graphs.neighbourhoods)
     return np.asarray(closed / np.maximum(graphs.degrees * (graphs.degrees - 1), 1))
 
 
@@ -131,7 +131,7 @@ def clustering_histograms(graphs: Graphs) -> Floats:
 
 def orbit_means(graphs: Graphs) -> Floats:
     """The mean number of times (n, 15) that a node is at each orbit of the connected graphs of up to four nodes."""
-    counts = node_orbits(graphs.ends, int(graphs.nodes.sum()))
+    counts = node_orbits(graphs.neighbourhoods)
     before = np.concatenate([np.zeros((1, ORBITS), np.int64), np.cumsum(counts, axis=0)])
     sums = before[graphs.starts + graphs.nodes] - before[graphs.starts]
     return np.asarray(sums / np.maximum(graphs.nodes, 1)[:, np.newaxis])

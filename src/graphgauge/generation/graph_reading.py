@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import compress
+from itertools import chain, compress
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +100,8 @@ def as_list(value: Any) -> Any:
     """A list of graphs from an iterator, an array of objects, or PyG's batch or data set of graphs."""
     if hasattr(value, "to_data_list"):
         return value.to_data_list()
+    if _is_typed(value, batch=1):
+        return [list(pair) for pair in zip(*value, strict=True)]
     if callable(getattr(value, "indices", None)) and hasattr(value, "__len__") and not hasattr(value, "shape"):
         return [value[place] for place in range(len(value))]
     if isinstance(value, Iterator) or (isinstance(value, np.ndarray) and value.dtype == object):
@@ -116,12 +119,17 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int | np.integer)
 
 
-def _is_typed(value: Any) -> bool:
-    """[types of nodes (N,), types of edges (N, N)], as DiGress returns graphs; type 0 is no edge."""
+def _is_typed(value: Any, batch: int = 0) -> bool:
+    """[types of nodes (N,), types of edges (N, N)], as DiGress returns graphs, or the same as one-hot codes.
+
+    `batch`: the number of axes before those of a graph.
+    """
     if not isinstance(value, list | tuple) or len(value) != 2:
         return False
     nodes, edges = (tuple[int, ...](getattr(part, "shape", ())) for part in value)
-    return len(nodes) == 1 and len(edges) == 2 and edges[0] == edges[1] == nodes[0]
+    if nodes[:batch] != edges[:batch] or len(edges) != len(nodes) + 1 or len(nodes) - batch not in (1, 2):
+        return False
+    return edges[batch] == edges[batch + 1] == nodes[batch]
 
 
 # ----------------------------------------------------------------------------------------------------------- reading
@@ -178,16 +186,35 @@ def _from_matrix(value: Any, where: str, *, padded: bool = False) -> OneGraph:
 
 
 def _from_types(nodes: Any, edges: Any, where: str) -> OneGraph:
-    types, array = as_numeric(nodes, where), as_numeric(edges, where)
+    types, array = (_types(part, where, axes) for part, axes in ((nodes, 1), (edges, 2)))
+    kept = np.flatnonzero(types != _PADDING)
+    if (array[types == _PADDING] > 0).any() or (array[:, types == _PADDING] > 0).any():
+        raise InputError("types of nodes: padding has edges", where=where, fix="Pass the type of each node.")
+    types, array = types[kept], array[np.ix_(kept, kept)]
     if not all((part >= 0).all() and (part == np.floor(part)).all() for part in (types, array)):
         raise InputError("types of nodes or edges are not whole numbers from 0", where=where,
-                         fix="Pass the nodes of the graph only, without padding.")  # fmt: skip
+                         fix="Nodes that are padding have type -1, or one-hot codes of 0.")  # fmt: skip
     _require_symmetric(array, where)
     listed = as_edges(np.argwhere(np.triu(array)), where)
     return OneGraph(
         len(types), listed, {UNNAMED: types.astype(np.int64).tolist()},
         {UNNAMED: array[listed[:, 0], listed[:, 1]].astype(np.int64).tolist()},
     )  # fmt: skip
+
+
+# The type of nodes that are none.
+_PADDING = -1
+
+
+def _types(value: Any, where: str, axes: int) -> NDArray[Any]:
+    """Types from 0, or from one-hot codes; a node without any is padding, and edges without any are none."""
+    array = as_numeric(value, where)
+    if array.ndim == axes:
+        return array
+    if not np.isin(array, (0, 1)).all() or (array.sum(-1) > 1).any():
+        raise InputError("types of nodes or edges are not one-hot codes", where=where,
+                         fix="Pass types: the argmax of the last axis.")  # fmt: skip
+    return np.where(array.any(-1), array.argmax(-1), _PADDING if axes == 1 else 0)
 
 
 def _require_symmetric(array: NDArray[Any], where: str) -> None:
@@ -260,13 +287,16 @@ def _from_networkx(value: Any, where: str) -> OneGraph:
     directed = bool(value.is_directed())
     around = [neighbours for _, neighbours in value.adjacency()]
     source = np.repeat(np.arange(len(around)), [len(neighbours) for neighbours in around])
-    target = np.fromiter((place[node] for neighbours in around for node in neighbours), np.int64, len(source))
+    ends = chain.from_iterable(around)
+    numbered = all(map(eq, place, range(len(place))))  # by networkx's own generators, and much faster
+    target = np.fromiter(ends if numbered else map(place.__getitem__, ends), np.int64, len(source))
     # An undirected edge is listed at both ends.
     kept = np.ones(len(source), bool) if directed else source <= target
-    contents = [content for neighbours in around for content in neighbours.values()]
+    contents = list(chain.from_iterable(neighbours.values() for neighbours in around))
+    of_edges = _values(list(compress(contents, kept))) if any(contents) else {}
     return OneGraph(
         len(place), as_edges(np.stack([source, target], axis=1)[kept], where),
-        _values([content for _, content in value.nodes(data=True)]), _values(list(compress(contents, kept))), directed,
+        _values([content for _, content in value.nodes(data=True)]), of_edges, directed,
     )  # fmt: skip
 
 
@@ -391,9 +421,11 @@ _STANDARD_TEXT = {"node": "x", "edge": "edge_attr"}
 
 def _hashed(part: Attributes, chosen: Sequence[Any]) -> Words:
     rows = len(next(iter(part.values())))
-    columns = {name: [comparable(value) for value in part.get(name, [None] * rows)] for name in chosen}
+    columns = {name: _comparable_values(part.get(name, [None] * rows)) for name in chosen}
     if len(chosen) == 1:
-        return np.array([hashed_label(value) for value in columns[chosen[0]]], np.uint64)
+        column = columns[chosen[0]]
+        known = {value: hashed_label(value) for value in set(column)}  # most labels occur many times
+        return np.array([known[value] for value in column], np.uint64)
     ordered = sorted(chosen, key=str)
     items = zip(*(columns[name] for name in ordered), strict=True)
     texts = [str(name) for name in ordered]
@@ -402,13 +434,21 @@ def _hashed(part: Attributes, chosen: Sequence[Any]) -> Words:
 
 def _are_categories(values: Sequence[Any]) -> bool:
     """Whether all are text, whole numbers or truth values, or missing."""
-    return all(value is None or _is_category(value) for value in values)
+    return set(map(type, values)) <= _PLAIN or all(value is None or _is_category(value) for value in values)
 
 
 def _is_category(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_category, value))
     return isinstance(value, str | bool | int | np.bool_ | np.integer)
+
+
+# Types of labels that are what they are compared as; most graphs have no others.
+_PLAIN = {str, int, type(None)}
+
+
+def _comparable_values(values: Sequence[Any]) -> Sequence[Any]:
+    return values if set(map(type, values)) <= _PLAIN else [comparable(value) for value in values]
 
 
 def comparable(value: Any) -> Hashable:

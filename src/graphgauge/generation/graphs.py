@@ -25,6 +25,7 @@ from graphgauge.generation.graph_reading import (
     read_graph,
     read_stack,
 )
+from graphgauge.kernels.orbits import Neighbourhoods
 
 # Maximum number of nodes of all graphs together; more would exhaust the memory.
 _MOST_NODES = 20_000_000
@@ -196,6 +197,11 @@ class Graphs:
         return np.unique(both, axis=0) if self.directed else both
 
     @cached_property
+    def neighbourhoods(self) -> Neighbourhoods:
+        """Neighbours and what they have in common, for triangles and orbits."""
+        return Neighbourhoods.of(self.ends, int(self.nodes.sum()))
+
+    @cached_property
     def degrees(self) -> Ints:
         """Degrees in the underlying undirected graphs."""
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
@@ -203,6 +209,11 @@ class Graphs:
 
 def _described(value: Any) -> str:
     return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
+
+
+def rows_of(samples: Any, rows: Any) -> Any:
+    """Some of the samples, by index or mask: graphs, or an array."""
+    return samples.take(rows) if isinstance(samples, Graphs) else samples[rows]
 
 
 def concatenated(first: Any, second: Any) -> Any:

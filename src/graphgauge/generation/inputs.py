@@ -24,7 +24,7 @@ LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of other columns.
 TAKEN = {
     "condition", "channel", "per_grade_centroids", "n", "real_n", "wasserstein", "scaled", "null_mean", "null_95",
-    "real_mean", "real_std", "generated_mean", "generated_std", "recognised_by", "dimension",
+    "real_mean", "real_std", "generated_mean", "generated_std", "recognised_by", "dimension", "pair_of_columns",
 }  # fmt: skip
 # The only condition of unconditional samples.
 UNCONDITIONAL = "all"
@@ -178,12 +178,12 @@ def _refuse_rounded(array: AnyArray, where: str) -> None:
         )  # fmt: skip
 
 
-def as_categories(values: Any) -> Any:
-    """A column of text, or of a data frame's categories, as text; None for numbers.
+def as_categories(values: Any, *, declared: bool = False) -> Any:
+    """A column of text, or of a data frame's categories, as text; None for numbers that are not `declared` categories.
 
     Missing entries and empty text are one category.
     """
-    declared = str(getattr(values, "dtype", "")) == "category"
+    declared = declared or str(getattr(values, "dtype", "")) == "category"
     array = np.asarray(values)
     if array.dtype.kind == "U" and not declared:
         return array

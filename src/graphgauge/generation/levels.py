@@ -11,14 +11,15 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Baseline, Ideal, Level
-from graphgauge.generation.graphs import Graphs
+from graphgauge.core.options import whole_number
+from graphgauge.generation.graphs import Graphs, rows_of
 from graphgauge.generation.inputs import Bits
 from graphgauge.generation.two_sample import Score, unbiased
 from graphgauge.stats.intervals import tail
@@ -30,6 +31,22 @@ SPLITS = 39
 MOST = 1000
 # The order in tables; the last level is the one shown.
 KINDS: dict[str, type[Level]] = {"near_copy": Baseline, "memoriser": Baseline, "chance": Level, "perfect": Ideal}
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The numbers of draws for null distributions without a closed form."""
+
+    seed: int = 0
+    resamples: int = 1000
+    permutations: int = 999
+
+    def __post_init__(self) -> None:
+        whole_number("seed", self.seed)
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """A separate random stream for each purpose, so that values do not depend on the requested metrics."""
+        return np.random.default_rng([self.seed, *key])
 
 
 def named(levels: Mapping[str, Level | None]) -> dict[str, float]:
@@ -99,7 +116,8 @@ def apart(gram: Floats) -> tuple[Floats, Floats]:
 def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator) -> Floats:
     """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
 
-    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed.
+    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
+    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's.
     """
     between, equal = apart(distances)
     shares = np.full(len(distances), 1 / len(distances))
@@ -112,7 +130,8 @@ def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: 
     if n is None:
         return means(m)
     centre = distances.sum() / (len(distances) * (len(distances) - 1))
-    return np.asarray(centre + means(m) - means(n))
+    away = means(m) - means(n)
+    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
 
 
 def kernel_levels(
@@ -153,8 +172,7 @@ def kernel_levels(
 def _some(items: Any, most: int, generator: np.random.Generator) -> Any:
     if len(items) <= most:
         return items
-    chosen = np.sort(generator.choice(len(items), most, replace=False))
-    return items.take(chosen) if isinstance(items, Graphs) else items[chosen]
+    return rows_of(items, np.sort(generator.choice(len(items), most, replace=False)))
 
 
 # --------------------------------------------------------------------------------------------- two samples, by splits

@@ -18,26 +18,26 @@ from graphgauge.generation.levels import MOST
 from graphgauge.generation.two_sample import squared_distances
 
 
-class BitPoints:
-    """Bits, whose distance is the number of bits that differ."""
+class RowPoints:
+    """Rows of numbers, whose distance is the squared Euclidean one: of bits, the number of those that differ."""
 
     def __init__(self, rows: Floats) -> None:
         self._rows = rows
 
     @classmethod
-    def of(cls, samples: Any) -> BitPoints:
+    def of(cls, samples: Any) -> RowPoints:
         return cls(samples.reshape(len(samples), int(np.prod(samples.shape[1:]))).astype(np.float64))
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def take(self, rows: Ints) -> BitPoints:
-        return BitPoints(self._rows[rows])
+    def take(self, rows: Ints) -> RowPoints:
+        return RowPoints(self._rows[rows])
 
-    def joined(self, other: BitPoints) -> BitPoints:
-        return BitPoints(np.concatenate([self._rows, other._rows]))
+    def joined(self, other: RowPoints) -> RowPoints:
+        return RowPoints(np.concatenate([self._rows, other._rows]))
 
-    def distances(self, others: BitPoints) -> Floats:
+    def distances(self, others: RowPoints) -> Floats:
         return squared_distances(self._rows, others._rows)
 
 
@@ -88,11 +88,11 @@ class GraphPoints:
         return far
 
 
-Points = Any  # BitPoints or GraphPoints, the same on all sides
+Points = Any  # RowPoints or GraphPoints, the same on all sides
 
 
 def as_points(samples: Samples) -> Points:
-    return GraphPoints.of(samples) if isinstance(samples, Graphs) else BitPoints.of(samples)
+    return GraphPoints.of(samples) if isinstance(samples, Graphs) else RowPoints.of(samples)
 
 
 @dataclass(frozen=True)

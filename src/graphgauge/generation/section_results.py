@@ -18,11 +18,16 @@ from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
+from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
+from graphgauge.generation.sections.dependence import PAIRS, Dependent
+from graphgauge.generation.sections.described import Described
+from graphgauge.generation.sections.drawn import Drawn
+from graphgauge.generation.sections.encoded import Encoded
 from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION, Latents
 from graphgauge.generation.sections.recognition import FEATURES, Recognised
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
-from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, TwoSided
+from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.table import SampleTable
 
 
@@ -162,6 +167,9 @@ def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, 
         return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Recognised):
         return {FEATURES: sample.sides.by_feature()} if sample.sides.recognition is not None else {}
+    if isinstance(sample, TwoSided) and isinstance(sample.sides, Dependent):
+        by_pair = sample.sides.by_pair()
+        return {} if by_pair is None else {PAIRS: by_pair}
     counts = all(metric.name == "num_real" for metric, _ in chosen)
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Described) and not counts:
         return sample.sides.by_statistic(sample.labels)

@@ -98,6 +98,21 @@ class SampleTable:
     missing: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def kept(self) -> Bits:
+        """Which generated samples are valid; all if that is not known."""
+        return np.ones(len(self.codes), bool) if self.valid is None else self.valid
+
+    @property
+    def real_kept(self) -> Bits:
+        """Which real samples are valid; all if that is not known."""
+        return np.ones(len(self.real_codes), bool) if self.real_valid is None else self.real_valid
+
+    @property
+    def excluded_kept(self) -> Bits:
+        """Which real samples of the training set are valid; all if that is not known."""
+        return np.ones(len(self.excluded), bool) if self.excluded_valid is None else self.excluded_valid
+
     @classmethod
     def of(
         cls,

@@ -37,6 +37,17 @@ def column_names(path: Path) -> list[str]:
     return [str(name) for name in open_parquet(path).schema_arrow.names]
 
 
+def declared_categories(path: Path) -> set[str]:
+    """The columns that pandas wrote as categories, or Arrow as a dictionary."""
+    schema = open_parquet(path).schema_arrow
+    try:
+        described = (schema.pandas_metadata or {}).get("columns", [])
+        named = {str(entry["name"]) for entry in described if entry["pandas_type"] == "categorical"}
+    except (ValueError, KeyError, TypeError, AttributeError):  # metadata of another program
+        named = set()
+    return named | {str(field.name) for field in schema if str(field.type).startswith("dictionary")}
+
+
 def read_parquet(path: Path, columns: Sequence[str] = ()) -> Any:
     """The whole table, or some columns of it."""
     file = open_parquet(path)

@@ -8,6 +8,7 @@ others. Only complete graphs of four nodes are searched for.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,32 @@ from graphgauge.kernels.jit import kernel
 ORBITS = 15
 
 
-def node_orbits(ends: Ints, size: int) -> Ints:
-    """Counts (size, 15) from edges (E, 2) that are listed in both directions, each once, without loops."""
-    start, around, common, cycles = _neighbourhoods(ends, size)
-    degree = np.diff(start)
+class Neighbourhoods(NamedTuple):
+    """Neighbours by node (starts and nodes), common neighbours of the ends of each edge, cycles of four by node."""
+
+    start: Ints
+    around: Ints
+    common: Ints
+    cycles: Ints
+
+    @classmethod
+    def of(cls, ends: Ints, size: int) -> Neighbourhoods:
+        """From edges (E, 2) that are listed in both directions, each once, without loops."""
+        from scipy.sparse import csr_array
+
+        adjacency = csr_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(size, size))
+        adjacency.sort_indices()
+        start, around = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
+        common, cycles = np.zeros(len(around), np.int64), np.zeros(size, np.int64)
+        degree = np.diff(start)
+        _walk.implementation(int((degree.astype(float) ** 2).sum()))(start, around, common, cycles)
+        return cls(start, around, common, cycles)
+
+
+def node_orbits(near: Neighbourhoods) -> Ints:
+    """Counts (nodes, 15)."""
+    start, around, common, cycles = near
+    degree, size = np.diff(start), len(cycles)
     source = np.repeat(np.arange(size), degree)
 
     def over_edges(values: NDArray[np.int64]) -> Ints:
@@ -57,24 +80,10 @@ def node_orbits(ends: Ints, size: int) -> Ints:
     return found
 
 
-def node_triangles(ends: Ints, size: int) -> Ints:
-    """The number of triangles at each node, from edges in both directions."""
-    start, _, common, _ = _neighbourhoods(ends, size)
-    sums = np.append(0, np.cumsum(common))
-    return np.asarray((sums[start[1:]] - sums[start[:-1]]) // 2)
-
-
-def _neighbourhoods(ends: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Neighbours by node (starts and nodes), common neighbours of the ends of each edge, cycles of four by node."""
-    from scipy.sparse import csr_array
-
-    adjacency = csr_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(size, size))
-    adjacency.sort_indices()
-    start, around = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
-    common, cycles = np.zeros(len(around), np.int64), np.zeros(size, np.int64)
-    degree = np.diff(start)
-    _walk.implementation(int((degree.astype(float) ** 2).sum()))(start, around, common, cycles)
-    return start, around, common, cycles
+def node_triangles(near: Neighbourhoods) -> Ints:
+    """The number of triangles at each node."""
+    sums = np.append(0, np.cumsum(near.common))
+    return np.asarray((sums[near.start[1:]] - sums[near.start[:-1]]) // 2)
 
 
 def _walk_twin(start: Ints, around: Ints, common: Ints, cycles: Ints) -> None:

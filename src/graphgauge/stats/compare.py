@@ -580,13 +580,14 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if len(cells.datasets) > 1 or max(cells.sizes[0]) > 1:
         return []
     kept = all(run.items is not None for run in runs)
+    text = "One run of each method on one dataset cannot be tested over seeds."
     if any(run.partial for run in runs):
-        return [
-            "One run of each method on one dataset cannot be tested over seeds. Compare adaptive runs with --against "
-            "(against=)."
-        ]
+        return [f"{text} Compare adaptive runs with --against (against=)."]
+    if any(run.family == "generation" for run in runs):
+        # Discrepancies are of all samples together, so there are no items to keep.
+        return [f"{text} Compare the samples: graphgauge generation --against (generation.compare_samples)."]
     how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
-    text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
+    text += f" Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
     return [text]

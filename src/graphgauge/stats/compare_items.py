@@ -30,6 +30,7 @@ from graphgauge.stats.runs import (
     Run,
     Runs,
     SideFile,
+    found_in_some,
     seed_order,
     unchecked_runs,
     with_references,
@@ -223,7 +224,9 @@ def compare_items(
         view.metric, better, view.datasets[0], values,
         seeds=seeds, cluster=cluster, baseline=baseline, alpha=alpha, seed=seed, nested=nested,
         margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
-        notes=tuple(f"{note}." for note in (*remarks, *warnings_of(conflicts), *unchecked_runs(chosen))),
+        notes=tuple(f"{note}." for note in (
+            *remarks, *warnings_of(conflicts), *unchecked_runs(chosen), *found_in_some(chosen),
+        )),
     )  # fmt: skip
 
 

@@ -548,6 +548,11 @@ def from_evaluation(
         source,
         items=evaluation.per_item if items is None else items,
         unchecked=unchecked(evaluation.notes),
+        findings={
+            finding.check: finding.message
+            for finding in evaluation.findings
+            if finding.severity != "note" and not finding.ignored
+        },
         partial=_partial(evaluation.options.get("until")),
     )
 

@@ -78,6 +78,8 @@ class Run:
     truths: Mapping[str, Truth] = field(default_factory=dict)
     unchecked: str | None = None
     partial: str | None = None
+    # The warnings and errors that its file records, by the name of the check.
+    findings: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
@@ -352,7 +354,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
         (*_notes(scored, metric), *read, *same_runs(chosen), *warnings_of(conflicts), *unchecked_runs(chosen),
-         *partial_runs(chosen), *runs.notes),
+         *found_in_some(chosen), *partial_runs(chosen), *runs.notes),
         conflicts, fairness, tuple(fair),
     )  # fmt: skip
 
@@ -408,6 +410,22 @@ def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
     if marked:
         which = listing([str(run) for run in marked], 3)
         yield f"{several_do(len(marked), 'run', 'is', 'are')} {marked[0].unchecked} ({which})"
+
+
+def found_in_some(runs: Sequence[Run]) -> Iterator[str]:
+    """Findings of some methods only: the others do not have the fault, and a comparison of values does not show it."""
+    methods: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        methods[run.method].append(run)
+    checks = dict.fromkeys(check for run in runs for check in run.findings)
+    for check in checks:
+        having = {name: [run for run in own if check in run.findings] for name, own in methods.items()}
+        if all(having.values()):
+            continue
+        for name, own in having.items():
+            if own:
+                count = f"{len(own)} of {several(len(methods[name]), 'run')}"
+                yield f"{name} has the finding {check} in {count}, other methods do not: {own[0].findings[check]}"
 
 
 def partial_runs(runs: Iterable[Run]) -> Iterator[str]:

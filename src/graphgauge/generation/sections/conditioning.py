@@ -25,9 +25,8 @@ from graphgauge.generation.declared import (
     of_shares,
 )
 from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.levels import answer_draws, named, simulated
+from graphgauge.generation.levels import Draws, answer_draws, named, simulated
 from graphgauge.generation.samples import ConditionSample, Numbers
-from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 
 section(
@@ -48,7 +47,7 @@ class Confusions:
     def __init__(self, table: SampleTable, draws: Draws) -> None:
         assert table.predicted is not None
         groups = len(table.labels)
-        kept: Bits = np.ones(len(table.codes), bool) if table.valid is None else table.valid
+        kept = table.kept
         self.codes, self.predicted = table.codes[kept], table.predicted[kept]
         self.groups = groups
         self.labels = np.empty(0, np.int64) if table.classifier_labels is None else table.classifier_labels

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,31 +36,25 @@ from graphgauge.generation.declared import (
     counted,
     few,
     level,
-    members,
     nan_array,
     of_shares,
     over_pairs,
     over_samples,
     values_of,
 )  # fmt: skip
-from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, pair_distances, row_ids, unique_at
-from graphgauge.generation.graphs import Graphs, concatenated
-from graphgauge.generation.inputs import Bits, Codes, Samples
-from graphgauge.generation.isomorphism import GraphIds, compared
+from graphgauge.generation.distances import Pairs, unique_at
+from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.levels import (
-    MOST,
     SPLITS,
+    Draws,
     band,
     named,
-    near_copies,
-    pair_means,
     share_draws,
     simulated,
     wider,
 )
-from graphgauge.generation.nearest import Nearest, as_points
-from graphgauge.generation.samples import ConditionSample, canonical_order
-from graphgauge.generation.sections.two_sided import Draws
+from graphgauge.generation.samples import ConditionSample
+from graphgauge.generation.sections.valid import Valid
 from graphgauge.generation.table import SampleTable
 from graphgauge.stats.intervals import standard_error
 
@@ -69,185 +62,6 @@ section(
     "diversity", family=FAMILY, priority="high",
     question="how many attempts are valid, and how much they differ from each other and from the training set",
 )  # fmt: skip
-
-
-# Draws of mean distances.
-_PAIR_DRAWS = 399
-
-
-class Valid:
-    """The valid samples and their references, in a fixed order; computed once, when first needed."""
-
-    def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
-        assert table.generated is not None
-        self.groups, self._threads, self.draws = len(table.labels), threads, draws
-        kept = np.ones(len(table.codes), bool) if table.valid is None else table.valid
-        self.generated, self.codes = _ordered(table.generated, table.codes, kept)
-        self.real, self.real_codes = None, None
-        if table.real is not None:
-            fit = np.ones(len(table.real_codes), bool) if table.real_valid is None else table.real_valid
-            self.real, self.real_codes = _ordered(table.real, table.real_codes, fit)
-        # With the real samples that were left out, because generated ones like them are not.
-        self.every_real, self.every_code = self.real, self.real_codes
-        left = table.excluded_samples
-        fits = np.ones(len(table.excluded), bool) if table.excluded_valid is None else table.excluded_valid
-        self.excluded = int(np.count_nonzero(fits))
-        if left is not None and self.real is not None and self.real_codes is not None and self.excluded:
-            codes = np.concatenate([self.real_codes, table.excluded[fits]])
-            every = concatenated(self.real, _rows_of(left, np.flatnonzero(fits)))
-            self.every_real, self.every_code = _ordered(every, codes, np.ones(len(codes), bool))
-        self.train, self.train_codes = table.train, table.train_codes
-
-    @cached_property
-    def rows(self) -> list[Codes]:
-        return members(self.codes, self.groups)
-
-    @cached_property
-    def real_rows(self) -> list[Codes]:
-        return [] if self.every_code is None else members(self.every_code, self.groups)
-
-    @cached_property
-    def _compared(self) -> GraphIds:
-        """Ids of samples: equal samples have equal ids; graphs are equal up to isomorphism."""
-        given = [part for part in (self.generated, self.every_real, self.train) if part is not None]
-        graphs = [part for part in given if isinstance(part, Graphs)]
-        return compared(*graphs) if graphs else GraphIds(row_ids(*(_flat(part) for part in given)), 0)
-
-    @property
-    def _ids(self) -> tuple[Codes, ...]:
-        return self._compared.ids
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What makes ids uncertain."""
-        count = self._compared.undecided
-        if not count:
-            return ()
-        return (
-            f"{count} graphs are too symmetric to be compared within the time limit: those that colour refinement "
-            "cannot distinguish count as equal",
-        )
-
-    @property
-    def ids(self) -> Codes:
-        return self._ids[0]
-
-    @property
-    def real_ids(self) -> Codes | None:
-        return None if self.real is None else self._ids[1]
-
-    @property
-    def train_ids(self) -> Codes:
-        return self._ids[-1]
-
-    @cached_property
-    def novel(self) -> Bits:
-        assert self.train is not None
-        return ~np.isin(self.ids, self._ids[-1])
-
-    @cached_property
-    def hamming(self) -> list[Pairs | None]:
-        return self._pairs(hamming_pairs, self.generated, self.rows)
-
-    @cached_property
-    def real_hamming(self) -> list[Pairs | None]:
-        return self._pairs(hamming_pairs, self.every_real, self.real_rows)
-
-    @cached_property
-    def jaccard(self) -> list[Pairs | None]:
-        return self._pairs(jaccard_pairs, self.generated, self.rows)
-
-    @cached_property
-    def real_jaccard(self) -> list[Pairs | None]:
-        return self._pairs(jaccard_pairs, self.every_real, self.real_rows)
-
-    def _pairs(self, pairs: Callable[..., Pairs], samples: Samples | None, rows: list[Codes]) -> list[Pairs | None]:
-        if samples is None:
-            return [None] * self.groups
-        bits = _flat(samples)
-        return [pairs(bits[own], threads=self._threads) if len(own) >= FEWEST_VALID else None for own in rows]
-
-    @cached_property
-    def train_rows(self) -> list[Codes]:
-        """The training samples of each condition; none if their conditions are not known."""
-        if self.train_codes is None:
-            return [np.empty(0, np.int64)] * self.groups
-        return [np.flatnonzero(self.train_codes == code) for code in range(self.groups)]
-
-    def pair_draws(self, kind: str, copies: bool) -> Floats | None:
-        """Mean distances (draws, conditions) within as many samples as were generated, fresh or of the training set."""
-        if (kind, copies) not in self._pair_draws:
-            self._pair_draws[kind, copies] = self._drawn_pairs(kind, copies)
-        return self._pair_draws[kind, copies]
-
-    def _drawn_pairs(self, kind: str, copies: bool) -> Floats | None:
-        samples, rows = (self.train, self.train_rows) if copies else (self.every_real, self.real_rows)
-        if not isinstance(samples, np.ndarray):
-            return None
-        bits, generator = _flat(samples), self.draws.generator(23, int(copies))
-        found = np.full((min(self.draws.resamples, _PAIR_DRAWS), self.groups), np.nan)
-        for place, (mine, own) in enumerate(zip(self.rows, rows, strict=True)):
-            if len(mine) >= FEWEST_VALID and len(own) >= FEWEST_VALID:
-                some = bits[generator.permutation(own)[:MOST]]
-                n = None if copies else len(own)
-                found[:, place] = pair_means(pair_distances(some, kind), len(mine), n, len(found), generator)
-        return found
-
-    @cached_property
-    def _pair_draws(self) -> dict[tuple[str, bool], Floats | None]:
-        return {}
-
-    @cached_property
-    def near_copy_novelty(self) -> float:
-        """The share of near copies of training samples that are not in the training set."""
-        if self.train is None or not len(self.train) or getattr(self.train, "directed", False):
-            return np.nan
-        copies = near_copies(self.train, self.draws.generator(14))
-        if not isinstance(self.train, Graphs):
-            own, known = row_ids(_flat(copies), _flat(self.train))
-        else:
-            own, known = compared(copies, self.train).ids
-        return float(np.mean(~np.isin(own, known)))
-
-    @cached_property
-    def nearest(self) -> Nearest | None:
-        """Whether generated samples are nearer to training samples than to real ones; None without enough."""
-        assert self.train is not None
-        if self.real is None or self.real_ids is None:
-            return None
-        own = np.flatnonzero(self.novel & ~np.isin(self.ids, self.real_ids))
-        if min(len(own), len(self.real), len(self.train)) < FEWEST_COMPARED:
-            return None
-        # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
-        assert self.every_real is not None
-        made, train, real = map(as_points, (_rows_of(self.generated, own), self.train, self.every_real))
-        generator = self.draws.generator(13)
-        copies = None if getattr(self.train, "directed", False) else near_copies(self.train, generator)
-        near = None if copies is None else as_points(copies)
-        return Nearest.of(made, train, real, near, generator, self.draws.resamples)
-
-    @property
-    def width(self) -> int:
-        """Number of bits of a sample; 1 if there are no samples."""
-        assert isinstance(self.generated, np.ndarray)
-        return max(int(np.prod(self.generated.shape[1:])), 1)
-
-
-def _ordered(samples: Samples, codes: Codes, kept: Bits) -> tuple[Samples, Codes]:
-    index = np.flatnonzero(kept)
-    if isinstance(samples, Graphs):
-        index = index[np.argsort(codes[index], kind="stable")]
-        return samples.take(index), codes[index]
-    index = index[canonical_order(codes[index], samples[index])]
-    return samples[index], codes[index]
-
-
-def _flat(samples: Any) -> Bits:
-    return np.ascontiguousarray(samples.reshape(len(samples), int(np.prod(samples.shape[1:]))))
-
-
-def _rows_of(samples: Samples, index: Codes) -> Samples:
-    return samples.take(index) if isinstance(samples, Graphs) else samples[index]
 
 
 def _real_answers(table: SampleTable) -> tuple[Bits, Codes] | None:
@@ -428,7 +242,8 @@ def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[st
     if given and count:
         new = given - valid.excluded
         draws = share_draws(new, given, count, draws=valid.draws.resamples, generator=valid.draws.generator(17))
-        levels["perfect"] = Ideal(new / given, *band(draws))
+        low, high = band(draws)
+        levels["perfect"] = Ideal(new / given, min(low, new / given), max(high, new / given))
     return named(levels)
 
 

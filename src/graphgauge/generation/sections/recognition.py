@@ -16,8 +16,9 @@ from graphgauge.generation.declared import COUNT_LAWS, FAMILY, LAWS, MACRO, WHOL
 from graphgauge.generation.graph_mmd import clustering_coefficients, orbit_means
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.levels import named, simulated
-from graphgauge.generation.sections.two_sided import Draws, Sides, TwoSided
+from graphgauge.generation.levels import Draws, named, simulated
+from graphgauge.generation.sections.described import columns_of
+from graphgauge.generation.sections.two_sided import Sides, TwoSided
 from graphgauge.generation.table import SampleTable
 
 # Samples of either side that train and test the classifier at most.
@@ -56,18 +57,17 @@ class Recognised(Sides):
         self._draws = draws
         real, self.names = _features(table.real, table.statistics, table)
         generated, _ = _features(table.generated, table.generated_statistics, table)
-        sides = (real, table.real_codes, table.real_valid), (generated, table.codes, table.valid)
-        kept = [np.ones(len(codes), bool) if valid is None else valid for _, codes, valid in sides]
-        if table.copied is not None:
-            kept[1] = kept[1] & ~table.copied  # real samples of the training set are left out, too
+        # Real samples of the training set are left out, too.
+        new = table.kept if table.copied is None else table.kept & ~table.copied
 
-        def ordered(side: int) -> tuple[Floats, Codes]:
-            rows, codes, _ = sides[side]
-            order = np.flatnonzero(kept[side])
+        def ordered(rows: Floats, codes: Codes, kept: Bits) -> tuple[Floats, Codes]:
+            order = np.flatnonzero(kept)
             order = order[np.lexsort((*rows[order].T[::-1], codes[order]))] if rows.shape[1] else order
             return rows[order], codes[order]
 
-        super().__init__(*ordered(0), *ordered(1), len(table.labels))
+        super().__init__(
+            *ordered(real, table.real_codes, table.real_kept), *ordered(generated, table.codes, new), len(table.labels)
+        )
 
     @cached_property
     def halves(self) -> Halves:
@@ -191,8 +191,6 @@ def _features(samples: Any, statistics: Any, table: SampleTable) -> tuple[Floats
         names = [*_cells(samples.shape[1:], table.channels), "set bits"]
     both = table.statistics is not None and table.generated_statistics is not None
     if both and statistics:
-        from graphgauge.generation.sections.two_sided import columns_of
-
         columns, owner = columns_of(statistics, table)
         rows = np.column_stack([rows, columns])
         names = [*names, *owner]

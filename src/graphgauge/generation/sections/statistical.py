@@ -38,7 +38,10 @@ from graphgauge.generation.declared import (
 )  # fmt: skip
 from graphgauge.generation.inputs import Codes
 from graphgauge.generation.levels import named, simulated
-from graphgauge.generation.sections.two_sided import NEIGHBOURS, UPPER, Described, Drawn, Encoded, TwoSided
+from graphgauge.generation.sections.described import UPPER, Described
+from graphgauge.generation.sections.drawn import Drawn
+from graphgauge.generation.sections.encoded import NEIGHBOURS, Encoded
+from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.two_sample import p_value
 
 section(
