@@ -26,39 +26,6 @@ from graphgauge.kernels import orbits
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "graph_mmd.json").read_text())
 
 
-# The largest eigenvalue of a bipartite graph's Laplacian is 2, where their histograms end. Rounding decides whether it
-# counts, so their values differ between processors; these families are compared with their formula on this one.
-BIPARTITE = ("grid", "lobster")
-
-
-def spectral_as_theirs(family: Any, convention: str) -> float:
-    """The spectral MMD² in the way of their code, with their functions for eigenvalues and histograms."""
-    from scipy.linalg import eigvalsh
-
-    values = np.linalg.eigvalsh if convention == "polygraph" else eigvalsh
-    extra = 1e-6 if convention.startswith("digress") else 0.0
-
-    def histogram(nodes: int, edges: Any) -> NDArray[np.float64]:
-        graph = nx.empty_graph(nodes)
-        graph.add_edges_from(map(tuple, edges))
-        laplacian = nx.normalized_laplacian_matrix(graph).todense()
-        counts = np.histogram(values(laplacian), bins=200, range=(-1e-5, 2), density=False)[0]
-        return counts / counts.sum() / (1 + extra)
-
-    def distance(x: Any, y: Any) -> float:
-        return np.abs(np.cumsum(x - y)).sum() if convention == "digress_emd" else np.abs(x - y).sum() / 2
-
-    sides = [[histogram(*graph) for graph in family[side]] for side in ("real", "generated")]
-
-    if convention.startswith("digress"):  # their code leaves out the generated graphs beyond the number of real ones
-        sides[1] = sides[1][: len(sides[0])]
-
-    def mean(one: Any, other: Any) -> float:
-        return float(np.mean([np.exp(-(distance(x, y) ** 2) / 2) for x in one for y in other]))
-
-    return mean(sides[0], sides[0]) + mean(sides[1], sides[1]) - 2 * mean(*sides)
-
-
 def by_hand(graph: Any) -> NDArray[np.int64]:
     """The orbits of every node, from every connected subgraph of three and four nodes."""
     found = np.zeros((len(graph), 15), np.int64)
@@ -115,8 +82,6 @@ def test_the_numbers_of_others(family: str, convention: str, kind: str) -> None:
         real, generated, kind, permutations=1, generator=np.random.default_rng(0), convention=convention
     ).value
     expected = GOLDEN[family]["values"][convention][kind]
-    if kind == "spectral" and family in BIPARTITE:
-        expected = spectral_as_theirs(GOLDEN[family], convention)
     # The earth mover's distance of histograms with different sums is charged in another way.
     by_mover = convention == "digress_emd" and kind != "orbit"
     assert found == pytest.approx(expected, rel=1e-5 if by_mover else 1e-9, abs=1e-12)
