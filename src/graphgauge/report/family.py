@@ -113,6 +113,15 @@ class Family:
         mean = {method: float(np.mean(ranks)) for method, ranks in places.items()}
         return sorted(self.runs.methods, key=lambda method: mean.get(method, math.inf))
 
+    @cached_property
+    def cells(self) -> dict[tuple[str, str], list[Record]]:
+        """The records of each dataset and method, best methods first."""
+        found = defaultdict(list)
+        for record in self.records:
+            found[record.run.dataset, record.run.method].append(record)
+        order = [(dataset, method) for dataset in self.datasets for method in self.methods]
+        return {cell: found[cell] for cell in order if cell in found}
+
     def places(self, dataset: str) -> dict[str, Place]:
         """The places of the methods on a dataset by the leading metric, best first, and how far they are certain."""
         if not self.headlines or dataset in self.tables[self.headlines[0]].panels[self.headlines[0]].conflicts:

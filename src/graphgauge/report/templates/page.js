@@ -15,6 +15,7 @@
     const names = Object.keys(columns);
     const read = names.map((name) => {
       const column = columns[name];
+      if (column === null) return () => null;
       return Array.isArray(column) ? (i) => column[i] : (i) => column.levels[column.codes[i]];
     });
     const length = names.length ? (columns[names[0]].codes || columns[names[0]]).length : 0;
@@ -102,13 +103,17 @@
   };
 
   // ---- charts, drawn when they come near
+  const titleOf = (part) => {
+    const figure = part.closest("figure");
+    return figure.querySelector(".chart-title")?.textContent ?? figure.dataset.title;
+  };
   const charts = new Map(data.charts.map((chart) => [chart.id, chart]));
   const chartRows = (chart) => chart.rows || rows.filter((row) => row.family === chart.family);
   const draw = async (place) => {
     const chart = charts.get(place.id);
     const datasets = { ...chart.more, rows: chartRows(chart) };
     if (!chart.rows) datasets.runs = runs.filter((row) => row.family === chart.family);
-    const description = `${place.closest("figure").querySelector(".chart-title").textContent}. The data are in a table below the chart.`;
+    const description = `${titleOf(place)}. The data are in a table below the chart.`;
     await vegaEmbed(place, { ...chart.spec, description, datasets },
       { mode: "vega-lite", renderer: "svg", actions: false, ast: true, bind: `#${place.id}-tools`, tooltip: { theme: "page" } });
     place.dataset.drawn = "true";
@@ -135,7 +140,7 @@
     if (!part.open || part.children.length > 1) return;
     const chart = charts.get(part.dataset.rowsOf);
     const all = chartRows(chart);
-    const title = part.closest("figure").querySelector(".chart-title").textContent;
+    const title = titleOf(part);
     part.append(tableOf(all.length > 500 ? `${title}: the first 500 of ${all.length} rows` : title, chart.columns, all.slice(0, 500)));
   }));
 
