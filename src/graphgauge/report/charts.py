@@ -13,7 +13,7 @@ from graphgauge.core.pages import Chart, finished
 from graphgauge.core.schema import number_to_json
 from graphgauge.core.text import ARROWS
 from graphgauge.report.family import Compared, Family
-from graphgauge.report.marks import POINTS, choice, is_number, lines, method_scales, ticks
+from graphgauge.report.marks import POINTS, choice, is_number, is_ordered, lines, method_scales, ticks
 from graphgauge.stats.collect import Record
 
 # The number of groups in a chart: the largest ones.
@@ -100,7 +100,7 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
     titles = {re.split("@| by ", name)[-1] for name in names}
     counted = all(level >= 1 and level == int(level) for level in levels)  # such as k, over decades
     scale = alt.Scale(type="log", nice=False) if counted and levels[-1] >= 10 * levels[0] else alt.Scale(zero=False)
-    marked = alt.Axis(values=levels, format="~s", grid=False) if len(levels) <= 8 else ticks(alt)
+    marked = alt.Axis(values=levels, format=".6~g", grid=False) if len(levels) <= 8 else ticks(alt)
     axis = alt.X("level:Q", title=titles.pop() if len(titles) == 1 else "level", axis=marked, scale=scale)
     chance = base.transform_filter("isFinite(datum.chance)").mark_line(
         color="var(--quiet)", strokeDash=[4, 4], strokeWidth=1.5, aria=False
@@ -232,7 +232,7 @@ def groups_charts(family: Family, identifier: str) -> list[Chart]:
                 rules.append(f"datum.{name} === chosen_{name}")
         points = alt.Chart(alt.NamedData("rows")).transform_filter(" && ".join([*rules, "isFinite(datum.value)"]))
         title = metrics[0] if len(metrics) == 1 else "value"
-        if all(isinstance(row["group"], int | float) for row in rows):
+        if is_ordered(axis, [row["group"] for row in rows]):
             layers, height = _trajectory(alt, points, family, title, axis), 300
             caption = f"A line per method: the mean over runs at each {axis}; band: from the lowest to the highest run."
         else:
@@ -284,7 +284,7 @@ def _groups(alt: Any, points: Any, family: Family, title: str, rows: Sequence[di
             tooltip=["method:N", "dataset:N", "group:N", "value:Q", "low:Q", "high:Q", "runs:Q"],
         ),
     )  # fmt: skip
-    height = len(groups) * max(22, 12 * min(len(family.methods), 20) + 10) + 10
+    height = len(groups) * (14 * min(len(family.methods), 20) + 14) + 10
     few = f"; the {_GROUPS} largest groups" if len(groups) == _GROUPS else ""
     return layers, height, f"Large marks: means over runs; small: single runs, joined by a line{few}."
 
@@ -310,9 +310,9 @@ def _group_rows(family: Family, axis: str) -> list[dict[str, Any]]:
     for _, table, _ in tables:
         for label, size in zip(table[axis].tolist(), table["n"].tolist(), strict=True):
             sizes.setdefault(label, size)
-    numeric = all(is_number(label) for label in sizes)
+    ordered = is_ordered(axis, sizes)
     # A trajectory needs all of its points, and names only as many as can be read.
-    shown = set(sizes) if numeric else set(sorted(sizes, key=lambda label: -sizes[label])[:_GROUPS])
+    shown = set(sizes) if ordered else set(sorted(sizes, key=lambda label: -sizes[label])[:_GROUPS])
     order = _order(shown, sizes)
     rows = []
     for run, table, column in tables:
@@ -322,18 +322,18 @@ def _group_rows(family: Family, axis: str) -> list[dict[str, Any]]:
         ):
             if label in shown:
                 fields = dict(zip(names, map(number_to_json, values), strict=True))
-                group = label if numeric else str(label)
+                group = label if ordered else str(label)
                 rows.append({"metric": column, "dataset": run.dataset, "method": run.method, "seed": run.seed,
                              "group": group, "n": size, **fields})  # fmt: skip
-    return sorted(rows, key=lambda row: order[row["group"]])
+    return sorted(rows, key=lambda row: order[str(row["group"])])
 
 
-def _order(labels: Iterable[Any], sizes: Mapping[Any, int]) -> dict[Any, int]:
+def _order(labels: Iterable[Any], sizes: Mapping[Any, int]) -> dict[str, int]:
     """Numbers, and names with numbers in them (6A, 6B, 7A; step 2, step 10), in their order; others by size."""
     known = list(labels)
     counted = all(is_number(label) or any(c.isdigit() for c in str(label)) for label in known)
     by = sorted(known, key=_natural if counted else lambda label: -sizes[label])
-    return {label if is_number(label) and all(map(is_number, known)) else str(label): n for n, label in enumerate(by)}
+    return {str(label): place for place, label in enumerate(by)}
 
 
 def _natural(label: Any) -> list[tuple[int, float, str]]:

@@ -54,14 +54,16 @@ class _Look:
     level: str | None = None
     formula: str | None = None
     log: bool = False
-    # The end of the vertical axis; as far as the values reach if there is none.
+    # The ends of the vertical axis; as far as the values reach if there are none.
+    bottom: float | None = 0.0
     top: float | None = 1.0
 
 
 _HITS = _Look("k", "value", "Hits@k over all k", "k", level="random", log=True)
 _PRECISION = _Look("recall", "precision", "Precision over recall", "recall")
 _RELIABILITY = _Look(
-    "reliability", "share", "Reliability", "forecast probability", "share of truths below", formula="datum.at"
+    "reliability", "excess", "Reliability", "forecast probability", "share of truths below, less the probability",
+    formula="0", bottom=None, top=None,
 )  # fmt: skip
 _PIT = _Look(
     "pit", "density", "PIT histogram", "forecast probability of less", "density of truths", formula="1", top=None
@@ -82,13 +84,11 @@ def _precision(family: Family, identifier: str) -> Panels | None:
 
 def _calibration(family: Family, identifier: str) -> Panels | None:
     caption = (
-        f"A line per method: {_RUNS}; dashed: calibrated. A hump in the histogram: forecasts are too wide; high ends: "
+        f"A line per method: {_RUNS}; dashed: calibrated. In the histogram, a hump: forecasts are too wide; high ends: "
         "too narrow; a slope: biased."
     )
-    charts = [
-        _curve(family, f"{identifier}-reliability", _RELIABILITY, lambda record: _breakdown(record, "reliability")),
-        _curve(family, f"{identifier}-pit", _PIT, lambda record: _densities(_breakdown(record, "pit"))),
-    ]
+    charts = [_curve(family, f"{identifier}-reliability", _RELIABILITY, _excess),
+              _curve(family, f"{identifier}-pit", _PIT, _densities)]  # fmt: skip
     return _panels("Calibration", caption, identifier, charts)
 
 
@@ -125,8 +125,8 @@ def _curve_spec(family: Family, look: _Look, rows: Sequence[Mapping[str, Any]]) 
         params.append(choice(alt, "chosen_dataset", "Dataset", datasets))
         base = base.transform_filter("datum.dataset === chosen_dataset")
     scale = alt.Scale(type="log", nice=False) if look.log else alt.Scale(domain=[0, 1])
-    axis = alt.X("at:Q", title=look.x_title, scale=scale, axis=ticks(alt, format="~s" if look.log else "~g"))
-    limits = alt.Scale(zero=True) if look.top is None else alt.Scale(domain=[0, look.top])
+    axis = alt.X("at:Q", title=look.x_title, scale=scale, axis=ticks(alt, format="~s" if look.log else ".6~g"))
+    limits = alt.Scale(zero=look.bottom is not None) if look.top is None else alt.Scale(domain=[look.bottom, look.top])
     height = alt.Y("value:Q", title=look.y_title, scale=limits)
     told = ["method:N", "dataset:N", alt.Tooltip("at:Q", title=look.x_title), "value:Q", "low:Q", "high:Q", "runs:Q"]
     layers = lines(alt, base, family, axis, height, told, size=16)
@@ -156,8 +156,18 @@ def _along(tables: Sequence[Table], x: str) -> dict[float, dict[str, Any]]:
     }
 
 
-def _densities(table: Table | None) -> Table | None:
+def _excess(record: Record) -> Table | None:
+    """Shares of truths less their probabilities: on the diagonal, lines would hide each other."""
+    table = _breakdown(record, "reliability")
+    if table is None or "share" not in table.columns:
+        return None
+    p = table["reliability"].astype(float)
+    return Table("reliability", {"reliability": p, "excess": table["share"] - p})
+
+
+def _densities(record: Record) -> Table | None:
     """Shares of bars as densities at their middles, so that bars of different width compare."""
+    table = _breakdown(record, "pit")
     if table is None or "share" not in table.columns:
         return None
     edges = np.append(0.0, table["pit"].astype(float))

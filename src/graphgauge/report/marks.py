@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from graphgauge.core.pages import SHAPES, Chart
 from graphgauge.report.family import Family
 
 _DASHES = [[1, 0], [7, 3], [2, 2], [7, 2, 2, 2], [10, 4], [4, 1], [1, 3]]
+# Axes whose numbers are names: their order says nothing.
+_NAMED = ("class", "community", "edge", "entity", "graph", "group", "item", "node", "relation", "type", "user")
 # The most points in a chart that keep it readable and the page small.
 POINTS = 5000
 
@@ -57,7 +59,7 @@ def ticks(alt: Any, **options: Any) -> Any:
 
 
 def method_scales(alt: Any, family: Family) -> tuple[Any, Any, Any]:
-    """Colours, shapes and dashes of the methods: any one of the three tells the first seven apart."""
+    """Colours, shapes and dashes of the methods; each of the three is enough for the first seven."""
     methods = family.methods
     key = alt.Legend(title=None, orient="top", columns=alt.ExprRef("width < 420 ? 2 : 4"), symbolOpacity=1)
     palette = [f"var(--c{1 + index % 7})" for index in range(len(methods))]
@@ -86,3 +88,8 @@ def lines(alt: Any, base: Any, family: Family, axis: Any, height: Any, tooltip: 
 
 def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_ordered(axis: str, labels: Iterable[object]) -> bool:
+    """Whether the labels of an axis are numbers that count something, such as cycles and horizons."""
+    return axis not in _NAMED and all(is_number(label) for label in labels)

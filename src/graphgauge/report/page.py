@@ -105,8 +105,8 @@ def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
         data={
             "runs": _columns(_runs(families)),
             "rows": _columns(_rows(families)),
-            "charts": [chart.content() for chart in (first.charts if first else ())]
-            + [chart.content() for view in views for chart in view.charts],
+            "charts": [_content(chart) for chart in (first.charts if first else ())]
+            + [_content(chart) for view in views for chart in view.charts],
             "latex": {item.name: _latex(item) for item in families},
         },
     )
@@ -137,8 +137,8 @@ def _view(item: Family, identifier: str) -> FamilyView:
         worst=[
             table
             for dataset in item.datasets
-            for find in (worst_items, wrong_edges)
-            if (table := find(item, dataset)) is not None
+            for table in (*worst_items(item, dataset), wrong_edges(item, dataset))
+            if table is not None
         ],
         groups=groups_charts(item, f"{identifier}-groups"),
         comparisons=[_compared(item, number, identifier) for number in range(len(item.comparisons))],
@@ -222,11 +222,16 @@ def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
     ]
 
 
+def _content(chart: Chart) -> dict[str, Any]:
+    content = chart.content()
+    return content if chart.rows is None else {**content, "rows": _columns(chart.rows)}
+
+
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Rows as columns; repeated texts become indices into a list, and a column without values is null."""
     columns: dict[str, Any] = {}
-    for name in rows[0] if rows else ():
-        values: list[float | Seed | None] = [row[name] for row in rows]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values: list[float | Seed | None] = [row.get(name) for row in rows]
         if all(value is None for value in values):
             columns[name] = None
         elif any(isinstance(value, str) for value in values):
