@@ -14,6 +14,7 @@ from graphgauge.core.schema import number_to_json
 from graphgauge.core.text import ARROWS
 from graphgauge.report.family import Compared, Family
 from graphgauge.report.marks import POINTS, choice, is_number, is_ordered, lines, method_scales, ticks
+from graphgauge.report.tables import natural
 from graphgauge.stats.collect import Record
 
 # The number of groups in a chart: the largest ones.
@@ -332,12 +333,5 @@ def _order(labels: Iterable[Any], sizes: Mapping[Any, int]) -> dict[str, int]:
     """Numbers, and names with numbers in them (6A, 6B, 7A; step 2, step 10), in their order; others by size."""
     known = list(labels)
     counted = all(is_number(label) or any(c.isdigit() for c in str(label)) for label in known)
-    by = sorted(known, key=_natural if counted else lambda label: -sizes[label])
+    by = sorted(known, key=natural if counted else lambda label: -sizes[label])
     return {str(label): place for place, label in enumerate(by)}
-
-
-def _natural(label: Any) -> list[tuple[int, float, str]]:
-    if is_number(label):
-        return [(0, float(label), "")]
-    parts = re.split(r"(\d+)", str(label))
-    return [(0, float(part), "") if part.isdigit() else (1, 0.0, part) for part in parts if part]

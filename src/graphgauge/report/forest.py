@@ -14,6 +14,8 @@ from graphgauge.report.marks import Panels, Sign, ticks
 
 # The most rows of a panel.
 _ROWS = 48
+# Longer names of rows are cut.
+_NAME = 32
 _CLOSE, _OTHER, _ALONE = "not significantly different", "significantly different", "not tested"
 # Their colours, shapes, and classes in the key.
 _STATUS = {
@@ -93,7 +95,7 @@ def _rows(family: Family) -> list[dict[str, Any]]:
             level = row.chance[-1] if row.chance else None
             rows.append({
                 "dataset": dataset, "method": row.method, "order": len(rows),
-                "line": f"{dataset} · {row.method}" if several else row.method,
+                "line": _line(dataset, row.method, rows) if several else row.method,
                 "metric": f"{metric} {ARROWS[family.facts[metric].direction]}".strip(),
                 "value": number_to_json(row.value), "low": number_to_json(row.low), "high": number_to_json(row.high),
                 "chance": None if level is None else number_to_json(level),
@@ -101,6 +103,16 @@ def _rows(family: Family) -> list[dict[str, Any]]:
                                                                 else _ALONE),
             })  # fmt: skip
     return rows
+
+
+def _line(dataset: str, method: str, rows: Sequence[dict[str, Any]]) -> str:
+    """The name of a row; of long ones the beginnings of both parts, and its number if that is not enough."""
+    line = f"{dataset} · {method}"
+    if len(line) > _NAME:
+        line = " · ".join(
+            part if len(part) <= _NAME // 2 else f"{part[: _NAME // 2 - 1]}…" for part in (dataset, method)
+        )
+    return f"{line} ({len(rows) + 1})" if any(row["line"] == line for row in rows) else line
 
 
 def _tested(family: Family, dataset: str) -> bool:

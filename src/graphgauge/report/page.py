@@ -131,9 +131,13 @@ def _view(item: Family, identifier: str) -> FamilyView:
         counts=counts,
         conventions=sections.shared_conventions(item),
         figures=figures(item, identifier),
-        chart=values_chart(item, f"{identifier}-values") if item.keys else None,
+        chart=values_chart(item, f"{identifier}-values") if any(row.runs for row in item.rows.values()) else None,
         curves=curves_chart(item, f"{identifier}-curves"),
-        tables=[(dataset, sections.dataset_table(item, dataset)) for dataset in item.datasets],
+        tables=[
+            (dataset, table)
+            for dataset in item.datasets
+            if (table := sections.dataset_table(item, dataset)) is not None
+        ],
         worst=[
             table
             for dataset in item.datasets

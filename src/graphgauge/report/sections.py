@@ -90,10 +90,12 @@ def _rank_notes(rows: Sequence[Sequence[Cell]], column: int) -> Iterator[str]:
         yield "Below a rank: the ranks that the pairwise tests leave open, by the number of significant differences."
 
 
-def dataset_table(family: Family, dataset: str) -> PageTable:
-    """All metrics of all methods on one dataset, with chance levels."""
+def dataset_table(family: Family, dataset: str) -> PageTable | None:
+    """All metrics of all methods on one dataset, with chance levels; None if there is no value."""
     of_key = {key: family.by(key, dataset) for key in family.keys}
     keys = [key for key, found in of_key.items() if any(row.runs for row in found)]
+    if not keys:
+        return None
     digits = {key: family.digits(key) for key in keys}
     rows = [
         [Cell(method), *(_value_cell(family.rows.get((key, dataset, method)), digits[key]) for key in keys)]
