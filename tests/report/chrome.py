@@ -39,6 +39,7 @@ class Chrome:
             wanted = {"goog:chromeOptions": chrome, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
             session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
             self._root += f"/session/{session}"
+            self._call("POST", "/timeouts", {"script": 110_000})
         except BaseException:
             self._process.kill()
             raise

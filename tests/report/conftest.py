@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.report.chrome import BROWSER, DRIVER, Chrome
 from tests.report.sample import write_large, write_outcome, write_ranking, write_recovery
@@ -34,7 +35,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two families, two datasets in one of them, what a study leaves beside its results, and the page."""
 
     def build(folder: Path) -> None:
-        write_ranking(folder / "results", queries=200)
+        write_ranking(folder / "results", queries=200, keep="items", ids=np.arange(200))
         write_recovery(folder / "results")
         write_outcome(folder / "results")
         write_report(folder / "results", folder / "report.html")

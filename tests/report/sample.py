@@ -16,7 +16,7 @@ from graphgauge.stats import compare, load
 RELATIONS = np.array(["member of", "part of", "type of", "derived from", "similar to", "verb group"])
 
 
-def write_ranking(root: Path, *, methods=None, datasets=("nations", "kinships"), seeds=8, queries=400) -> None:
+def write_ranking(root: Path, *, methods=None, datasets=("nations", "kinships"), seeds=8, queries=400, **more) -> None:
     methods = methods or {"degree": 0.5, "distmult": 1.35, "rotate": 1.75, "transe": 1.3}
     for d, dataset in enumerate(datasets):
         relation = RELATIONS[np.random.default_rng(d).integers(0, len(RELATIONS), queries)]
@@ -28,7 +28,7 @@ def write_ranking(root: Path, *, methods=None, datasets=("nations", "kinships"),
                 negatives = draw.normal(0, 1, (queries, 50))
                 if method == "degree":
                     positives, negatives = positives.round(0), negatives.round(0)
-                evaluation = ranking.evaluate(positives, negatives, groups={"relation": relation})
+                evaluation = ranking.evaluate(positives, negatives, groups={"relation": relation}, **more)
                 write(evaluation, root, method, dataset, seed, d)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from tests.report.hostile import write_hostile
 
 from graphgauge.report.html import write_report
 
-# What an accessibility checker would say, as a list of faults.
+# What axe-core does not decide: the contrast of every text, those of charts included, and the structure of this page.
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 
 
@@ -42,7 +44,7 @@ def test_it_opens_in_silence_and_asks_nobody(browser: Chrome, report: Path):
     browser.drawn()
     assert browser.messages() == []
     assert browser.requests() == [report.as_uri()]
-    assert browser.run("return document.querySelectorAll('.plot svg').length") == 9
+    assert browser.run("return document.querySelectorAll('.plot svg').length") == 13
     fetched = browser.run("return fetch('https://example.org').then(() => 'went out', () => 'refused')")
     assert fetched == "refused"
     browser.messages()  # the refusal
@@ -96,6 +98,62 @@ def test_charts_choose_a_metric_and_show_their_data(opened: Chrome):
     assert len(texts(opened, "details[data-rows-of=family-1-values] tbody tr")) > 50
 
 
+def press(browser: Chrome, key: str, code: int, text: str = "") -> None:
+    """As a keyboard would, in the element that has the focus."""
+    event = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": code}
+    browser.devtools("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
+    browser.devtools("Input.dispatchKeyEvent", type="keyUp", **event)
+    time.sleep(0.1)
+
+
+def focus(browser: Chrome, selector: str) -> None:
+    browser.run("document.querySelector(arguments[0]).focus()", selector)
+
+
+def test_all_of_it_works_with_the_keyboard(opened: Chrome):
+    opened.drawn()
+    rank = texts(opened, "#headline thead th").index("Rank") + 1
+    focus(opened, f"#headline thead th:nth-child({rank}) button")
+    press(opened, "Enter", 13, "\r")
+    assert column(opened, "headline", rank)[0].startswith("4")  # the last rank, of numbers the large first
+    press(opened, " ", 32, " ")
+    assert column(opened, "headline", rank)[0].startswith("1")
+    focus(opened, "[data-rows-of=forest-1] summary")
+    press(opened, "Enter", 13, "\r")
+    assert len(texts(opened, "[data-rows-of=forest-1] tbody tr")) == 8
+    focus(opened, "#family-1-values-tools select")
+    before = texts(opened, "#family-1-values .role-axis-label text")
+    press(opened, "ArrowDown", 40)
+    assert texts(opened, "#family-1-values .role-axis-label text") != before
+    focus(opened, "#overview [data-filter=rows]")
+    for letter in "kin":
+        press(opened, letter, ord(letter.upper()), letter)
+    assert set(column(opened, "headline", 1)) == {"kinships"}
+    focus(opened, "#family-1 details.comparison summary")
+    opened.run("document.activeElement.parentElement.open = false")
+    press(opened, "Enter", 13, "\r")
+    assert opened.run("return document.activeElement.parentElement.open")
+
+
+def test_one_gets_down_to_single_items(opened: Chrome):
+    """From the leader to its worst queries, with their ranks, and to the edges that it gets wrong."""
+    heads = texts(opened, "#family-1-worst-1 thead th")
+    assert heads[:2] == ["Query", "rotate"]
+    values = [float(text.split()[0]) for text in column(opened, "family-1-worst-1", 2)]
+    assert len(values) == 20
+    assert values == sorted(values)
+    assert all("of 51" in text for text in column(opened, "family-1-worst-1", 2))
+    opened.click("#family-1-worst-1 thead th:nth-child(3) button")
+    other = [float(text.split()[0]) for text in column(opened, "family-1-worst-1", 3)]
+    assert other == sorted(other, reverse=True)
+    edges = dict(zip(column(opened, "family-2-worst-1", 1), column(opened, "family-2-worst-1", 2), strict=True))
+    assert edges
+    assert set(edges.values()) <= {"missing", "extra", "reversed"}
+    drawn = texts(opened, "#family-2 .picture figcaption")
+    wrong = sum(int(count) for count, kind in re.findall(r"(\d+) (missing|extra|reversed)", drawn[0]))
+    assert len(edges) == min(wrong, 20)
+
+
 def test_downloads_hold_the_data(opened: Chrome):
     opened.run("window.saved = []; URL.createObjectURL = (blob) => { window.saved.push(blob); return '#'; }")
     for index in range(5):
@@ -115,6 +173,22 @@ def test_everyone_can_read_it(opened: Chrome, scheme: str, width: int):
     try:
         assert opened.run(AUDIT) == []
         assert opened.run("return document.documentElement.scrollWidth") <= width
+    finally:
+        opened.scheme("light")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
+def test_axe_finds_nothing(opened: Chrome, scheme: str, width: int):
+    opened.scheme(scheme)
+    opened.viewport(width, 900)
+    opened.drawn()
+    try:
+        axe = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+        opened.run(f"{axe}; window.axe = axe")
+        rules = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": False}}}
+        found = opened.run("return axe.run(document, arguments[0])", rules)
+        assert [(each["impact"], each["id"], each["nodes"][0]["html"][:90]) for each in found["violations"]] == []
+        assert len(found["passes"]) >= 20  # it has run
     finally:
         opened.scheme("light")
 

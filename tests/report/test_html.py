@@ -34,6 +34,12 @@ def data_of(page: Path) -> dict[str, Any]:
     return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"))[1])
 
 
+def column_of(columns: dict[str, Any], name: str) -> list[Any]:
+    """A column of rows, whose repeated texts are indices into a list."""
+    column = columns[name]
+    return column if isinstance(column, list) else [column["levels"][code] for code in column["codes"]]
+
+
 class Elements(HTMLParser):
     """Every start tag with its attributes."""
 
@@ -174,15 +180,19 @@ def test_groups_are_shown_by_the_leading_metric_under_whatever_name_they_have_it
         write(evaluation, tmp_path / "r", "a", "toy", seed)
     page = write_report(tmp_path / "r", tmp_path / "r.html")
     (chart,) = [chart for chart in data_of(page)["charts"] if "groups" in chart["id"]]
-    assert "mean_distance by condition" in text_of(page)
-    assert [(row["group"], row["n"], row["value"]) for row in chart["rows"][:2]] == [("y", 4, 0.75), ("y", 4, 0.75)]
+    assert "Leading metrics by condition" in text_of(page)
+    metric, group, n, value = (column_of(chart["rows"], name)[:2] for name in ("metric", "group", "n", "value"))
+    assert (metric, group, n, value) == (["mean_distance"] * 2, ["y", "y"], [4, 4], [0.75, 0.75])
 
 
 def test_warnings_that_are_not_shown_are_counted(tmp_path: Path):
-    notes = tuple(f"remark {number}" for number in range(23))
+    notes = (*(f"remark {name}" for name in "abcdefghijklmnopqrstuvw"), "share 1.5 %", "share 20 %", "share 3 %")
     write(Evaluation("ranking", [result()], notes=notes), tmp_path / "r", "a", "toy", 0)
     text = text_of(write_report(tmp_path / "r", tmp_path / "r.html"))
-    assert "remark 19 … and 3 more, in the result files" in text
+    assert "remark t … and 4 more, in the result files" in text
+    write(Evaluation("ranking", [result()], notes=notes[-3:]), tmp_path / "few", "a", "toy", 0)
+    text = text_of(write_report(tmp_path / "few", tmp_path / "r.html"))
+    assert "share 1.5 % (and 2 more with other numbers)" in text
 
 
 # ------------------------------------------------------------------- what it holds
@@ -222,7 +232,7 @@ def test_the_demo_sized_page_stays_below_two_megabytes(report: Path):
 def test_charts_are_valid_vega_lite(report: Path):
     altair = pytest.importorskip("altair")
     charts = data_of(report)["charts"]
-    assert len(charts) == 9
+    assert len(charts) == 13
     for chart in charts:
         altair.Chart.from_dict({**chart["spec"], "data": {"name": "rows"}}).to_dict()
 

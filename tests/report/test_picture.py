@@ -10,8 +10,9 @@ from tests.report.sample import write
 
 from graphgauge import ranking
 from graphgauge.core.result import Chance, Evaluation, Result, Table
-from graphgauge.report.charts import curves_chart, forest_chart, groups_charts
+from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
+from graphgauge.report.forest import forest
 from graphgauge.report.html import write_report
 from graphgauge.report.sections import dataset_table, headline
 from graphgauge.report.verdict import leads
@@ -86,8 +87,10 @@ def test_the_forest_has_every_method_on_every_dataset_with_chance(tmp_path: Path
     chance = (Chance("random", 0.05),)
     made(tmp_path, CLEAR, "one", chance=chance)
     reversed_skill = {"slow": CLEAR["fast"], "fast": CLEAR["slow"]}
-    chart = forest_chart([made(tmp_path, reversed_skill, "two", chance=chance)], "forest")
-    assert chart is not None
+    panels = forest([made(tmp_path, reversed_skill, "two", chance=chance)], "forest")
+    assert panels is not None
+    (chart,) = panels.charts
+    assert [sign.text for sign in panels.key] == ["best", "significantly different", "chance level"]
     assert chart.rows is not None
     lines = [row["line"] for row in chart.rows]
     assert [line for line in lines if line.startswith("one")] == ["one · fast", "one · slow"]
@@ -139,11 +142,11 @@ def test_the_worst_items_are_listed_with_what_they_were(tmp_path: Path) -> None:
         evaluation = ranking.evaluate(positives, negatives, ids=ids, keep="items")
         write(evaluation, tmp_path / "r", method, "toy", 0)
     found = family("ranking", collect([tmp_path / "r"]).records)
-    table = worst_items(found, "toy")
-    assert table is not None
+    (table,) = worst_items(found, "toy")
     assert table.rows[0][0].text == "<b>q7</b>"
     assert [head.text for head in table.heads] == ["Query", "strong", "weak"]
     assert float(table.rows[0][1].text) == pytest.approx(1 / 31, abs=1e-4)
+    assert table.rows[0][1].note == "rank 31 of 31"
     page = write_report(tmp_path / "r", tmp_path / "r.html").read_text(encoding="utf-8")
     assert "where strong fails" in page
     assert "<b>q7" not in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from graphgauge.core.findings import Finding
 from graphgauge.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.report.asked import Asked, asked
 from graphgauge.report.family import Family, family
+from graphgauge.report.forest import forest
+from graphgauge.report.html import write_report
 from graphgauge.report.limits import limits
 from graphgauge.report.verdict import verdict
 from graphgauge.stats.collect import collect
@@ -108,6 +111,39 @@ def test_the_interval_of_several_runs_is_over_seeds(tmp_path: Path):
     assert (rows["mrr", "toy", "a"].over, rows["mrr", "toy", "b"].over) == ("seeds", "queries")
     assert (rows["mrr", "toy", "b"].low, rows["mrr", "toy", "b"].high) == (0.0, 1.0)
     assert rows["mrr", "toy", "a"].chance == [0.1, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ({"a": [0.5] * 8, "b": [0.5] * 8},
+         "In ranking, 2 methods have equal mrr on toy over 8 seeds: 0.5000 in the mean."),
+        ({"a": [math.nan] * 2, "b": [math.nan] * 2}, "In ranking, no run has a value of mrr."),
+        ({f"m{number}": [number / 50] for number in range(25)},
+         "In ranking, m24 has the best mean mrr on toy, 0.4800; the methods could not be compared: 25 methods are too "
+         "many to compare pair by pair."),
+    ],
+)  # fmt: skip
+def test_the_leader_is_named_without_a_test(tmp_path: Path, scores: dict[str, list[float]], said: str):
+    facts = {"reason": "nothing to rank"} if "a" in scores and math.isnan(scores["a"][0]) else {}
+    assert verdict([read(write_runs(tmp_path, scores, **facts))], ()) == said
+    assert write_report(tmp_path, tmp_path / "r.html").exists()
+
+
+def test_a_limit_of_many_datasets_is_one_line(tmp_path: Path):
+    few = {method: values[:2] for method, values in CLOSE.items()}
+    for number in (10, 2, 1, 3, 4):
+        write_runs(tmp_path, few, f"{{data}} {number}")
+    (line,) = [line for line in limits_of(tmp_path) if "are too few" in line and " on " in line]
+    assert line.startswith("In ranking, 2 seeds are too few for the paired tests of 2 methods on {data} 1, {data} 2, ")
+
+
+def test_of_long_names_in_the_picture_both_parts_are_seen(tmp_path: Path):
+    for dataset in ("data" * 20, "date" * 20):
+        write_runs(tmp_path, {"method " * 9: [0.5], "method " * 9 + "2": [0.6]}, dataset)
+    lines = [row["line"] for row in forest([read(tmp_path)], "f").charts[0].rows]
+    assert len(set(lines)) == 4
+    assert all(line.startswith(("datadata", "datedate")) and " · method" in line for line in lines)
 
 
 # ----------------------------------------------------------------- gates and comparisons

@@ -583,6 +583,7 @@ class Evaluation(Mapping[str, Result]):
         run: Mapping[str, Any] | None = None,
         per_item: Any = None,
         figure: Callable[[Evaluation, str | Path], None] | None = None,
+        drawings: Callable[[], Mapping[str, Table]] | Mapping[str, Table] | None = None,
     ) -> None:
         self.family = family
         self.conventions = dict(conventions or {})
@@ -600,6 +601,7 @@ class Evaluation(Mapping[str, Result]):
         # Outcomes of gates that a command checked.
         self.gates: tuple[GateOutcome, ...] = ()
         self._figure = figure
+        self._drawings = drawings or {}
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}
         self._findings = Found(findings) if materials is None else None
@@ -610,7 +612,7 @@ class Evaluation(Mapping[str, Result]):
             inputs: partial[list[Mapping[str, Any]]] = partial(list, self.inputs())
         except InputError as error:  # the files have changed since; only a receipt needs them
             inputs = partial(_refuse, error.what, error.where, error.fix)
-        facts = {"_results": {**self}, "_findings": self.findings, "inputs": inputs}
+        facts = {"_results": {**self}, "_findings": self.findings, "_drawings": self.drawings, "inputs": inputs}
         return self.__dict__ | facts | {"materials": {}, "_figure": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -710,6 +712,13 @@ class Evaluation(Mapping[str, Result]):
     @findings.setter
     def findings(self, found: tuple[Finding, ...]) -> None:
         self._findings = Found(found)
+
+    @property
+    def drawings(self) -> Mapping[str, Table]:
+        """Small tables that figures of many runs are drawn from, such as Hits@k over all k; made when first read."""
+        if callable(self._drawings):
+            self._drawings = self._drawings()
+        return self._drawings
 
     def gate(self, text: str) -> GateOutcome:
         """Check a requirement, such as `mrr.low > chance` or `mrr[relation=treats] >= 0.2`; true if it holds.

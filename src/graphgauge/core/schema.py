@@ -47,7 +47,7 @@ _FIRST_IDEALS = ("real ", "perfect ")
 _DEEPEST = 50
 _DATA = (b"PK\x03\x04", b"\x93NUMPY")
 # Parts that are lists of entries, each with its own key.
-_KEYS = (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path"))
+_KEYS = (("results", "key"), ("skipped", "key"), ("breakdowns", "axis"), ("side_files", "path"), ("drawings", "name"))
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -85,6 +85,7 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
         "notes": list(evaluation.notes),
         "error": None,
         **({"gates": [outcome.to_dict() for outcome in evaluation.gates]} if evaluation.gates else {}),
+        **({"drawings": _drawings_to_list(evaluation.drawings)} if evaluation.drawings else {}),
         "receipt": {"inputs": [], "code": [], "versions": versions()},
     }
     return sealed(content)
@@ -464,6 +465,7 @@ def evaluation_from_dict(
             findings=tuple(Finding(**{"message": "", **_known(Finding, entry)}) for entry in content["findings"]),
             notes=tuple(content.get("notes", ())),
             run=run,
+            drawings={entry["name"]: _table_from_dict(entry) for entry in content.get("drawings", ())},
         )
         evaluation.gates = tuple(GateOutcome.from_dict(entry) for entry in content.get("gates", ()))
         return evaluation
@@ -578,6 +580,10 @@ def _level_from_dict(level: Mapping[str, Any]) -> Chance:
 
 def _table_to_dict(table: Table) -> dict[str, Any]:
     return {"axis": table.axis, "columns": plain(table.to_dict())}
+
+
+def _drawings_to_list(drawings: Mapping[str, Table]) -> list[dict[str, Any]]:
+    return [{"name": name, **_table_to_dict(table)} for name, table in drawings.items()]
 
 
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:

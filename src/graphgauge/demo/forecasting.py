@@ -96,6 +96,7 @@ DEMO = Demo(
         "std": "forecasting/{method}/{seed}/std.npy",
         "naive": "forecasting/data/{seed}/history.npy",
         "season": _SEASON,
+        "by": ["horizon", "node"],
     },
     metric="crps",
     write=_write,

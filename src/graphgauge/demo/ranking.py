@@ -82,6 +82,7 @@ DEMO = Demo(
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",
         "groups": {"community": "ranking/data/{seed}/community.npy"},
+        "keep": "items",
     },
     metric="mrr",
     write=_write,

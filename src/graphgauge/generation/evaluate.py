@@ -17,6 +17,7 @@ from graphgauge.core.options import confidence_level, metric_names, nan_policy, 
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
+from graphgauge.generation.drawings import drawings
 from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import Draws
@@ -241,6 +242,7 @@ def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluat
     found = Evaluation(
         FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns, skipped=skipped,
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
+        drawings=drawings(table),
     )  # fmt: skip
     found.materials |= at_hand.made  # for the checks, which use all sections together
     if table.real is not None:
@@ -258,7 +260,9 @@ def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
     notes: dict[str, None] = {}
     materials: dict[str, Any] = {}
     earlier: dict[str, Finding] = {}
+    drawn: dict[str, Table] = {}
     for part in parts:
+        drawn |= part.drawings
         results += [replace(result, breakdowns={}) for result in part.values()]
         conventions |= part.conventions
         options |= {**part.options, "asked": {**options.get("asked", {}), **part.options["asked"]}}
@@ -280,6 +284,7 @@ def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
         materials=materials,
         notes=tuple(notes),
         figure=_draw,
+        drawings=drawn,
     )
     # A section read from a file has no samples, but it has the findings of its original evaluation.
     whole.findings = tuple((earlier | {finding.check: finding for finding in whole.findings}).values())
@@ -309,6 +314,7 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         options={**evaluation.options, "asked": {name: names}}, breakdowns=breakdowns, notes=evaluation.notes,
         findings=evaluation.findings,
         skipped={key: why for key, why in evaluation.skipped.items() if _is_of(key, name)},
+        drawings=evaluation.drawings,
     )  # fmt: skip
 
 

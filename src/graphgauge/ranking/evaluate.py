@@ -267,6 +267,7 @@ def _evaluated(
         if (items := state.items()) is None
         else replace(items, ties=ties, negatives=conventions.get("negatives")),
         figure=None if ranks is None else draw,
+        drawings=None if ranks is None else lambda: {"hits": hits_curve(read(ranks), confidence)},
     )
 
 

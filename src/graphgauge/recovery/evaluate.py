@@ -21,6 +21,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.recovery.classes import class_of
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare, refitted
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
+from graphgauge.recovery.drawings import drawings
 from graphgauge.recovery.family import FAMILY
 from graphgauge.recovery.inputs import per_argument
 from graphgauge.recovery.members import BOUNDS
@@ -172,6 +173,8 @@ def evaluate(
         materials={"edges": samples["edges"], "comparison": comparison},
         notes=(*_notes(comparison), *described.notes, *_spread_notes(found, axes)),
         figure=draw,
+        # Now as well, for the same reason as the checks below.
+        drawings=drawings(comparison),
     )
     # Checked now: a check may compare the graphs again, and the caller may change them later.
     return evaluation.checked()

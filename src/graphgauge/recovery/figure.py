@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.graphs import Names
 from graphgauge.core.result import Evaluation, Table
 from graphgauge.recovery.comparison import Comparison, Stack
+from graphgauge.recovery.drawings import Ends, cells_by_kind, drawn_graph
 from graphgauge.recovery.functions import swept
 from graphgauge.recovery.pairs import curves_of
-
-Ends = tuple[Ints, Ints]
 
 # Sizes at which F1@K is drawn, as multiples of the true edges.
 _FRACTIONS = np.round(np.arange(0.1, 3.01, 0.1), 1)
@@ -41,22 +39,9 @@ class Picture:
 
 def picture(comparison: Comparison | Stack) -> Picture:
     """The first graph of a stack, or the summary graph over all lags."""
-    title = "prediction"
-    if isinstance(comparison, Stack):
-        title, comparison = f"prediction, the first of {len(comparison.parts)} graphs", comparison.first
-    names = comparison.truth.names
-    if comparison.options.lagged:
-        comparison, title = comparison.summary, "prediction, over all lags"
-    elif len(comparison.counts) > 1:
-        comparison, title = comparison.first, f"prediction, the first of {len(comparison.counts)} graphs"
+    names = (comparison.first if isinstance(comparison, Stack) else comparison).truth.names
+    comparison, title = drawn_graph(comparison)
     pair, d = comparison.pair, comparison.d
-    whole_truth, whole_prediction = pair.true_edges(0), pair.predicted_edges(0)
-    elsewhere = _directed_in_one(whole_truth, whole_prediction, pair.undirected(0), d)
-    true, predicted = np.setdiff1d(whole_truth, elsewhere), np.setdiff1d(whole_prediction, elsewhere)
-    common = np.intersect1d(true, predicted, assume_unique=True)
-    extra = np.setdiff1d(predicted, true, assume_unique=True)
-    missing = np.setdiff1d(true, predicted, assume_unique=True)
-    turned = np.intersect1d(extra, np.sort(missing % d * d + missing // d), assume_unique=True)
     curve, _ = curves_of(pair, [0])
     found, selected = curve.found, curve.selected
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -72,35 +57,18 @@ def picture(comparison: Comparison | Stack) -> Picture:
         "f1": np.array([curve.f1_at(fraction) for fraction in _FRACTIONS]),
         "random": 2 * sizes * prevalence / np.maximum(sizes + curve.edges, 1),
     }
-    marked = {
-        "correct": common,
-        "missing": np.setdiff1d(missing, turned % d * d + turned // d),
-        "extra": np.setdiff1d(extra, turned, assume_unique=True),
-        "reversed": turned,
-    }
-    if elsewhere.size:
-        marked["undirected in one"] = np.intersect1d(whole_prediction, elsewhere)
     return Picture(
         title=title,
         d=d,
         names=names,
-        true=np.divmod(whole_truth, d),
-        predicted={name: np.divmod(cells, d) for name, cells in marked.items()},
+        true=np.divmod(pair.true_edges(0), d),
+        predicted=cells_by_kind(pair, d),
         precision_recall=Table("recall", steps),
         thresholds=swept(comparison),
         at_k=Table("fraction", at_k),
         threshold=float(comparison.options.threshold),
         prevalence=prevalence,
     )
-
-
-def _directed_in_one(true: Ints, predicted: Ints, undirected: Ends, d: int) -> Ints:
-    """Both cells of the pairs that are adjacent in both graphs and undirected in one of them."""
-    in_one = np.setxor1d(*undirected)
-    source, target = np.divmod(in_one, d)
-    back = target * d + source
-    held = [np.isin(in_one, edges) | np.isin(back, edges) for edges in (true, predicted)]
-    return in_one[held[0] & held[1]]
 
 
 # Kinds of predicted cells: colour, marker and size relative to a full cell.

@@ -2,56 +2,55 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from graphgauge.core.extras import need
-from graphgauge.core.pages import SHAPES, Chart, finished
+from graphgauge.core.pages import Chart, finished
 from graphgauge.core.schema import number_to_json
 from graphgauge.core.text import ARROWS
 from graphgauge.report.family import Compared, Family
+from graphgauge.report.marks import POINTS, choice, is_number, is_ordered, lines, method_scales, ticks
+from graphgauge.report.tables import natural
+from graphgauge.stats.collect import Record
 
 # The number of groups in a chart: the largest ones.
 _GROUPS = 25
-# The most points in a chart of groups that keep it readable and the page small.
-_POINTS = 5000
-# The most rows of the first picture, and the fewest levels of a metric that make a curve.
-_FOREST = 48
+# The fewest levels of a metric that make a curve.
 _LEVELS = 3
-_CLOSE, _OTHER, _ALONE = "not significantly different", "significantly different", "not tested"
-_STATUS = {
-    "best": ("var(--accent)", "diamond"),
-    _CLOSE: ("var(--c5)", "circle"),
-    _OTHER: ("var(--quiet)", "square"),
-    _ALONE: ("var(--accent)", "circle"),
-}
-_DASHES = [[1, 0], [7, 3], [2, 2], [7, 2, 2, 2], [10, 4], [4, 1], [1, 3]]
+# Metrics that the groups of a family can be shown by.
+_METRICS = 3
+# In the keys of metrics that place an explanation between the random explainer and the best one.
+_REACHED = ".reached"
 
 
 def values_chart(family: Family, identifier: str) -> Chart:
-    """Every run, the mean over runs with its interval, and chance, for one metric and dataset at a time."""
+    """Every run, the mean over runs with its interval, and its levels, for one metric and dataset at a time."""
     alt = need("altair", "the HTML report")
     metrics = [*family.headlines, *(key for key in family.keys if key not in family.headlines)]
     labels = [f"{key} {ARROWS[family.facts[key].direction]}".strip() for key in metrics]
-    chosen = [_choice(alt, "chosen_metric", "Metric", metrics, labels)]
+    chosen = [choice(alt, "chosen_metric", "Metric", metrics, labels)]
     rule = "datum.metric === chosen_metric"
     if len(family.datasets) > 1:
-        chosen.append(_choice(alt, "chosen_dataset", "Dataset", family.datasets))
+        chosen.append(choice(alt, "chosen_dataset", "Dataset", family.datasets))
         rule += " && datum.dataset === chosen_dataset"
     place = alt.Y("method:N", sort=family.methods, title=None, axis=alt.Axis(grid=False))
-    axis = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=_ticks(alt))
+    axis = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=ticks(alt))
     runs = alt.Chart(alt.NamedData("runs")).transform_filter(f"{rule} && isFinite(datum.value)")
     means = alt.Chart(alt.NamedData("rows")).transform_filter(f"{rule} && isFinite(datum.value)")
     layers = alt.layer(
         runs.mark_point(size=36, color="var(--quiet)", opacity=0.75, aria=False).encode(
             axis, place, tooltip=["method:N", "dataset:N", "seed:N", "metric:N", "value:Q"]
         ),
-        runs.transform_filter("isFinite(datum.chance)")
-        .mark_tick(color="var(--warm)", thickness=2, size=22, aria=False)
-        .encode(alt.X("chance:Q"), place, tooltip=["method:N", "chance:Q"]),
+        *(
+            runs.transform_filter(f"isFinite(datum.{level})")
+            .mark_tick(color=colour, thickness=thickness, size=22, aria=False)
+            .encode(alt.X(f"{level}:Q"), place, tooltip=["method:N", f"{level}:Q"])
+            for level, colour, thickness in (("chance", "var(--warm)", 2), ("ideal", "var(--good)", 4))
+        ),
         means.transform_filter("isFinite(datum.low) && isFinite(datum.high)")
         .mark_rule(color="var(--accent)", strokeWidth=3, aria=False)
         .encode(alt.X("low:Q"), place, x2="high:Q"),
@@ -63,86 +62,11 @@ def values_chart(family: Family, identifier: str) -> Chart:
         identifier,
         "Methods side by side",
         "Large dot: mean over runs, or the only run; line: its 95 % interval; open circles: "
-        "single runs; orange tick: chance level.",
+        "single runs; thin orange tick: chance level; thick green tick: the best level on this data, if it is known.",
         finished(alt, layers.add_params(*chosen), 34 * len(family.methods) + 20),
         ["dataset", "method", "metric", "value", "low", "high", "over", "runs", "planned"],
         family=family.name,
     )
-
-
-def forest_chart(families: Sequence[Family], identifier: str) -> Chart | None:
-    """The first picture: methods × datasets by the leading metric, with intervals, chance and significance."""
-    alt = need("altair", "the HTML report")
-    rows = [row for family in families for row in _forest_rows(family)]
-    if not rows:
-        return None
-    shown = list(dict.fromkeys(row["family"] for row in rows))
-    base = alt.Chart(alt.NamedData("rows"))
-    params = []
-    if len(shown) > 1:
-        metric = {row["family"]: row["metric"] for row in rows}
-        labels = [f"{name}: {metric[name]}" for name in shown]
-        params.append(_choice(alt, "chosen_family", "Family", shown, labels))
-        base = base.transform_filter("datum.family === chosen_family")
-    statuses = [status for status in _STATUS if any(row["status"] == status for row in rows)]
-    key = alt.Legend(title=None, orient="top", columns=alt.ExprRef("width < 420 ? 1 : 3"), labelLimit=300)
-    colours = alt.Scale(domain=statuses, range=[_STATUS[status][0] for status in statuses])
-    shapes = alt.Scale(domain=statuses, range=[_STATUS[status][1] for status in statuses])
-    place = alt.Y("line:N", sort=alt.EncodingSortField("order"), title=None, axis=alt.Axis(grid=False, labelLimit=260))
-    axis = alt.X("value:Q", title=rows[0]["metric"] if len(shown) == 1 else None,
-                 scale=alt.Scale(zero=False, nice=True), axis=_ticks(alt))  # fmt: skip
-    colour = alt.Color("status:N", scale=colours, legend=key)
-    layers = alt.layer(
-        base.transform_filter("isFinite(datum.low) && isFinite(datum.high)")
-        .mark_rule(strokeWidth=3, aria=False)
-        .encode(alt.X("low:Q"), place, colour, x2="high:Q"),
-        base.transform_filter("isFinite(datum.chance)")
-        .mark_tick(color="var(--warm)", thickness=2, size=16, aria=False)
-        .encode(alt.X("chance:Q"), place, tooltip=["line:N", "chance:Q"]),
-        base.mark_point(filled=True, size=85, opacity=1, aria=False).encode(
-            axis, place, colour, alt.Shape("status:N", scale=shapes, legend=key),
-            tooltip=["method:N", "dataset:N", "metric:N", "value:Q", "low:Q", "high:Q", "chance:Q", "status:N"],
-        ),
-    )  # fmt: skip
-    most = max(Counter(row["family"] for row in rows).values())
-    cut = any(len(family.methods) * len(family.datasets) > _FOREST for family in families)
-    return Chart(
-        identifier,
-        "Methods on datasets by the leading metric",
-        "Mark: mean over runs, or the only run; line: its 95 % interval; orange tick: chance level. Best methods first"
-        + (f"; at most {_FOREST} rows, the table has all." if cut else "."),
-        finished(alt, layers.add_params(*params) if params else layers, 21 * most + 10),
-        ["family", "dataset", "method", "metric", "value", "low", "high", "chance", "status"],
-        rows,
-    )
-
-
-def _forest_rows(family: Family) -> list[dict[str, Any]]:
-    if not family.headlines:
-        return []
-    metric = family.headlines[0]
-    each = max(1, _FOREST // max(1, len(family.datasets)))
-    several = len(family.datasets) > 1
-    rows: list[dict[str, Any]] = []
-    for dataset in family.datasets[:_FOREST]:
-        ranked = [*family.places(dataset), *family.methods]
-        found = [family.rows.get((metric, dataset, method)) for method in dict.fromkeys(ranked)]
-        for row in [row for row in found if row is not None and row.value == row.value][:each]:
-            level = row.chance[-1] if row.chance else None
-            rows.append({
-                "family": family.name, "dataset": dataset, "method": row.method, "order": len(rows),
-                "line": f"{dataset} · {row.method}" if several else row.method,
-                "metric": f"{metric} {ARROWS[family.facts[metric].direction]}".strip(),
-                "value": number_to_json(row.value), "low": number_to_json(row.low), "high": number_to_json(row.high),
-                "chance": None if level is None else number_to_json(level),
-                "status": {"best": "best", "close": _CLOSE}.get(row.mark, _OTHER if row.mark or _tested(family, dataset)
-                                                                else _ALONE),
-            })  # fmt: skip
-    return rows
-
-
-def _tested(family: Family, dataset: str) -> bool:
-    return any(row.mark for row in family.by(family.headlines[0], dataset))
 
 
 def curves_chart(family: Family, identifier: str) -> Chart | None:
@@ -161,35 +85,39 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
         for level, key in keys.items()
         if (row := family.rows.get((key, dataset, method))) is not None and row.value == row.value
     ]  # fmt: skip
-    if not rows or len(rows) > _POINTS:
+    if not rows or len(rows) > POINTS:
         return None
     names = [curve for curve in curves if any(row["curve"] == curve for row in rows)]
-    params, rule = [_choice(alt, "chosen_curve", "Metric", names)] if len(names) > 1 else [], []
+    params, rule = [choice(alt, "chosen_curve", "Metric", names)] if len(names) > 1 else [], []
     if len(names) > 1:
         rule.append("datum.curve === chosen_curve")
     if len(family.datasets) > 1:
-        params.append(_choice(alt, "chosen_dataset", "Dataset", family.datasets))
+        params.append(choice(alt, "chosen_dataset", "Dataset", family.datasets))
         rule.append("datum.dataset === chosen_dataset")
     base = alt.Chart(alt.NamedData("rows"))
     base = base.transform_filter(" && ".join(rule)) if rule else base
     told = ["method:N", "dataset:N", "curve:N", "level:Q", "value:Q", "low:Q", "high:Q", "chance:Q"]
-    lines = _lines(alt, base, family, alt.X("level:Q", title=_level_title(names), axis=_ticks(alt)), told)
+    levels = sorted({level for keys in curves.values() for level in keys})
+    titles = {re.split("@| by ", name)[-1] for name in names}
+    counted = all(level >= 1 and level == int(level) for level in levels)  # such as k, over decades
+    scale = alt.Scale(type="log", nice=False) if counted and levels[-1] >= 10 * levels[0] else alt.Scale(zero=False)
+    marked = alt.Axis(values=levels, format=".6~g", grid=False) if len(levels) <= 8 else ticks(alt)
+    axis = alt.X("level:Q", title=titles.pop() if len(titles) == 1 else "level", axis=marked, scale=scale)
     chance = base.transform_filter("isFinite(datum.chance)").mark_line(
         color="var(--quiet)", strokeDash=[4, 4], strokeWidth=1.5, aria=False
-    ).encode(alt.X("level:Q"), alt.Y("mean(chance):Q"))  # fmt: skip
-    whole = alt.layer(chance, *lines)
+    ).encode(axis, alt.Y("mean(chance):Q"))  # fmt: skip
+    height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False))
+    whole = alt.layer(chance, *lines(alt, base, family, axis, height, told))
+    between = any(_REACHED in name for name in names)
     return Chart(
         identifier,
         f"{names[0]} over its levels" if len(names) == 1 else "Metrics over their levels",
-        "A line per method: means over runs, with 95 % intervals; dashed: chance level, averaged over methods.",
+        "A line per method: means over runs, with 95 % intervals; dashed: chance level, averaged over methods."
+        + (f" {_REACHED[1:]}: 0 is the random explainer, 1 the best explanation that was found." if between else ""),
         finished(alt, whole.add_params(*params) if params else whole, 300),
         ["curve", "dataset", "method", "level", "value", "low", "high", "chance"],
         rows,
     )
-
-
-def _level_title(names: Sequence[str]) -> str:
-    return names[0].partition("@")[2] if len(names) == 1 else "level"
 
 
 def _curves(family: Family) -> dict[str, dict[float, str]]:
@@ -197,50 +125,27 @@ def _curves(family: Family) -> dict[str, dict[float, str]]:
     found: dict[str, dict[float, str]] = {}
     for key in family.keys:
         result = family.facts[key]
-        name, at, level = key.partition("@")
-        numeric = [item for item in result.params.items() if _is_number(item[1])]
-        if at and len(result.params) == 1 and numeric and _is_number(_read(level)):
-            found.setdefault(f"{name}@{numeric[0][0]}", {})[float(numeric[0][1])] = key
+        if len(result.params) != 1:
+            continue
+        ((param, given),) = result.params.items()
+        if result.metric == "hits" and any(_has_hits(record) for record in family.records):
+            continue  # shown over all k
+        name, at, _ = key.partition("@")
+        level = float(given) if is_number(given) else _read(given)
+        if level is not None and math.isfinite(level):
+            found.setdefault(f"{name}@{param}" if at else f"{result.metric} by {param}", {})[level] = key
     return {name: dict(sorted(levels.items())) for name, levels in found.items() if len(levels) >= _LEVELS}
 
 
-def _read(text: str) -> float | None:
+def _has_hits(record: Record) -> bool:
+    return record.evaluation is not None and "hits" in record.evaluation.drawings
+
+
+def _read(text: object) -> float | None:
     try:
-        return float(text)
+        return float(text) if isinstance(text, str) else None
     except ValueError:
         return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _lines(alt: Any, base: Any, family: Family, axis: Any, tooltip: list[str]) -> list[Any]:
-    """A line per method with marks and intervals, in the colours and shapes of the method."""
-    colour, shape, dash = _method_scales(alt, family)
-    height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False))
-    return [
-        base.transform_filter("isFinite(datum.low) && isFinite(datum.high)")
-        .mark_area(opacity=0.13, aria=False)
-        .encode(axis, alt.Y("low:Q"), colour, y2="high:Q"),
-        base.mark_line(strokeWidth=2.2, aria=False).encode(axis, height, colour, dash),
-        base.mark_point(filled=True, size=48, opacity=1, aria=False).encode(
-            axis, height, colour, shape, tooltip=tooltip
-        ),
-    ]
-
-
-def _method_scales(alt: Any, family: Family) -> tuple[Any, Any, Any]:
-    methods = family.methods
-    key = alt.Legend(title=None, orient="top", columns=alt.ExprRef("width < 420 ? 2 : 4"), symbolOpacity=1)
-    palette = [f"var(--c{1 + index % 7})" for index in range(len(methods))]
-    shapes = [SHAPES[index % len(SHAPES)] for index in range(len(methods))]
-    dashes = [_DASHES[index % len(_DASHES)] for index in range(len(methods))]
-    return (
-        alt.Color("method:N", sort=methods, scale=alt.Scale(domain=methods, range=palette), legend=key),
-        alt.Shape("method:N", sort=methods, scale=alt.Scale(domain=methods, range=shapes), legend=key),
-        alt.StrokeDash("method:N", sort=methods, scale=alt.Scale(domain=methods, range=dashes), legend=key),
-    )
 
 
 def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
@@ -313,72 +218,76 @@ def _ranks_spec(count: int, bars: int) -> dict[str, Any]:
 
 
 def groups_charts(family: Family, identifier: str) -> list[Chart]:
-    """The leading metric of every run along each breakdown axis."""
+    """The leading metrics along each breakdown axis, with the methods overlaid."""
     alt = need("altair", "the HTML report")
     charts = []
     for number, axis in enumerate(_axes(family)):
-        metric, rows = _group_rows(family, axis)
-        if not rows or len(rows) > _POINTS:
+        rows = _group_rows(family, axis)
+        if not rows or len(rows) > POINTS:
             continue
-        params = []
-        points = alt.Chart(alt.NamedData("rows"))
-        if len(family.datasets) > 1:
-            params.append(
-                _choice(alt, "chosen_dataset", "Dataset", list(dict.fromkeys(row["dataset"] for row in rows)))
-            )
-            points = points.transform_filter("datum.dataset === chosen_dataset")
-        if all(isinstance(row["group"], int | float) for row in rows):
-            layers, height = _trajectory(alt, points, family, metric, axis), 300
+        params, rules = [], []
+        metrics, datasets = (list(dict.fromkeys(row[name] for row in rows)) for name in ("metric", "dataset"))
+        for name, title, options in (("metric", "Metric", metrics), ("dataset", "Dataset", datasets)):
+            if len(options) > 1:
+                params.append(choice(alt, f"chosen_{name}", title, options))
+                rules.append(f"datum.{name} === chosen_{name}")
+        points = alt.Chart(alt.NamedData("rows")).transform_filter(" && ".join([*rules, "isFinite(datum.value)"]))
+        title = metrics[0] if len(metrics) == 1 else "value"
+        if is_ordered(axis, [row["group"] for row in rows]):
+            layers, height = _trajectory(alt, points, family, title, axis), 300
             caption = f"A line per method: the mean over runs at each {axis}; band: from the lowest to the highest run."
         else:
-            layers, height, caption = _groups(alt, points, family, metric, rows)
+            layers, height, caption = _groups(alt, points, family, title, rows)
         charts.append(
             Chart(
                 f"{identifier}-{number}",
-                f"{metric} by {axis}",
+                f"{metrics[0] if len(metrics) == 1 else 'Leading metrics'} by {axis}",
                 caption,
                 finished(alt, layers.add_params(*params) if params else layers, height),
-                ["dataset", "method", "seed", "group", "n", "value", "low", "high"],
+                ["metric", "dataset", "method", "seed", "group", "n", "value", "low", "high"],
                 rows,
             )
         )
     return charts
 
 
-def _trajectory(alt: Any, base: Any, family: Family, metric: str, axis: str) -> Any:
+def _over_runs(points: Any) -> Any:
+    return points.transform_aggregate(
+        value="mean(value)", low="min(value)", high="max(value)", runs="count()", groupby=["method", "dataset", "group"]
+    )
+
+
+def _trajectory(alt: Any, points: Any, family: Family, title: str, axis: str) -> Any:
     """Ordered groups, such as cycles and horizons, as lines."""
-    colour, shape, dash = _method_scales(alt, family)
-    base = base.transform_filter("isFinite(datum.value)").transform_aggregate(
-        mean="mean(value)", least="min(value)", most="max(value)", runs="count()",
-        groupby=["method", "dataset", "group"],
-    )  # fmt: skip
-    ticks = alt.Axis(tickCount=alt.ExprRef("clamp(width / 60, 2, 12)"), tickMinStep=1)
-    place = alt.X("group:Q", title=axis, axis=ticks, scale=alt.Scale(zero=False, nice=False))
-    height = alt.Y("mean:Q", title=metric, scale=alt.Scale(zero=False))
-    return alt.layer(
-        base.mark_area(opacity=0.13, aria=False).encode(place, alt.Y("least:Q"), colour, y2="most:Q"),
-        base.mark_line(strokeWidth=2.2, aria=False).encode(place, height, colour, dash),
-        base.mark_point(filled=True, size=40, opacity=1, aria=False).encode(
-            place, height, colour, shape,
-            tooltip=["method:N", "dataset:N", "group:Q", "mean:Q", "least:Q", "most:Q", "runs:Q"],
+    marked = alt.Axis(tickCount=alt.ExprRef("clamp(width / 60, 2, 12)"), tickMinStep=1)
+    place = alt.X("group:Q", title=axis, axis=marked, scale=alt.Scale(zero=False, nice=False))
+    height = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
+    told = ["method:N", "dataset:N", "group:Q", "value:Q", "low:Q", "high:Q", "runs:Q"]
+    return alt.layer(*lines(alt, _over_runs(points), family, place, height, told, size=40))
+
+
+def _groups(alt: Any, points: Any, family: Family, title: str, rows: Sequence[dict[str, Any]]) -> tuple[Any, int, str]:
+    """Groups by name, in the order of their names if these count, else the largest first."""
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    colour, shape, _ = method_scales(alt, family)
+    place = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=180))
+    beside = alt.YOffset("method:N", sort=family.methods, scale=alt.Scale(paddingOuter=0.6))
+    axis = alt.X("value:Q", title=title, scale=alt.Scale(zero=False), axis=ticks(alt, grid=False))
+    means = _over_runs(points)
+    layers = alt.layer(
+        points.mark_point(filled=True, size=14, opacity=0.45, aria=False).encode(
+            axis, place, colour, yOffset=beside,
+            tooltip=["method:N", "dataset:N", "seed:N", "group:N", "n:Q", "value:Q"],
+        ),
+        means.mark_rule(opacity=0.55, aria=False).encode(alt.X("low:Q"), place, colour, x2="high:Q", yOffset=beside),
+        means.mark_point(filled=True, size=62, opacity=1, aria=False).encode(
+            axis, place, colour, shape, yOffset=beside,
+            tooltip=["method:N", "dataset:N", "group:N", "value:Q", "low:Q", "high:Q", "runs:Q"],
         ),
     )  # fmt: skip
-
-
-def _groups(alt: Any, points: Any, family: Family, metric: str, rows: Sequence[dict[str, Any]]) -> tuple[Any, int, str]:
-    """Groups by name: a mark per run, in the order of their names if these count, else the largest first."""
-    groups = list(dict.fromkeys(row["group"] for row in rows))
-    colour, shape, _ = _method_scales(alt, family)
-    drawn = points.mark_point(filled=True, size=46, opacity=0.7, aria=False).encode(
-        alt.X("value:Q", title=metric, scale=alt.Scale(zero=False), axis=_ticks(alt)),
-        alt.Y("group:N", sort=groups, title=None),
-        colour,
-        shape,
-        yOffset=alt.YOffset("method:N", sort=family.methods),
-        tooltip=["method:N", "dataset:N", "seed:N", "group:N", "n:Q", "value:Q"],
-    )
-    height = len(groups) * max(18, 9 * len(family.methods)) + 10
-    return drawn, height, f"One mark per run and group; at most the {_GROUPS} largest groups."
+    height = len(groups) * (14 * min(len(family.methods), 20) + 14) + 10
+    few = f"; the {_GROUPS} largest groups" if len(groups) == _GROUPS else ""
+    return layers, height, f"Large marks: means over runs; small: single runs, joined by a line{few}."
 
 
 def _axes(family: Family) -> list[str]:
@@ -386,61 +295,43 @@ def _axes(family: Family) -> list[str]:
     return list(dict.fromkeys(axis for evaluation in evaluations for axis in evaluation.breakdowns))
 
 
-def _group_rows(family: Family, axis: str) -> tuple[str, list[dict[str, Any]]]:
-    """The axis's leading metric, for the groups that are largest where they first occur."""
+def _group_rows(family: Family, axis: str) -> list[dict[str, Any]]:
+    """Values of the axis's leading metrics, for the groups that are largest where they first occur."""
     evaluated = [(record.run, record.evaluation) for record in family.records if record.evaluation is not None]
-    broken = [(run, evaluation, evaluation.breakdowns[axis]) for run, evaluation in evaluated
-              if axis in evaluation.breakdowns]  # fmt: skip
-    _, _, first = broken[0]
-    metrics = [key for key in (*family.headlines, *family.keys) if key != axis]
-    metric = next((key for key in metrics if first.column_of(key) in first.columns), None)
-    if metric is None:
-        return "", []
-    column = first.column_of(metric)
-    tables = [(run, evaluation[metric].by(axis)) for run, evaluation, table in broken
-              if metric in evaluation and column in table.columns]  # fmt: skip
+    broken = [(run, evaluation) for run, evaluation in evaluated if axis in evaluation.breakdowns]
+    first = broken[0][1].breakdowns[axis]
+    metrics = [
+        key for key in (*family.headlines, *family.keys) if key != axis and first.column_of(key) in first.columns
+    ]
+    chosen = [key for key in dict.fromkeys(metrics) if key in family.headlines][:_METRICS] or metrics[:1]
+    tables = [(run, evaluation[key].by(axis), evaluation.breakdowns[axis].column_of(key))
+              for key in chosen for run, evaluation in broken
+              if key in evaluation and first.column_of(key) in evaluation.breakdowns[axis].columns]  # fmt: skip
     sizes: dict[Any, int] = {}
-    for _, table in tables:
+    for _, table, _ in tables:
         for label, size in zip(table[axis].tolist(), table["n"].tolist(), strict=True):
             sizes.setdefault(label, size)
-    numeric = all(_is_number(label) for label in sizes)
+    ordered = is_ordered(axis, sizes)
     # A trajectory needs all of its points, and names only as many as can be read.
-    shown = set(sizes) if numeric else set(sorted(sizes, key=lambda label: -sizes[label])[:_GROUPS])
+    shown = set(sizes) if ordered else set(sorted(sizes, key=lambda label: -sizes[label])[:_GROUPS])
     order = _order(shown, sizes)
     rows = []
-    for run, table in tables:
+    for run, table, column in tables:
         names = [name for name in ("value", "low", "high") if name in table.columns]
         for label, size, *values in zip(
             table[axis].tolist(), table["n"].tolist(), *(table[name].tolist() for name in names), strict=True
         ):
             if label in shown:
                 fields = dict(zip(names, map(number_to_json, values), strict=True))
-                group = label if numeric else str(label)
-                rows.append({"dataset": run.dataset, "method": run.method, "seed": run.seed, "group": group,
-                             "n": size, **fields})  # fmt: skip
-    return column, sorted(rows, key=lambda row: order[row["group"]])
+                group = label if ordered else str(label)
+                rows.append({"metric": column, "dataset": run.dataset, "method": run.method, "seed": run.seed,
+                             "group": group, "n": size, **fields})  # fmt: skip
+    return sorted(rows, key=lambda row: order[str(row["group"])])
 
 
-def _order(labels: Iterable[Any], sizes: Mapping[Any, int]) -> dict[Any, int]:
+def _order(labels: Iterable[Any], sizes: Mapping[Any, int]) -> dict[str, int]:
     """Numbers, and names with numbers in them (6A, 6B, 7A; step 2, step 10), in their order; others by size."""
     known = list(labels)
-    counted = all(_is_number(label) or any(c.isdigit() for c in str(label)) for label in known)
-    by = sorted(known, key=_natural if counted else lambda label: -sizes[label])
-    return {label if _is_number(label) and all(map(_is_number, known)) else str(label): n for n, label in enumerate(by)}
-
-
-def _natural(label: Any) -> list[tuple[int, float, str]]:
-    if _is_number(label):
-        return [(0, float(label), "")]
-    parts = re.split(r"(\d+)", str(label))
-    return [(0, float(part), "") if part.isdigit() else (1, 0.0, part) for part in parts if part]
-
-
-def _choice(alt: Any, name: str, title: str, options: Sequence[str], labels: Sequence[str] | None = None) -> Any:
-    bound = alt.binding_select(options=list(options), labels=list(labels or options), name=f"{title} ")
-    return alt.param(name=name, value=options[0], bind=bound)
-
-
-def _ticks(alt: Any) -> Any:
-    """As many as leave room for their labels, even on a phone."""
-    return alt.Axis(tickCount=alt.ExprRef("clamp(width / 75, 2, 8)"))
+    counted = all(is_number(label) or any(c.isdigit() for c in str(label)) for label in known)
+    by = sorted(known, key=natural if counted else lambda label: -sizes[label])
+    return {str(label): place for place, label in enumerate(by)}

@@ -14,7 +14,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.family import family as declared_family
 from graphgauge.core.family import family_names
 from graphgauge.core.result import Interval, Result
-from graphgauge.report.tables import digits_of
+from graphgauge.report.tables import digits_of, natural
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.collect import Record
 from graphgauge.stats.compare import compare
@@ -99,9 +99,9 @@ class Family:
     comparisons: tuple[Compared, ...]
     tables: dict[str, Aggregate] = field(repr=False)
 
-    @property
+    @cached_property
     def datasets(self) -> list[str]:
-        return self.runs.datasets
+        return sorted(self.runs.datasets, key=natural)
 
     @cached_property
     def methods(self) -> list[str]:
@@ -112,6 +112,15 @@ class Family:
                 places[method].append(place.rank)
         mean = {method: float(np.mean(ranks)) for method, ranks in places.items()}
         return sorted(self.runs.methods, key=lambda method: mean.get(method, math.inf))
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, str], list[Record]]:
+        """The records of each dataset and method, best methods first."""
+        found = defaultdict(list)
+        for record in self.records:
+            found[record.run.dataset, record.run.method].append(record)
+        order = [(dataset, method) for dataset in self.datasets for method in self.methods]
+        return {cell: found[cell] for cell in order if cell in found}
 
     def places(self, dataset: str) -> dict[str, Place]:
         """The places of the methods on a dataset by the leading metric, best first, and how far they are certain."""
@@ -145,13 +154,26 @@ class Family:
 
     def digits(self, metric: str) -> int | None:
         """One number of digits for a whole column: enough for most intervals, limited by the widest."""
-        wanted = [
-            digits_of(row.value, row.low, row.high) for row in self.rows.values() if row.metric == metric and row.over
-        ]
+        wanted = self._digits.get(metric)
         return min(max(wanted), min(wanted) + 2) if wanted else None
 
+    @cached_property
+    def _digits(self) -> dict[str, list[int]]:
+        found = defaultdict(list)
+        for row in self.rows.values():
+            if row.over:
+                found[row.metric].append(digits_of(row.value, row.low, row.high))
+        return dict(found)
+
     def by(self, metric: str, dataset: str) -> list[Row]:
-        return [row for row in self.rows.values() if (row.metric, row.dataset) == (metric, dataset)]
+        return self._by.get((metric, dataset), [])
+
+    @cached_property
+    def _by(self) -> dict[tuple[str, str], list[Row]]:
+        found = defaultdict(list)
+        for row in self.rows.values():
+            found[row.metric, row.dataset].append(row)
+        return dict(found)
 
 
 def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> Family:
@@ -169,7 +191,7 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
     for key in facts:
         try:
             # Infinite values have an infinite mean and no spread; do not warn.
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", over="ignore"):
                 # Means are shown for any truth; only comparisons need the same one.
                 tables[key] = aggregate(runs, missing="omit", metrics=[key], truths="any")
         except InputError as error:
@@ -218,13 +240,14 @@ def _headlines(name: str, facts: dict[str, Result], asked: list[str], refused: d
 
 def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
     """Over all datasets, with datasets as units, and within each, with seeds as units."""
-    scopes: list[str | None] = list(runs.datasets)
+    scopes: list[str | None] = [*sorted(runs.datasets, key=natural)]
     for dataset in [None, *scopes] if len(scopes) > 1 else scopes:
         part = runs if dataset is None else runs.only(dataset=[dataset])
         if len(part.methods) > (_MOST_COMPARED_OVERALL if dataset is None else _MOST_COMPARED):
             yield Compared(dataset, None, f"{len(part.methods)} methods are too many to compare pair by pair")
             continue
         try:
-            yield Compared(dataset, compare(part, metric=metric, missing="omit"))
+            with np.errstate(over="ignore"):
+                yield Compared(dataset, compare(part, metric=metric, missing="omit"))
         except InputError as error:
             yield Compared(dataset, None, str(error))

@@ -64,19 +64,31 @@ def _refused(families: Sequence[Family]) -> Iterator[str]:
 
 
 def _too_few(families: Sequence[Family]) -> Iterator[str]:
+    """Comparisons that could not be made, or whose tests cannot reject; each reason once, with its datasets."""
     for family in families:
+        where: dict[str, list[str]] = defaultdict(list)
+        name = _braced(family.name)
         for item in family.comparisons:
             comparison = item.outcome
             if comparison is None:
-                yield f"In {family.name} there is no comparison on {item.scope}: {item.reason}"
+                where[f"In {name} there is no comparison on {{}}: {_braced(item.reason)}"].append(item.scope)
             elif not any(test.can_reject for test in comparison.tests):
                 needed = max(test.seeds_needed for test in comparison.tests)
-                where = "over datasets" if item.dataset is None else f"on {item.scope}"
-                yield (
-                    f"In {family.name}, {several(len(comparison.units), comparison.unit)} are too few for the "
-                    f"{comparison.design.runs} tests of {len(comparison.methods)} methods {where} to reject, "
+                if needed <= len(comparison.units):  # ties, about which the comparison says more
+                    continue
+                place = "over datasets{}" if item.dataset is None else "on {}"
+                where[
+                    f"In {name}, {several(len(comparison.units), comparison.unit)} are too few for the "
+                    f"{comparison.design.runs} tests of {len(comparison.methods)} methods {place} to reject, "
                     f"regardless of the scores: it takes at least {needed}."
-                )
+                ].append("" if item.dataset is None else item.scope)
+        for sentence, scopes in where.items():
+            yield sentence.format(listing(scopes, 4))
+
+
+def _braced(text: str) -> str:
+    """A text of others in a sentence that is to be formatted."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _one_run(families: Sequence[Family]) -> Iterator[str]:

@@ -9,12 +9,16 @@ from typing import Any
 from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
 from graphgauge.core.pages import Chart
+from graphgauge.core.result import Result
 from graphgauge.core.schema import number_to_json
 from graphgauge.report import sections
 from graphgauge.report.asked import Asked, AskedComparison, GateLine
-from graphgauge.report.charts import curves_chart, forest_chart, groups_charts, ranks_chart, values_chart
+from graphgauge.report.charts import curves_chart, groups_charts, ranks_chart, values_chart
 from graphgauge.report.family import Family, family
+from graphgauge.report.figures import figures, wrong_edges
+from graphgauge.report.forest import forest
 from graphgauge.report.limits import limits
+from graphgauge.report.marks import Panels
 from graphgauge.report.tables import PageTable, from_grid
 from graphgauge.report.verdict import Lead, leads, verdict
 from graphgauge.report.worst import worst_items
@@ -45,6 +49,7 @@ class FamilyView:
     name: str
     counts: str
     conventions: Sequence[tuple[str, str]]
+    figures: Sequence[Panels]
     chart: Chart | None
     curves: Chart | None
     tables: Sequence[tuple[str, PageTable]]
@@ -56,7 +61,8 @@ class FamilyView:
 
     @property
     def charts(self) -> list[Chart]:
-        found = [self.chart, self.curves, *self.groups, *(item.chart for item in self.comparisons)]
+        own = [chart for panels in self.figures for chart in panels.charts]
+        found = [*own, self.chart, self.curves, *self.groups, *(item.chart for item in self.comparisons)]
         return [chart for chart in found if chart is not None]
 
 
@@ -65,7 +71,7 @@ class Page:
     title: str
     verdict: str
     leads: Sequence[Lead]
-    forest: Chart | None
+    forest: Panels | None
     gates: Sequence[GateLine]
     comparisons: Sequence[AskedComparison]
     findings: Sequence[FindingLine]
@@ -82,12 +88,12 @@ def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
     views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
     evaluations = [record.evaluation for record in collected.records if record.evaluation is not None]
     found = finding_lines(evaluations, asked.ignored)
-    forest = forest_chart(families, "forest")
+    first = forest(families, "forest")
     return Page(
         title=title or asked.name or "Evaluation report",
         verdict=verdict(families, asked.gates),
         leads=leads(families),
-        forest=forest,
+        forest=first,
         gates=asked.gates,
         comparisons=[item for item in asked.comparisons if not _repeats(item, families)],
         findings=found[:_TOP],
@@ -99,8 +105,8 @@ def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
         data={
             "runs": _columns(_runs(families)),
             "rows": _columns(_rows(families)),
-            "charts": [chart.content() for chart in ([forest] if forest else [])]
-            + [chart.content() for view in views for chart in view.charts],
+            "charts": [_content(chart) for chart in (first.charts if first else ())]
+            + [_content(chart) for view in views for chart in view.charts],
             "latex": {item.name: _latex(item) for item in families},
         },
     )
@@ -124,10 +130,20 @@ def _view(item: Family, identifier: str) -> FamilyView:
         name=item.name,
         counts=counts,
         conventions=sections.shared_conventions(item),
-        chart=values_chart(item, f"{identifier}-values") if item.keys else None,
+        figures=figures(item, identifier),
+        chart=values_chart(item, f"{identifier}-values") if any(row.runs for row in item.rows.values()) else None,
         curves=curves_chart(item, f"{identifier}-curves"),
-        tables=[(dataset, sections.dataset_table(item, dataset)) for dataset in item.datasets],
-        worst=[table for dataset in item.datasets if (table := worst_items(item, dataset)) is not None],
+        tables=[
+            (dataset, table)
+            for dataset in item.datasets
+            if (table := sections.dataset_table(item, dataset)) is not None
+        ],
+        worst=[
+            table
+            for dataset in item.datasets
+            for table in (*worst_items(item, dataset), wrong_edges(item, dataset))
+            if table is not None
+        ],
         groups=groups_charts(item, f"{identifier}-groups"),
         comparisons=[_compared(item, number, identifier) for number in range(len(item.comparisons))],
         metrics=sections.metric_table(item),
@@ -173,6 +189,7 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
             "approximate": "yes" if result.interval and result.interval.approximate else "",
             "expected_coverage": result.interval.expected_coverage if result.interval else None,
             "chance": number_to_json(level.value) if (level := result.chance_level) else None,
+            "ideal": number_to_json(_ideal(result)),
             "n": result.n,
             "unit": result.unit,
         }
@@ -180,6 +197,11 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
         for record in item.records
         for key, result in (record.evaluation or {}).items()
     ]
+
+
+def _ideal(result: Result) -> float | None:
+    """The last of the levels that are the best possible on this data."""
+    return next((level.value for level in reversed(result.chance) if level.kind == "ideal"), None)
 
 
 def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
@@ -204,12 +226,19 @@ def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
     ]
 
 
+def _content(chart: Chart) -> dict[str, Any]:
+    content = chart.content()
+    return content if chart.rows is None else {**content, "rows": _columns(chart.rows)}
+
+
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rows as columns; repeated texts become indices into a list."""
+    """Rows as columns; repeated texts become indices into a list, and a column without values is null."""
     columns: dict[str, Any] = {}
-    for name in rows[0] if rows else ():
-        values: list[float | Seed | None] = [row[name] for row in rows]
-        if any(isinstance(value, str) for value in values):
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values: list[float | Seed | None] = [row.get(name) for row in rows]
+        if all(value is None for value in values):
+            columns[name] = None
+        elif any(isinstance(value, str) for value in values):
             levels = {value: code for code, value in enumerate(dict.fromkeys(values))}
             columns[name] = {"levels": list(levels), "codes": [levels[value] for value in values]}
         else:

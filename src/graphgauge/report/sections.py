@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ _RANK = Head("Rank", numeric=True)
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
 # The most warnings and notes in a family's list.
 _WARNINGS = 20
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _MARKS_NOTE = "★ best mean; ≈ not significantly different (paired tests, Holm's correction over all pairs, α = 0.05)."
 _TARGET_NOTE = "◎: the best is closest to the target, by the mean distance of its runs; the value shown has its sign."
 
@@ -88,10 +90,12 @@ def _rank_notes(rows: Sequence[Sequence[Cell]], column: int) -> Iterator[str]:
         yield "Below a rank: the ranks that the pairwise tests leave open, by the number of significant differences."
 
 
-def dataset_table(family: Family, dataset: str) -> PageTable:
-    """All metrics of all methods on one dataset, with chance levels."""
+def dataset_table(family: Family, dataset: str) -> PageTable | None:
+    """All metrics of all methods on one dataset, with chance levels; None if there is no value."""
     of_key = {key: family.by(key, dataset) for key in family.keys}
     keys = [key for key, found in of_key.items() if any(row.runs for row in found)]
+    if not keys:
+        return None
     digits = {key: family.digits(key) for key in keys}
     rows = [
         [Cell(method), *(_value_cell(family.rows.get((key, dataset, method)), digits[key]) for key in keys)]
@@ -130,9 +134,21 @@ def warnings(family: Family) -> list[str]:
     """Warnings of single metrics and notes of evaluations, each once."""
     evaluations = [record.evaluation for record in family.records if record.evaluation is not None]
     of_metrics = (f"{key}: {text}" for e in evaluations for key, result in e.items() for text in result.warnings)
-    found = list(dict.fromkeys([*of_metrics, *(str(note) for e in evaluations for note in e.notes)]))
+    found = _alike([*of_metrics, *(str(note) for e in evaluations for note in e.notes)])
     more = len(found) - _WARNINGS
     return [*found[:_WARNINGS], *([f"… and {more} more, in the result files"] if more > 0 else [])]
+
+
+def _alike(texts: Sequence[str]) -> list[str]:
+    """Texts that differ only in their numbers, once: the first, and how many others there are."""
+    groups: dict[str, dict[str, None]] = defaultdict(dict)
+    for text in texts:
+        groups[_NUMBERS.sub("#", text)][text] = None
+    return [
+        first if len(own) == 1 else f"{first} (and {len(own) - 1} more with other numbers)"
+        for own in groups.values()
+        for first in [next(iter(own))]
+    ]
 
 
 def shared_conventions(family: Family) -> list[tuple[str, str]]:

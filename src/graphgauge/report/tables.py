@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -74,6 +75,14 @@ def span(values: Iterable[float], digits: int | None = None, *, as_text: Callabl
         return ""
     low, high = (as_text(value) if digits is None else fixed(value, digits) for value in (shown[0], shown[-1]))
     return low if low == high else f"{low} to {high}"
+
+
+def natural(label: object) -> list[tuple[int, float, str]]:
+    """The key by which names are in the order of the numbers in them: step 2 before step 10."""
+    if isinstance(label, int | float):
+        return [(0, float(label), "")]
+    parts = re.split(r"([0-9]+)", str(label))
+    return [(0, float(part), "") if part.isdigit() else (1, 0.0, part) for part in parts if part]
 
 
 def _leading_number(text: str) -> float | None:

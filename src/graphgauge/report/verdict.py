@@ -57,14 +57,20 @@ def _claim(family: Family) -> _Claim:
     if len(within) == 1 and within[0].outcome is not None:
         comparison = within[0].outcome
         return _standing(comparison, f" on {within[0].dataset} over {several(len(comparison.units), comparison.unit)}")
-    return _over_datasets(within, metric) if within else _Claim(f"the methods could not be compared on {metric}")
+    return _over_datasets(within, metric) if within else _Claim(_untested(family, metric))
 
 
 def _standing(comparison: Comparison, where: str) -> _Claim:
     best, metric = comparison.best, comparison.metric
     others = [name for name in comparison.methods if name != best]
+    if _all_equal(comparison):
+        means = number(comparison[best].mean)
+        return _Claim(f"{several(len(comparison.methods), 'method')} have equal {metric}{where}: {means} in the mean")
     if not _can_reject(comparison):
         needed = max(test.seeds_needed for test in comparison.tests)
+        if needed <= len(comparison.units):
+            alike = "of which too many are tied for a significant difference"
+            return _Claim(f"{best} has the best mean {metric}{where}, {alike}")
         return _Claim(
             f"{best} has the best mean {metric}{where}, too few for a significant difference "
             f"(at least {needed} are needed)"
@@ -75,6 +81,19 @@ def _standing(comparison: Comparison, where: str) -> _Claim:
         return _Claim(f"{best} has the best {metric}{where} and differs significantly from {whom}", best)
     rivals = listing(close, 3)
     return _Claim(f"{best} has the best mean {metric}{where}, but does not differ significantly from {rivals}")
+
+
+def _untested(family: Family, metric: str) -> str:
+    """Who leads if no test could be made, and why there is none."""
+    best = {dataset: method for dataset in family.datasets for method in [*family.places(dataset)][:1]}
+    if not best:
+        return f"no run has a value of {metric}"
+    led = [
+        f"{method} has the best mean {metric} on {dataset}, {in_words(family.rows[metric, dataset, method])}"
+        for dataset, method in best.items()
+    ]
+    why = next((f": {item.reason.rstrip('.')}" for item in family.comparisons if item.reason), "")
+    return f"{listing(led, 2)}; the methods could not be compared{why}"
 
 
 def _over_datasets(within: Sequence[Compared], metric: str) -> _Claim:
@@ -132,7 +151,11 @@ def leads(families: Sequence[Family], most: int = 4) -> list[Lead]:
         outcomes = [item for item in family.comparisons if item.outcome is not None]
         overall = [item for item in outcomes if item.dataset is None and _can_reject(item.outcome)]
         chosen = overall or [item for item in outcomes if item.dataset is not None]
-        found += [_lead(family, item, item.outcome) for item in chosen if item.outcome is not None]
+        found += [
+            _lead(family, item, item.outcome)
+            for item in chosen
+            if item.outcome is not None and not _all_equal(item.outcome)
+        ]
     # Of many, those that are open: the others follow from the verdict.
     return found if len(found) <= most else sorted(found, key=lambda lead: lead.holds)[:most]
 
@@ -154,7 +177,8 @@ def _lead(family: Family, item: Compared, comparison: Comparison) -> Lead:
     what = "distance from the target" if comparison.target is not None else comparison.metric
     said = f"{best} {means} of {rival}, difference in {what} {fixed(sign * test.shift, digits)}{interval}"
     holds = test.significant
-    verdict = "it holds" if holds else "it is open" if test.can_reject else "it cannot be tested yet"
+    few = test.seeds_needed > len(comparison.units)
+    verdict = "it holds" if holds else "it is open" if test.can_reject or not few else "it cannot be tested yet"
     after = f" ({p_text(test.p_adjusted)} after Holm's correction)" if test.can_reject else ""
     return Lead(f"{family.name}, {item.scope}", f"{said}: {verdict}{after}{_settled(comparison, test)}.", holds)
 
@@ -168,7 +192,8 @@ def _settled(comparison: Comparison, test: MethodTest) -> str:
             if error is None
             else f"; in simulations of such runs the test rejects equal methods in {error:.0%} of cases"
         )
-    least = "" if test.can_reject else f"; at least {several(test.seeds_needed, comparison.unit)} are needed"
+    few = test.seeds_needed > len(comparison.units)
+    least = f"; at least {several(test.seeds_needed, comparison.unit)} are needed" if few else ""
     columns = [comparison.methods.index(name) for name in test.names]
     first, second = comparison.scores[:, columns].T
     spread = float(np.std(first - second, ddof=1)) if len(first) > 1 else math.nan
@@ -179,6 +204,10 @@ def _settled(comparison: Comparison, test: MethodTest) -> str:
         return least
     aim = "if the true difference is this large"
     return f"{least}; {several(units, comparison.unit)} would show it with 80 % power {aim}"
+
+
+def _all_equal(comparison: Comparison) -> bool:
+    return bool((comparison.scores == comparison.scores[:, :1]).all())
 
 
 def _can_reject(comparison: Comparison | None) -> bool:

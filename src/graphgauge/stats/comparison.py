@@ -166,7 +166,7 @@ class Comparison(Presented):
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
                     Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
-                    Cell(f"{fixed(item.probability, 2)} {bounds(item.ci, 2)}"),
+                    Cell(fixed(item.probability, 2) + ("" if item.no_interval else f" {bounds(item.ci, 2)}")),
                     Cell(verdict),
                 ]
             )

@@ -84,6 +84,13 @@ class Run:
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
 
+    @cached_property
+    def telling(self) -> tuple[tuple[str, float], ...]:
+        """All finite values, if there are enough that another run would hardly have the same."""
+        values = tuple((key, score.value) for key, score in self.scores.items() if math.isfinite(score.value))
+        # A few values can be the same by chance, and bounds such as 0 and 1 in many runs.
+        return values if len({value for _, value in values if not value.is_integer()}) >= _TELLING else ()
+
 
 @dataclass(frozen=True)
 class Gap:
@@ -387,17 +394,15 @@ def with_references(scored: Iterable[tuple[Run, Score]]) -> Iterator[Run]:
             if same is None:
                 known[name].append(same := value)
             levels[f"the level of the {name}"] = Reference((repr(same),), (repr(same),))
-        yield replace(run, truths={**run.truths, **levels})
+        yield replace(run, truths={**run.truths, **levels}) if levels else run
 
 
 def same_runs(runs: Iterable[Run]) -> Iterator[str]:
     """Which seeds of a method have the same values in all metrics, as copies of one run have."""
     alike: dict[tuple[Any, ...], list[Run]] = defaultdict(list)
     for run in runs:
-        values = tuple((key, score.value) for key, score in run.scores.items() if math.isfinite(score.value))
-        # A few values can be the same by chance, and bounds such as 0 and 1 in many runs.
-        if len({value for _, value in values if not value.is_integer()}) >= _TELLING:
-            alike[run.method, run.dataset, values].append(run)
+        if run.telling:
+            alike[run.method, run.dataset, run.telling].append(run)
     for (method, dataset, _), own in alike.items():
         if len(own) > 1:
             seeds = listing([str(run.seed) for run in own], 3)

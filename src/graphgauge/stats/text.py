@@ -16,7 +16,10 @@ def decimals(spread: float, value: float = 0.0) -> int:
 
 
 def fixed(value: float, digits: int) -> str:
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+    """With so many digits after the point; numbers that have no such digits in a float, with an exponent."""
+    if math.isnan(value):
+        return "–"
+    return f"{value:.{digits}f}" if abs(value) < 1e15 else f"{value:.6g}"
 
 
 def plus_minus(mean: float, std: float, digits: int | None = None) -> str:

@@ -13,6 +13,8 @@ from graphgauge.study.text import shown
 # Fields compared as a whole; values and intervals are compared number by number.
 _PARTS = ("status", "run", "conventions", "readings", "options", "breakdowns", "skipped", "findings", "notes", "error",
           "gates")  # fmt: skip
+# A file that was written before there were any says nothing about them.
+_IF_STATED = ("drawings",)
 _SHOWN = 3
 
 
@@ -51,7 +53,8 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
             if _text([old[key].get(name)]) != _text([new[key].get(name)]) or (name in old[key]) != (name in new[key])
         )
         found.append(f"the metadata of the values differs ({', '.join(fields)})")
-    return found + [f"{part} differ" for part in _PARTS if _text(then.get(part)) != _text(now.get(part))]
+    parts = [*_PARTS, *(part for part in _IF_STATED if part in then)]
+    return found + [f"{part} differ" for part in parts if _text(then.get(part)) != _text(now.get(part))]
 
 
 def _of_first_edition(content: Mapping[str, Any]) -> dict[str, Any]:

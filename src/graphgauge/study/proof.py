@@ -15,7 +15,7 @@ from graphgauge.study.text import shown
 # Fields that are compared with those of a new computation.
 _RECOMPUTED = (
     "status", "run.family", "run.tags", "conventions", "readings", "options", "results", "breakdowns", "side_files",
-    "skipped", "findings", "notes", "error", "gates",
+    "skipped", "findings", "notes", "error", "gates", "drawings",
 )  # fmt: skip
 # Fields that no computation can confirm.
 _DECLARED = ("run.method", "run.dataset", "run.seed", "receipt.versions", "receipt.started", "receipt.seconds")

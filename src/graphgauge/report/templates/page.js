@@ -15,9 +15,11 @@
     const names = Object.keys(columns);
     const read = names.map((name) => {
       const column = columns[name];
+      if (column === null) return () => null;
       return Array.isArray(column) ? (i) => column[i] : (i) => column.levels[column.codes[i]];
     });
-    const length = names.length ? (columns[names[0]].codes || columns[names[0]]).length : 0;
+    const known = Object.values(columns).find((column) => column !== null);
+    const length = known ? (known.codes || known).length : 0;
     return Array.from({ length }, (_, i) => Object.fromEntries(names.map((name, k) => [name, read[k](i)])));
   };
   const runs = rowsOf(data.runs);
@@ -102,15 +104,20 @@
   };
 
   // ---- charts, drawn when they come near
+  const titleOf = (part) => {
+    const figure = part.closest("figure");
+    return figure.querySelector(".chart-title")?.textContent ?? figure.dataset.title;
+  };
   const charts = new Map(data.charts.map((chart) => [chart.id, chart]));
-  const chartRows = (chart) => chart.rows || rows.filter((row) => row.family === chart.family);
+  const chartRows = (chart) => (chart.rows ? rowsOf(chart.rows) : rows.filter((row) => row.family === chart.family));
   const draw = async (place) => {
     const chart = charts.get(place.id);
     const datasets = { ...chart.more, rows: chartRows(chart) };
     if (!chart.rows) datasets.runs = runs.filter((row) => row.family === chart.family);
-    const description = `${place.closest("figure").querySelector(".chart-title").textContent}. The data are in a table below the chart.`;
+    const description = `${titleOf(place)}. The data are in a table below the chart.`;
     await vegaEmbed(place, { ...chart.spec, description, datasets },
-      { mode: "vega-lite", renderer: "svg", actions: false, ast: true, bind: `#${place.id}-tools`, tooltip: { theme: "page" } });
+      // Level 1 are errors; a metric without a chance level or an interval only has an empty layer.
+      { mode: "vega-lite", renderer: "svg", logLevel: 1, actions: false, ast: true, bind: `#${place.id}-tools`, tooltip: { theme: "page" } });
     place.dataset.drawn = "true";
   };
   const drawOnce = (place) => (place.dataset.begun ? null : ((place.dataset.begun = "true"), draw(place)));
@@ -135,7 +142,7 @@
     if (!part.open || part.children.length > 1) return;
     const chart = charts.get(part.dataset.rowsOf);
     const all = chartRows(chart);
-    const title = part.closest("figure").querySelector(".chart-title").textContent;
+    const title = titleOf(part);
     part.append(tableOf(all.length > 500 ? `${title}: the first 500 of ${all.length} rows` : title, chart.columns, all.slice(0, 500)));
   }));
 
