@@ -118,7 +118,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _labelled(numbers: Sequence[float], log: bool) -> Sequence[float]:
-    return numbers if log or len(numbers) <= 7 else [numbers[0], numbers[len(numbers) // 2], numbers[-1]]
+    return numbers if log or len(numbers) <= 7 else numbers[::2]
 
 
 def _number(value: float) -> str:

@@ -32,6 +32,18 @@ class OptionError(InputError):
     field: str | None = None
 
     def about(self, field: str) -> OptionError:
+        """Name the argument that the error is about.
+
+        Parameters
+        ----------
+        field
+            The name of the argument.
+
+        Returns
+        -------
+        OptionError
+            This error, to raise.
+        """
         self.field = field
         return self
 

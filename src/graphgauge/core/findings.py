@@ -62,15 +62,40 @@ class Found(tuple[Finding, ...]):
     __slots__ = ()
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per finding."""
+        """One row per finding.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A data frame with one row per finding.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
         from graphgauge.core.extras import need
 
         return need("pandas", "a data frame").DataFrame([asdict(finding) for finding in self])
 
     def to_markdown(self) -> str:
+        """The findings as a table in Markdown.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return findings_grid(self).markdown()
 
     def to_latex(self) -> str:
+        """The findings as a table in LaTeX, for booktabs.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return findings_grid(self).latex()
 
     def __str__(self) -> str:
@@ -122,9 +147,33 @@ class Check:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     def missing(self, materials: Mapping[str, Any]) -> tuple[str, ...]:
+        """The materials that the check needs and does not have.
+
+        Parameters
+        ----------
+        materials
+            What is available, by name.
+
+        Returns
+        -------
+        tuple[str, ...]
+            The names of those that are missing.
+        """
         return tuple(name for name in self.needs if materials.get(name) is None)
 
     def run(self, materials: Mapping[str, Any]) -> Finding | None:
+        """Run the check.
+
+        Parameters
+        ----------
+        materials
+            What is available, by name; the check takes what it uses.
+
+        Returns
+        -------
+        Finding | None
+            What it found, or None.
+        """
         given = {name: read(materials[name]) for name in self.uses if materials.get(name) is not None}
         evidence = self.function(**given)
         if evidence is None:

@@ -187,6 +187,8 @@ class AdaptiveEvaluator:
             (M, 2): only the edges born in this cycle; a third column is the number of their relation.
         all_edges
             (E, 2): the graph after the cycle.
+        cycle
+            The number of the cycle; each must be larger than the last.
         previous_embeddings
             The embeddings before the cycle, on which `auc_birth` and `auc_matched` are measured.
         tgc
@@ -201,6 +203,16 @@ class AdaptiveEvaluator:
         inserted_embeddings
             (N, D): those of new nodes when they were inserted, before they were adapted to their edges; by default
             those after the cycle.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle. They are also kept in `evaluations`.
+
+        Raises
+        ------
+        InputError
+            If births and graphs disagree, an embedding is not valid, or the cycle is not after the last one.
         """
         number = self._next(cycle)
         follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
@@ -231,6 +243,27 @@ class AdaptiveEvaluator:
 
         Embeddings have a row for every id of the ledger; with `nan="omit"`, those of nodes that are not there yet, or
         not any more, are NaN.
+
+        Parameters
+        ----------
+        change
+            One cycle, as `Ledger.changes` gives it.
+        embeddings, previous_embeddings
+            After and before the cycle, with a row for every id of the ledger.
+        tgc
+            The growth coefficient of the system itself, if it reports one.
+        pools, inserted_embeddings
+            As in `evaluate_cycle`.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle. They are also kept in `evaluations`.
+
+        Raises
+        ------
+        OptionError
+            If the ledger is directed and the evaluator is not, or the reverse.
         """
         if change.codes.directed != self.options.directed:
             raise OptionError(

@@ -60,16 +60,45 @@ class GrownGraph:
         return self.at(self.cycles)
 
     def at(self, cycle: int) -> Ints:
-        """The edges after a cycle; −1: before the first."""
+        """The edges after a cycle; −1: before the first.
+
+        Parameters
+        ----------
+        cycle
+            The number of a cycle.
+
+        Returns
+        -------
+        Ints
+            Edges (E, 2).
+        """
         alive: Ints = self.history[(self.born <= cycle) & (self.gone > cycle)]
         return alive
 
     def born_in(self, cycle: int) -> Ints:
+        """The edges that were born in a cycle.
+
+        Parameters
+        ----------
+        cycle
+            The number of a cycle.
+
+        Returns
+        -------
+        Ints
+            Edges (E, 2).
+        """
         births: Ints = self.history[self.born == cycle]
         return births
 
     def adjacency(self) -> Any:
-        """The symmetric adjacency matrix at the end, as a SciPy array."""
+        """The symmetric adjacency matrix at the end, as a SciPy array.
+
+        Returns
+        -------
+        Any
+            A `scipy.sparse` array (N, N) of 0 and 1.
+        """
         import scipy.sparse as sp
 
         edges, size = self.edges, (self.num_nodes, self.num_nodes)

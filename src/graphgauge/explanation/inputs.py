@@ -49,7 +49,23 @@ class Model(Protocol):
     several subgraphs in one call.
     """
 
-    def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any: ...
+    def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any:
+        """Answer for many masked copies of one subgraph.
+
+        Parameters
+        ----------
+        subgraph
+            The graph around the target.
+        target
+            What is predicted: a node, an edge or whatever the model knows.
+        masks
+            (B, candidates), True where a candidate edge is kept.
+
+        Returns
+        -------
+        Any
+            (B,) or (B, classes): probabilities or logits, as `model_output` says.
+        """
 
 
 @runtime_checkable
@@ -200,7 +216,18 @@ class Subgraph:
         return found
 
     def feature_masks(self, masks: Masks) -> list[Masks]:
-        """For each array of node features, masks that can be multiplied with it: (B, nodes or 1, columns or 1)."""
+        """For each array of node features, masks that can be multiplied with it: (B, nodes or 1, columns or 1).
+
+        Parameters
+        ----------
+        masks
+            (B, candidates), True where a candidate is kept.
+
+        Returns
+        -------
+        list[Masks]
+            One array of masks per array of features.
+        """
         kept = np.ones((len(masks), self._maskable), bool)
         kept[:, self.candidates] = masks
         if self.masked == NODES:
@@ -221,7 +248,18 @@ class Subgraph:
         return len(self.candidates)
 
     def edge_masks(self, masks: Masks) -> Masks:
-        """Masks over all edges, from masks over the candidates; other edges always stay."""
+        """Masks over all edges, from masks over the candidates; other edges always stay.
+
+        Parameters
+        ----------
+        masks
+            (B, candidates), True where a candidate is kept.
+
+        Returns
+        -------
+        Masks
+            (B, edges).
+        """
         kept = np.ones((len(masks), self.edges), bool)
         if self.masked == EDGES:
             kept[:, self.candidates] = masks
@@ -430,6 +468,13 @@ class Explanation:
         return f"It comes from {self.explainer!r:.80}{event}"
 
     def refuse_nan(self) -> None:
+        """Raise an error if an importance is NaN.
+
+        Raises
+        ------
+        InputError
+            With the event and the explainer.
+        """
         fix = f'{self.who}. Fix the explainer, or pass nan="omit" to leave it out.'
         refuse_nan(self.importance, "importance", fix=fix)
 

@@ -130,12 +130,46 @@ class AnswerTable:
         return sum(len(row.masks) for row in self.rows)
 
     def explainer(self, name: str | None) -> str:
-        """The explainer to evaluate: the given one, or the only one."""
+        """The explainer to evaluate: the given one, or the only one.
+
+        Parameters
+        ----------
+        name
+            The name of an explainer, or None.
+
+        Returns
+        -------
+        str
+            Its name.
+
+        Raises
+        ------
+        OptionError
+            If there are several and none is named.
+        """
         return chosen_explainer(self.explainers, name)
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
-        """A table from its dictionaries: the header, then one per event."""
+        """A table from its dictionaries: the header, then one per event.
+
+        Parameters
+        ----------
+        records
+            The header and one dictionary per event, as in a .jsonl file.
+        where
+            What errors call the source.
+
+        Returns
+        -------
+        AnswerTable
+            The table.
+
+        Raises
+        ------
+        InputError
+            If a record is not valid; the message names it.
+        """
         return cls._placed([(f"{where}, line {number}", record) for number, record in enumerate(records, 1)], where)
 
     @classmethod
@@ -171,11 +205,29 @@ class AnswerTable:
 
     @classmethod
     def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
-        """The table in a .jsonl file, and whether an incomplete line follows it."""
+        """The table in a .jsonl file, and whether an incomplete line follows it.
+
+        Parameters
+        ----------
+        path
+            A .jsonl file.
+
+        Returns
+        -------
+        tuple[AnswerTable, bool]
+            The table, and whether its last line is incomplete.
+        """
         records, cut_off = _read_lines(path)
         return cls._placed(records, str(path)), cut_off
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
+        """The header, then one dictionary per event, as `of` reads them.
+
+        Returns
+        -------
+        Iterator[dict[str, Any]]
+            The dictionaries.
+        """
         yield header_to_dict(self.settings, self.notes)
         yield from self._records(compact=True)
 
@@ -185,7 +237,18 @@ class AnswerTable:
             yield row.to_dict(compact=compact) | ({"ceiling": row.ceiling} if searched else {})
 
     def save(self, path: str | Path) -> None:
-        """Write a .jsonl or .parquet file atomically."""
+        """Write a .jsonl or .parquet file atomically.
+
+        Parameters
+        ----------
+        path
+            A file that ends in .jsonl or .parquet.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
         target = path_of(path)
         if _ending(target) == ".parquet":
             _write_parquet(header_to_dict(self.settings, self.notes), self._records(compact=False), target)

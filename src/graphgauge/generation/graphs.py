@@ -66,6 +66,27 @@ class Graphs:
         An edge list cannot contain isolated nodes: its nodes are those that occur. Attributes of networkx graphs that
         are text, whole numbers or truth values are labels, unless `labels` names others. `padded`: the last nodes of an
         adjacency matrix that have no edges are padding, and no nodes.
+
+        Parameters
+        ----------
+        value
+            The graphs.
+        name
+            What errors call them.
+        labels
+            The attributes that are labels of nodes and edges.
+        padded
+            Whether the last nodes without edges are padding.
+
+        Returns
+        -------
+        Graphs
+            The graphs.
+
+        Raises
+        ------
+        InputError
+            If an element is no graph; the message names it.
         """
         if isinstance(value, Graphs):
             return value.labelled_by(labels, name)
@@ -122,7 +143,25 @@ class Graphs:
         )  # fmt: skip
 
     def labelled_by(self, labels: LabelNames, name: str) -> Graphs:
-        """The same graphs without the labels that are not asked for."""
+        """The same graphs without the labels that are not asked for.
+
+        Parameters
+        ----------
+        labels
+            The names of the labels to keep.
+        name
+            What errors call the graphs.
+
+        Returns
+        -------
+        Graphs
+            The graphs.
+
+        Raises
+        ------
+        InputError
+            If the graphs have no labels of these names.
+        """
         for kind, wanted, words, known in (
             ("node", labels.nodes, self.node_labels, self.node_names),
             ("edge", labels.edges, self.edge_labels, self.edge_names),
@@ -146,7 +185,18 @@ class Graphs:
         return self.edges[self.offsets[index] : self.offsets[index + 1]]
 
     def take(self, index: NDArray[Any]) -> Graphs:
-        """Some of the graphs, by a mask or by index."""
+        """Some of the graphs, by a mask or by index.
+
+        Parameters
+        ----------
+        index
+            A mask (n,), or the numbers of graphs.
+
+        Returns
+        -------
+        Graphs
+            The chosen graphs.
+        """
         places = np.arange(len(self))[index]
         lengths = np.diff(self.offsets)[places]
         chosen = _ranges(self.offsets[places], lengths)
@@ -158,7 +208,13 @@ class Graphs:
         )  # fmt: skip
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arguments of `Graphs(**arrays)`."""
+        """The arguments of `Graphs(**arrays)`.
+
+        Returns
+        -------
+        dict[str, NDArray[Any]]
+            The arrays by the names of the arguments.
+        """
         arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "offsets": self.offsets, "edges": self.edges}
         if self.node_labels is not None:
             arrays["node_labels"] = self.node_labels

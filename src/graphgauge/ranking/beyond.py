@@ -67,7 +67,23 @@ class Catalog:
 
     @classmethod
     def of(cls, given: Catalog | Mapping[str, Any] | None) -> Catalog | None:
-        """A catalogue as it is, or from its parts by name."""
+        """A catalogue as it is, or from its parts by name.
+
+        Parameters
+        ----------
+        given
+            A catalogue, a dictionary of its parts, or None.
+
+        Returns
+        -------
+        Catalog | None
+            The catalogue, or None.
+
+        Raises
+        ------
+        InputError
+            If it is neither.
+        """
         if given is None or isinstance(given, Catalog):
             return given
         if not isinstance(given, Mapping) or not {*given} <= {"size", "popularity", "categories", "embeddings"}:
