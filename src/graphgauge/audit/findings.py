@@ -27,6 +27,15 @@ class Findings(Sequence[Finding]):
 
     `claimed` are checks that the results or their study ignore, which the caller has not accepted. `unreadable` are
     results that could not be audited, with the reason.
+
+    Examples
+    --------
+    >>> from graphgauge import audit, ranking
+    >>> found = audit.run(ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50))
+    >>> [finding.check for finding in found.at_least("warning")]
+    ['tied-scores', 'cutoff-above-candidates']
+    >>> found.not_run["seen-in-training"]
+    ('test_edges', 'train_edges')
     """
 
     found: tuple[Finding, ...]

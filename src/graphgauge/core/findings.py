@@ -32,7 +32,17 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of a check; `where` names the run if several were checked."""
+    """The outcome of a check; `where` names the run if several were checked.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> finding = ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50).findings[0]
+    >>> finding.check, finding.severity
+    ('tied-scores', 'warning')
+    >>> finding.remedy
+    'Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).'
+    """
 
     check: str
     severity: Severity
@@ -57,7 +67,17 @@ class Finding:
 
 
 class Found(tuple[Finding, ...]):
-    """Findings as a tuple that can be read: a line each, a table in a notebook."""
+    """Findings as a tuple that can be read: a line each, a table in a notebook.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> found = ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50).findings
+    >>> [finding.check for finding in found]
+    ['tied-scores', 'cutoff-above-candidates']
+    >>> found.to_markdown().splitlines()[0]
+    '| severity | check | what | fix |'
+    """
 
     __slots__ = ()
 
@@ -122,7 +142,15 @@ def findings_grid(findings: Iterable[Finding]) -> Grid:
 
 @dataclass(frozen=True)
 class Check:
-    """A registered check: `message` is formatted with the evidence that `function` returns."""
+    """A registered check: `message` is formatted with the evidence that `function` returns.
+
+    Examples
+    --------
+    >>> from graphgauge import audit
+    >>> tied = next(check for check in audit.checks() if check.name == "tied-scores")
+    >>> tied.severity, tied.needs, tied.missing({})
+    ('warning', ('ranks',), ('ranks',))
+    """
 
     name: str
     family: str

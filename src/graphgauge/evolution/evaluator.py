@@ -94,6 +94,16 @@ class AdaptiveEvaluator:
         only: in a bipartite graph, of one node of either side.
     device
         Ignored; accepted for compatibility. Tensors on any device are computed on the CPU in float64.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> evaluator = evolution.AdaptiveEvaluator(range(4), [0, 0, 1, 1], negatives="all", folds=2)
+    >>> before, after = [[0.0], [0.2], [0.5], [0.7]], [[0.0], [0.1], [0.6], [0.7]]
+    >>> edges = [[0, 2], [0, 1], [2, 3]]
+    >>> ev = evaluator.evaluate_cycle(after, [[0, 1], [2, 3]], edges, 0, before)
+    >>> ev["homophily_new_edges"].value, ev["auc_birth"].value
+    (1.0, 1.0)
     """
 
     def __init__(

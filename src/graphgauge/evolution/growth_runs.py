@@ -37,6 +37,15 @@ class GrownGraph:
     (−1: at the start; `NEVER`). `relations` numbers their relations, if there are several. `arrived` is the cycle of
     each node, −1 at the start; `ids` are the names of the nodes in a ledger. Withheld births leave their nodes without
     edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import evolution
+    >>> history, never = np.array([[0, 1], [1, 2], [2, 3]]), np.array([9, 9, 9])
+    >>> graph = evolution.GrownGraph(history, np.array([-1, 0, 1]), never, np.full(4, -1), cycles=2)
+    >>> graph.at(0).tolist(), graph.born_in(1).tolist()
+    ([[0, 1], [1, 2]], [[2, 3]])
     """
 
     history: Ints

@@ -34,6 +34,16 @@ class EvaluationSuite:
 
     `options` are those of `AdaptiveEvaluator`. The run's seed is added to `seed`, so that runs draw different
     negatives and their errors are independent, while the conditions of one seed are pairs.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> suite = evolution.EvaluationSuite(range(4), [0, 0, 1, 1], ["with memory", "without"], folds=2)
+    >>> points = [[0.0], [0.2], [0.5], [0.7]]
+    >>> ev = suite.step("with memory", points, [[0, 1]], [[0, 2], [0, 1]], cycle=0)
+    >>> ev = suite.step("without", points, [[1, 2]], [[0, 2], [1, 2]], cycle=0)
+    >>> len(suite.of("without"))
+    1
     """
 
     def __init__(

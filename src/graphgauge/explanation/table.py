@@ -99,7 +99,22 @@ def _rows(outputs: Any) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class AnswerTable:
-    """Answered events in order, with the settings they were collected under."""
+    """Answered events in order, with the settings they were collected under.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> context = explanation.Context(explanation.Subgraph([[0, 1, 2], [1, 2, 3]]), event=0)
+    >>> found = explanation.Explanation(context, [0.9, 0.2, 0.1], explainer="mine")
+    >>> table = explanation.collect(Sum(), [found], levels=[0.3], random=0)
+    >>> table.save("answers.jsonl")
+    >>> explanation.read_table("answers.jsonl").explainers
+    ['mine']
+    """
 
     settings: Settings
     rows: tuple[Answered, ...]

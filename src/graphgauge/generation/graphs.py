@@ -42,6 +42,15 @@ class Graphs:
     Every edge is stored once, an undirected one with its smaller end first, and the edges of a graph are sorted.
     `node_labels` and `edge_labels` are hashes of the labels, one per node of all graphs and one per edge, if there are
     any.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> graphs = generation.Graphs.of([[[0, 1], [1, 2]], [[0, 1]]])
+    >>> len(graphs), graphs.nodes.tolist()
+    (2, [3, 2])
+    >>> len(graphs.take([1]))
+    1
     """
 
     nodes: Ints

@@ -32,6 +32,16 @@ class Items:
 
     `ties` is the tie rule of the evaluation that kept them, if there was one, and `negatives` says how the negatives
     were drawn, if that is known.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], keep="items")
+    >>> ev.per_item.values("mrr").tolist()
+    [1.0, 0.5]
+    >>> ev.per_item.save("items.npz")
+    >>> len(ranking.Items.load("items.npz"))
+    2
     """
 
     ids: AnyArray
@@ -179,6 +189,14 @@ class ListItems:
 
     `ties` is the tie rule of the evaluation that kept them, if there was one. Of lists cut at `depth` only what their
     first items decide is known.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> scores, labels, queries = [3, 2, 1, 3, 2, 1], [1, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1]
+    >>> ev = ranking.evaluate(scores=scores, labels=labels, queries=queries, keep="items")
+    >>> ev.per_item.values("recall@1").tolist()
+    [0.5, 0.0]
     """
 
     ids: AnyArray

@@ -65,6 +65,13 @@ class Run:
     `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
     a result file that has no root. `partial` says how much an adaptive run has read that did not read everything: its
     values are known up to their intervals, and its items are no sample with equal chances.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> runs = stats.load({"ours": [0.91, 0.93], "theirs": [0.64, 0.70]})
+    >>> [(run.method, run.seed) for run in runs]
+    [('ours', 'ours #1'), ('ours', 'ours #2'), ('theirs', 'theirs #1'), ('theirs', 'theirs #2')]
     """
 
     method: str
@@ -145,6 +152,13 @@ class Runs:
     """A set of runs; two of the same method, dataset, seed and family are refused.
 
     `notes` say how tables were read, and which files of a folder could not be.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> runs = stats.load([{"method": name, "seed": seed, "mrr": 0.5} for name in ("a", "b") for seed in (0, 1)])
+    >>> runs.methods, len(runs.only(method=["a"]))
+    (['a', 'b'], 2)
     """
 
     def __init__(self, runs: Iterable[Run], notes: Iterable[str] = ()) -> None:

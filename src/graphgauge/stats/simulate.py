@@ -75,6 +75,15 @@ class Model:
     each, `correlation` that of two runs with the same seed. `shapes` are the distributions of the noise of each:
     `normal`, `exponential`, `lognormal`, or `-exponential` and `-lognormal` with the long tail below. Scores are
     rounded to a multiple of `grid` and cut at `ceiling`, if given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import stats
+    >>> model = stats.Model(effect=0.5)
+    >>> [(ours, theirs)] = model.draw([(3, 3)], np.random.default_rng(0))
+    >>> len(ours), model.truth()
+    (3, 0.5)
     """
 
     effect: float = 0.0
