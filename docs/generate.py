@@ -133,7 +133,9 @@ def _reference_page(package: str, names: list[str]) -> str:
         kinds["Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"].append(name)
     for title, members in kinds.items():
         if members:
-            lines += [f"## {title}", "", "```{eval-rst}"]
+            lines += [f"## {title}", "", "| | |", "|---|---|"]
+            lines += [f"| {{py:obj}}`~graphgauge.{package}.{name}` | {_short(module, name)} |" for name in members]
+            lines += ["", "```{eval-rst}"]
             directive = {"Functions": "autofunction", "Classes": "autoclass", "Values": "autodata"}[title]
             for name in members:
                 lines += [f".. {directive}:: graphgauge.{package}.{name}"]
@@ -141,6 +143,13 @@ def _reference_page(package: str, names: list[str]) -> str:
                 lines += [""]
             lines += ["```", ""]
     return _page(lines[:-1])
+
+
+def _short(module: Any, name: str) -> str:
+    """The first line of a docstring; a value has none of its own."""
+    value = getattr(module, name)
+    described = inspect.isclass(value) or callable(value)
+    return _cell((inspect.getdoc(value) or "").partition("\n")[0]) if described else ""
 
 
 # ------------------------------------------------------------------- metrics

@@ -177,7 +177,7 @@ class Graphs:
         ):
             if wanted and words is not None and (known is None or set(wanted) != set(known)):
                 own = "have no names" if known is None else f"are {', '.join(known)}"
-                fix = f'Ignore them with {kind}_labels=[] (--{kind}-labels "").'
+                fix = f"Ignore them with {kind}_labels=[]."
                 raise InputError(f"labels of {kind}s {own}", where=name, fix=fix)
         found = self
         if labels.nodes == ():

@@ -423,7 +423,7 @@ def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
     if padded:
         notes.append(
             f"{padded} adjacency matrices end in nodes without edges, which count as nodes: if they are padding, pass "
-            'samples="padded" (--samples padded), or a list of matrices of the graphs\' own sizes'
+            'samples="padded", or a list of matrices of the graphs\' own sizes'
         )
     return (*notes, *_foreign_labels(*collections))
 

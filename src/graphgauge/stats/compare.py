@@ -571,7 +571,7 @@ def _few_datasets(design: Design, tests: tuple[MethodTest, ...]) -> list[str]:
         return []
     return [
         f"{design.count} datasets are too few for a claim about others like them. Whether the methods differ on these "
-        'datasets is another question, which their runs can answer: --datasets these (datasets="these").'
+        'datasets is another question, which their runs can answer: datasets="these".'
     ]
 
 
@@ -582,10 +582,9 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     kept = all(run.items is not None for run in runs)
     if any(run.partial for run in runs):
         return [
-            "One run of each method on one dataset cannot be tested over seeds. Compare adaptive runs with --against "
-            "(against=)."
+            "One run of each method on one dataset cannot be tested over seeds. Compare adaptive runs with against=."
         ]
-    how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
+    how = 'over="items"' + ("" if kept else ', after evaluating with keep="items" (--keep items)')
     text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
