@@ -54,8 +54,10 @@ def test_notes_and_remedies_name_flags(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("\n".join(rows))
     done = run("compare", str(tmp_path / "runs.csv"), "--metric", "accuracy")
     assert "follows from the name accuracy; --lower overrules it." in done.stdout
-    np.save(tmp_path / "truth.npy", np.where(np.arange(200) % 4 == 0, 0.0, 5.0))
-    np.save(tmp_path / "forecast.npy", np.full(200, 5.0))
+    rng = np.random.default_rng(0)
+    truth = 50 + 5 * rng.normal(size=(400, 1, 4))
+    np.save(tmp_path / "forecast.npy", truth + rng.normal(size=truth.shape))
+    np.save(tmp_path / "truth.npy", np.where(rng.random(truth.shape) < 0.1, 0.0, truth))
     done = run("forecasting", "--true", str(tmp_path / "truth.npy"), "--pred", str(tmp_path / "forecast.npy"))
     assert "unmasked-zeros" in done.stdout
     assert "Pass --null-value 0, or a mask" in done.stdout
