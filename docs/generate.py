@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import re
+import textwrap
 import tomllib
+import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +37,9 @@ DOCS = Path(__file__).parent
 GOLDEN = DOCS.parent / "tests" / "golden"
 GENERATED = ("metrics", "cli", "reference")
 _WIDTH = 100
+_SHORT = 12
+# What every row of tests/golden has; others are options of `evaluate`.
+_ROW = ("key", "input", "value", "origin")
 _ROWS = {
     "formula": "the definition; `[ ]` is 1 if the condition holds, else 0; means and sums are over the counted items",
     "better": "which direction is better, and the range of values",
@@ -47,7 +55,6 @@ _ROWS = {
     "laws": "properties that the tests check, and those that do not hold, with the reason: *permutation*, the order of "
     "the items does not matter; *merge*, merged parts give the whole; *monotone*, a better prediction does not score "
     "worse; *symmetry*, truth and prediction may be exchanged",
-    "by hand": "a value on a small input of `tests/golden/`, computed without graphgauge, and how",
     "elsewhere": "libraries that have it; the linked page gives their name for it and the numbers that change",
 }
 # What evaluations consist of, and the engines, by the modules that have it.
@@ -127,7 +134,9 @@ def _reference_page(package: str, names: list[str]) -> str:
         kinds["Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"].append(name)
     for title, members in kinds.items():
         if members:
-            lines += [f"## {title}", "", "```{eval-rst}"]
+            lines += [f"## {title}", "", "| | |", "|---|---|"]
+            lines += [f"| {{py:obj}}`~graphgauge.{package}.{name}` | {_short(module, name)} |" for name in members]
+            lines += ["", "```{eval-rst}"]
             directive = {"Functions": "autofunction", "Classes": "autoclass", "Values": "autodata"}[title]
             for name in members:
                 lines += [f".. {directive}:: graphgauge.{package}.{name}"]
@@ -135,6 +144,13 @@ def _reference_page(package: str, names: list[str]) -> str:
                 lines += [""]
             lines += ["```", ""]
     return _page(lines[:-1])
+
+
+def _short(module: Any, name: str) -> str:
+    """The first line of a docstring; a value has none of its own."""
+    value = getattr(module, name)
+    described = inspect.isclass(value) or callable(value)
+    return _cell((inspect.getdoc(value) or "").partition("\n")[0]) if described else ""
 
 
 # ------------------------------------------------------------------- metrics
@@ -156,6 +172,13 @@ def _metric_pages() -> Iterator[tuple[str, str]]:
         "| | |",
         "|---|---|",
         *(f"| {row} | {text} |" for row, text in _ROWS.items()),
+        "",
+        "The *worked example* below each table has a value that was computed by hand, how, and what graphgauge prints",
+        "for the same input. The inputs are at the end of each page; the tests use them, too.",
+        "",
+        "The *curves* show how the metric moves. They are computed with graphgauge on simulated inputs, by",
+        "`docs/moves.py`: one property changes, all else stays the same, including the random numbers. Where a",
+        "curve has a gap, the metric is not defined.",
         "",
         *_toctree(families, hidden=True),
     ]
@@ -185,6 +208,7 @@ def _family_page(family: str) -> str:
     ]
     for entry in entries:
         lines += ["", *_metric_section(entry)]
+    lines += ["", *_example_inputs(family)]
     references = sorted({entry.reference for entry in entries})
     lines += ["", "## References", "", "```bibtex", "\n\n".join(REFERENCES[key].bibtex for key in references), "```"]
     return _page(lines)
@@ -208,13 +232,12 @@ def _metric_section(entry: Metric) -> list[str]:
     facts["chance"] = _rule(entry.chance)
     facts["interval"] = _rule(entry.interval)
     facts["laws"] = _laws(entry)
-    if by_hand := _golden(entry.family).get(entry.key):
-        facts["by hand"] = by_hand
     if elsewhere := [f"[{title}](../coming_from.md#{_slug(title)})" for title in _elsewhere(entry)]:
         facts["elsewhere"] = ", ".join(elsewhere)
     facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
     lines = [f"({_anchor(entry)})=", f"## `{entry.key}`", "", _prose(entry), "", "| | |", "|---|---|"]
-    return lines + [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
+    lines += [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
+    return [*lines, "", *_worked(entry), "", f"```{{moves}} {entry.family} {entry.key}", "```"]
 
 
 @cache
@@ -229,15 +252,95 @@ def _laws(entry: Metric) -> str:
     return "; ".join([", ".join(holding), *broken] if holding else broken)
 
 
+# ------------------------------------------------------------------ examples
+
+
 @cache
-def _golden(family: str) -> dict[str, str]:
-    """For each metric the first value that was computed by hand, and how."""
-    path = GOLDEN / f"{family}.toml"
-    rows: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["row"] if path.exists() else []
-    found: dict[str, str] = {}
-    for row in rows:
-        found.setdefault(registry.find(row["key"], family)[0].key, f"{row['value']}: {row['origin']}")
+def _golden(family: str) -> dict[str, Any]:
+    """Small inputs, and values computed by hand."""
+    return tomllib.loads((GOLDEN / f"{family}.toml").read_text(encoding="utf-8"))
+
+
+def worked(family: str) -> dict[str, dict[str, Any]]:
+    """By the key in the registry, the value computed by hand that a metric's page shows: the first."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in _golden(family)["row"]:
+        rows.setdefault(registry.find(row["key"], family)[0].key, row)
+    return rows
+
+
+def _worked(entry: Metric) -> list[str]:
+    """A value computed by hand, how, and what the library prints for it."""
+    row = worked(entry.family)[entry.key]
+    options = "".join(f", {name}={_literal(value)}" for name, value in row.items() if name not in _ROW)
+    key = row["key"]
+    code = f'print(evaluate(**{row["input"]}{options}, metrics=["{key}"])["{key}"])'
+    printed = io.StringIO()
+    with redirect_stdout(printed), warnings.catch_warnings(action="ignore"):
+        exec(code, dict(_namespace(entry.family)))
+    value = row["value"] if len(row["value"]) < 12 else f"{float(Fraction(row['value'])):.6g}"
+    place = f"#{entry.family}-example-{row['input']}"
+    return [
+        f"**Worked example** on [`{row['input']}`]({place}): `{key}` = {value.replace('-', '−')}: {row['origin']}.",
+        "",
+        "```pycon",
+        f">>> {code}",
+        printed.getvalue().strip(),
+        "```",
+    ]
+
+
+@cache
+def _namespace(family: str) -> dict[str, Any]:
+    """The names that the code of the examples uses, from the code that the page prints."""
+    found: dict[str, Any] = {}
+    for source in ("".join(_imported(family)), *_sources(family).values()):
+        exec(source, found)
     return found
+
+
+def _imported(family: str) -> list[str]:
+    return [f"from graphgauge.{family} import evaluate"]
+
+
+@cache
+def _sources(family: str) -> dict[str, str]:
+    """The inputs that the examples use, as Python."""
+    used = {row["input"] for row in worked(family).values()}
+    found = {}
+    for name in (name for name in _golden(family)["inputs"] if name in used):
+        given = _golden(family)["inputs"][name].items()
+        found[name] = f"{name} = dict(\n" + "".join(f"    {key}={_literal(value)},\n" for key, value in given) + ")"
+    return found
+
+
+def _example_inputs(family: str) -> list[str]:
+    lines = ["## Inputs of the examples", "", "```{code-block} python", *_imported(family), "```"]
+    for name, source in _sources(family).items():
+        lines += ["", f"({family}-example-{name})=", f"### `{name}`", "", _golden(family)["about"][name], ""]
+        lines += ["```{code-block} python", source, "```"]
+    return lines
+
+
+def _literal(value: Any, indent: int = 4) -> str:
+    """A value as Python source: repeats are multiplied, what is long is broken, numbers and letters fill lines."""
+    if isinstance(value, list) and len(value) > 4 and all(element == value[0] for element in value):
+        return f"[{_literal(value[0], indent)}] * {len(value)}"
+    line = repr(value).replace("'", '"')
+    if len(line) + indent < _WIDTH or not isinstance(value, list | dict):
+        return line
+    pad = " " * (indent + 4)
+    if isinstance(value, dict):
+        inner = [f'"{name}": {_literal(element, indent + 4)},' for name, element in value.items()]
+    else:
+        inner = [f"{_literal(element, indent + 4)}," for element in value]
+        if max(map(len, inner)) < _SHORT:
+            inner = textwrap.wrap(" ".join(inner), _WIDTH - indent - 4, break_long_words=False)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return "\n".join([opening, *(pad + part for part in inner), " " * indent + closing])
+
+
+# ------------------------------------------------------------------ elsewhere
 
 
 def _elsewhere(entry: Metric) -> list[str]:

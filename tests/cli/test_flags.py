@@ -9,7 +9,7 @@ import pytest
 from tests.command import graphgauge as run
 
 from graphgauge import forecasting
-from graphgauge.cli import app
+from graphgauge.cli.flags import in_flags
 
 
 @pytest.fixture
@@ -36,17 +36,36 @@ def test_an_argument_of_the_library_is_named_as_a_flag(scores: list[str]) -> Non
         ("Give both the same cluster=.", "Give both the same --cluster."),
         ("leave them out (max_memory=1000), or", "leave them out (--max-memory 1000), or"),
         ('Pass direction="higher" or direction="lower".', 'Pass direction="higher" or direction="lower".'),
+        ("Ignore them with metrics=[].", 'Ignore them with --metrics "".'),
         ("evaluate(k=3) and mrr[relation=treats] and a=b", "evaluate(k=3) and mrr[relation=treats] and a=b"),
     ],
 )
 def test_every_form_of_an_argument_is_translated(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["graphgauge", "ranking"])
-    assert app._in_flags(text) == said
+    assert in_flags(text) == said
+
+
+def test_notes_and_remedies_name_flags(tmp_path: Path) -> None:
+    """Not only errors: what stands below a table does, too."""
+    rows = [
+        "method,seed,accuracy",
+        *(f"{name},{seed},0.{seed}{name == 'b':d}" for name in "ab" for seed in range(1, 9)),
+    ]
+    (tmp_path / "runs.csv").write_text("\n".join(rows))
+    done = run("compare", str(tmp_path / "runs.csv"), "--metric", "accuracy")
+    assert "follows from the name accuracy; --lower overrules it." in done.stdout
+    rng = np.random.default_rng(0)
+    truth = 50 + 5 * rng.normal(size=(400, 1, 4))
+    np.save(tmp_path / "forecast.npy", truth + rng.normal(size=truth.shape))
+    np.save(tmp_path / "truth.npy", np.where(rng.random(truth.shape) < 0.1, 0.0, truth))
+    done = run("forecasting", "--true", str(tmp_path / "truth.npy"), "--pred", str(tmp_path / "forecast.npy"))
+    assert "unmasked-zeros" in done.stdout
+    assert "Pass --null-value 0, or a mask" in done.stdout
 
 
 def test_a_value_with_a_flag_of_its_own_is_that_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["graphgauge", "compare", "runs.csv"])
-    assert app._in_flags('Pass direction="higher" or direction="lower".') == "Pass --higher or --lower."
+    assert in_flags('Pass direction="higher" or direction="lower".') == "Pass --higher or --lower."
 
 
 @pytest.mark.parametrize("ending", ["html", "svg", "csv", "tex", "PDF"])

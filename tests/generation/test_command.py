@@ -272,7 +272,7 @@ def test_the_order_of_text_has_to_be_given(tmp_path):
             "--conditions", "names.npy", "--metrics", "diversity", *FEW]  # fmt: skip
     refused = run(*both, "--ordered")
     assert isinstance(refused.exception, OptionError)
-    assert "--labels A,B,…" in str(refused.exception)
+    assert "in order with labels=" in str(refused.exception)
     outcome = run(*both, "--ordered", "--labels", "easy,middle,hard,expert", "--format", "json")
     assert outcome.exit_code == 0, outcome.output
     assert json.loads(outcome.stdout)["conventions"]["conditions"] == "4 in order"

@@ -29,4 +29,11 @@ def test_golden(family: str, row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("family", CONTENTS)
 def test_every_metric_has_a_golden_row(family: str) -> None:
     found = {find(row["key"], family)[0].key for row in CONTENTS[family]["row"]}
-    assert found == {metric.key for metric in metrics(family)}
+    missing = {metric.key for metric in metrics(family)} - found
+    assert not missing, f"add a [[row]] for each to tests/golden/{family}.toml: its page prints it as a worked example"
+
+
+@pytest.mark.parametrize("family", CONTENTS)
+def test_every_input_is_described(family: str) -> None:
+    content = CONTENTS[family]
+    assert set(content["about"]) == set(content["inputs"]), f"[about] in tests/golden/{family}.toml describes each"

@@ -687,7 +687,7 @@ def test_items_of_runs_that_are_incomplete_are_not_compared(tmp_path: Path) -> N
         compare([runs(None)[0], some[1]], metric="mrr", over="items")
     over_seeds = compare(some, metric="mrr")
     assert any("adaptive and incomplete" in note for note in over_seeds.notes)
-    assert not any("--over items" in note for note in over_seeds.notes)
+    assert not any('over="items"' in note for note in over_seeds.notes)
 
 
 @pytest.mark.parametrize("labels", [{"cluster": UNEVEN}, {"weights": 1.0 + 19 * (SIZE[UNEVEN] > 1)}, {}])

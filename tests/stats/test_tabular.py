@@ -163,7 +163,7 @@ def test_columns_without_a_table_are_refused(write_run: Any, results: Path) -> N
 
 BAD = {
     "method,seed,acc\na,0,1\na,0,1\n": r"1 run occurs twice: a, seed 0 \(line 2, line 3\)",
-    "method,lr,seed,acc\na,1,0,.5\na,2,0,.6\n": r"They differ in lr: --columns method=method\+lr",
+    "method,lr,seed,acc\na,1,0,.5\na,2,0,.6\n": r'They differ in lr: columns="method=method\+lr"',
     "method,lr,acc\na,1,.5\na,2,.6\n": "2 rows of a differ in lr, so they are not repetitions",
     "method,split,acc\na,train,.5\na,test,.6\n": "2 rows of a differ in split",
     "method,seed,acc,acc\na,0,1,2\n": "has the column 'acc' twice",
@@ -177,7 +177,7 @@ BAD = {
     "method,seed,acc\na,,.5\nb,0,.5\n": "line 2: has no seed",
     "method,seed,acc\na,0,1e400\nb,0,.5\n": "line 2: acc: '1e400' is too large",
     "1,2,3\n4,5,6\n": "the first row has numbers",
-    ",p,q\nx,.1,.2\n": "which are methods is not clear.*method=@columns or dataset=@columns",
+    ",p,q\nx,.1,.2\n": 'which are methods is not clear.*columns="method=@columns" or "dataset=@columns"',
     "Name,acc\nfluffy-sun-1,.5\nmisty-lake-2,.6\n": "no column says the method: 'Name' has generated names",
     "Step,fluffy-sun-1 - acc,misty-lake-2 - acc\n0,.1,.2\n": "generated names such as 'fluffy-sun-1'",
     "method,seed,acc\na,0\n": "line 2 has 2 cells, not 3",

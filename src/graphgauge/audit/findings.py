@@ -27,6 +27,15 @@ class Findings(Sequence[Finding]):
 
     `claimed` are checks that the results or their study ignore, which the caller has not accepted. `unreadable` are
     results that could not be audited, with the reason.
+
+    Examples
+    --------
+    >>> from graphgauge import audit, ranking
+    >>> found = audit.run(ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50))
+    >>> [finding.check for finding in found.at_least("warning")]
+    ['tied-scores', 'cutoff-above-candidates']
+    >>> found.not_run["seen-in-training"]
+    ('test_edges', 'train_edges')
     """
 
     found: tuple[Finding, ...]
@@ -46,11 +55,34 @@ class Findings(Sequence[Finding]):
         return len(self.found)
 
     def at_least(self, severity: str) -> tuple[Finding, ...]:
-        """Findings of this severity or worse that are not ignored."""
+        """Findings of this severity or worse that are not ignored.
+
+        Parameters
+        ----------
+        severity
+            `note`, `warning` or `error`.
+
+        Returns
+        -------
+        tuple[Finding, ...]
+            The findings, most severe first.
+
+        Raises
+        ------
+        OptionError
+            If there is no such severity.
+        """
         least = SEVERITIES.index(one_of("severity", severity, SEVERITIES))
         return tuple(each for each in self.found if not each.ignored and SEVERITIES.index(each.severity) >= least)
 
     def to_dict(self) -> dict[str, Any]:
+        """Findings, silent checks and checks that did not run, as in the JSON of `graphgauge audit`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         return {
             "findings": [{**plain(asdict(finding)), "more": finding.more} for finding in self.found],
             "silent": list(self.silent),
@@ -63,15 +95,38 @@ class Findings(Sequence[Finding]):
         return "\n".join(self._lines())
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per finding."""
+        """One row per finding.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A data frame with one row per finding.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
         return Found(self.found).to_frame()
 
     def to_markdown(self) -> str:
-        """A table of the findings in Markdown."""
+        """A table of the findings in Markdown.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return self._grid().markdown()
 
     def to_latex(self) -> str:
-        """A table of the findings in LaTeX, for booktabs."""
+        """A table of the findings in LaTeX, for booktabs.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return self._grid().latex()
 
     def _grid(self) -> Grid:

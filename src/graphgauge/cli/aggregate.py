@@ -12,6 +12,7 @@ import click
 
 from graphgauge.cli.common import files_then_words
 from graphgauge.cli.family import flag, option_of
+from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import NAMES, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.core.fields import Fields, read_all
 from graphgauge.core.files import write_text
@@ -84,7 +85,12 @@ def emit(
     result: Any, form: str, output: str | None, figure: str | None, drawing: str, style: Style | None = None
 ) -> None:
     """Write the result to a file in the format of its suffix, as a figure, and to stdout."""
-    render = cache(lambda kind: result.render(kind, style))  # a file and stdout often have the same format
+
+    @cache  # a file and stdout often have the same format
+    def render(kind: str) -> str:
+        text: str = result.render(kind, style)
+        return text if kind in ("json", "csv") else in_flags(text)
+
     files: list[Callable[[], object]] = []
     if output is not None:
         files.append(lambda: write_text(output, render(_BY_ENDING.get(Path(output).suffix.lower(), form))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import traceback
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 import click
 
 from graphgauge._version import __version__
+from graphgauge.cli.flags import in_flags
 from graphgauge.cli.lazy import LazyGroup
 from graphgauge.core.family import is_declared, lines, unusable
 
@@ -121,7 +121,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     from graphgauge.core.files import DISK_ERRORS
 
     if isinstance(error, GraphgaugeError):
-        return _in_flags(str(error)), error.exit_code
+        return in_flags(str(error)), error.exit_code
     if isinstance(error, OSError) and (error.filename is not None or error.errno in DISK_ERRORS):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}.", GraphgaugeError.exit_code
@@ -131,36 +131,6 @@ def _explained(error: Exception) -> tuple[str, int]:
     said = " ".join(str(error).split())
     what = f"internal fault: {type(error).__name__}{f': {said:.300}' if said else ''}."
     return f"{what} Please report it, unless your own imported code raised it", INTERNAL_FAULT
-
-
-# `name="value"`, `name=0` or `name=` in a sentence; not in a call, a path or a longer expression.
-_ARGUMENT = re.compile(r"""(?<![\w.\[{=/-])(?<!\w\()([a-z][a-z_]*)=(?:"([\w.-]+)"|(-?\d[\d.]*\d|\d)|(?=[ ,;.)]|$))""")
-
-
-def _in_flags(text: str) -> str:
-    """A message of the library, which names arguments, in the flags of the command.
-
-    `nan="omit"` is `--nan omit`, `null_value=0` is `--null-value 0`, `weights=` is `--weights`, and a value that has a
-    flag of its own, `direction="higher"`, is that flag.
-    """
-    from graphgauge.core.errors import GraphgaugeError
-
-    named = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    try:
-        command = cli.get_command(click.Context(cli), named)
-    except GraphgaugeError:  # the command itself cannot be loaded
-        command = None
-    if command is None:
-        return text
-    flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
-
-    def flag(found: re.Match[str]) -> str:
-        name, value = f"--{found[1].replace('_', '-')}", found[2] or found[3] or ""
-        if name in flags:
-            return f"{name} {value}".rstrip()
-        return f"--{value}" if f"--{value}" in flags else found[0]
-
-    return _ARGUMENT.sub(flag, text)
 
 
 def _told(error: BaseException, text: str, status: int) -> int:

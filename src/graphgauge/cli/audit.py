@@ -13,6 +13,7 @@ from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import materials_of, read_materials
 from graphgauge.cli.common import Run
 from graphgauge.cli.family import family_command, flag, with_inputs
+from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import OnceCommand, names_in
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import family, family_names
@@ -123,7 +124,7 @@ def _choice(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell(findings: Findings, options: Mapping[str, Any]) -> None:
-    text = dumps(findings.to_dict()) if options["form"] == "json" else str(findings)
+    text = dumps(findings.to_dict()) if options["form"] == "json" else in_flags(str(findings))
     click.echo(text)
     if findings.unreadable:
         raise InputError(

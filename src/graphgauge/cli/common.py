@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
@@ -207,9 +208,12 @@ def emit(evaluation: Evaluation, form: str) -> None:
         from graphgauge.core.console import evaluation_text, render
 
         if sys.stdout.isatty():
-            Console(highlight=False).print(render(evaluation))
+            console = Console(highlight=False)
+            with console.capture() as shown:
+                console.print(render(evaluation))
+            click.echo(in_flags(shown.get()), nl=False)
         else:
-            click.echo(evaluation_text(evaluation))
+            click.echo(in_flags(evaluation_text(evaluation)))
 
 
 def as_csv(evaluation: Evaluation) -> str:

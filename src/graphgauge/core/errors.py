@@ -8,7 +8,18 @@ from typing import Any
 
 
 class GraphgaugeError(Exception):
-    """Base of all deliberate errors; `exit_code` is the exit code of the command line."""
+    """Base of all deliberate errors; `exit_code` is the exit code of the command line.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> from graphgauge.core.errors import GraphgaugeError
+    >>> try:
+    ...     ranking.evaluate([0.5], [[float("nan")]])
+    ... except GraphgaugeError as error:
+    ...     print(type(error).__name__, error.exit_code)
+    InputError 3
+    """
 
     exit_code = 3
 
@@ -18,7 +29,18 @@ class GraphgaugeError(Exception):
 
 
 class InputError(GraphgaugeError, ValueError):
-    """The data cannot be evaluated as given."""
+    """The data cannot be evaluated as given.
+
+    Examples
+    --------
+    >>> from graphgauge import forecasting
+    >>> from graphgauge.core.errors import InputError
+    >>> try:
+    ...     forecasting.evaluate([1, 2], [1, 2, 3])
+    ... except InputError as error:
+    ...     print(error)
+    y_pred: expected shape (2), found (3,). It must have the shape of y_true; nothing is broadcast.
+    """
 
     def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
         self.what, self.where, self.fix = what, where, fix
@@ -26,18 +48,52 @@ class InputError(GraphgaugeError, ValueError):
 
 
 class OptionError(InputError):
-    """An option has an invalid value, or does not go with the others; `field` names it, if it is one."""
+    """An option has an invalid value, or does not go with the others; `field` names it, if it is one.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> from graphgauge.core.errors import OptionError
+    >>> try:
+    ...     ranking.evaluate([0.9], [[0.1]], confidence=95)
+    ... except OptionError as error:
+    ...     print(error)
+    confidence must be between 0 and 1, not 95. Use 0.95 for a 95 % interval.
+    """
 
     exit_code = 2
     field: str | None = None
 
     def about(self, field: str) -> OptionError:
+        """Name the argument that the error is about.
+
+        Parameters
+        ----------
+        field
+            The name of the argument.
+
+        Returns
+        -------
+        OptionError
+            This error, to raise.
+        """
         self.field = field
         return self
 
 
 class UnknownNameError(OptionError, KeyError):
-    """An unknown name, with the nearest known ones."""
+    """An unknown name, with the nearest known ones.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> from graphgauge.core.errors import UnknownNameError
+    >>> try:
+    ...     ranking.evaluate([0.9], [[0.1]], metrics=["mr"])
+    ... except UnknownNameError as error:
+    ...     print(error)
+    unknown metric 'mr'. Did you mean 'mrr', 'amri' or 'z_mrr'?
+    """
 
     __str__ = Exception.__str__  # KeyError would print the message quoted
 
@@ -59,7 +115,14 @@ class UnknownNameError(OptionError, KeyError):
 
 
 class MissingExtraError(GraphgaugeError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is needed and not installed.
+
+    Examples
+    --------
+    >>> from graphgauge.core.errors import GraphgaugeError, MissingExtraError
+    >>> issubclass(MissingExtraError, GraphgaugeError), issubclass(MissingExtraError, ImportError)
+    (True, True)
+    """
 
     exit_code = 2
 

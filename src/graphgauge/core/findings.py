@@ -32,7 +32,17 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of a check; `where` names the run if several were checked."""
+    """The outcome of a check; `where` names the run if several were checked.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> finding = ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50).findings[0]
+    >>> finding.check, finding.severity
+    ('tied-scores', 'warning')
+    >>> finding.remedy
+    'Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).'
+    """
 
     check: str
     severity: Severity
@@ -57,20 +67,55 @@ class Finding:
 
 
 class Found(tuple[Finding, ...]):
-    """Findings as a tuple that can be read: a line each, a table in a notebook."""
+    """Findings as a tuple that can be read: a line each, a table in a notebook.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> found = ranking.evaluate([0.5] * 50, [[0.5] * 9] * 50).findings
+    >>> [finding.check for finding in found]
+    ['tied-scores', 'cutoff-above-candidates']
+    >>> found.to_markdown().splitlines()[0]
+    '| severity | check | what | fix |'
+    """
 
     __slots__ = ()
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per finding."""
+        """One row per finding.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A data frame with one row per finding.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
         from graphgauge.core.extras import need
 
         return need("pandas", "a data frame").DataFrame([asdict(finding) for finding in self])
 
     def to_markdown(self) -> str:
+        """The findings as a table in Markdown.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return findings_grid(self).markdown()
 
     def to_latex(self) -> str:
+        """The findings as a table in LaTeX, for booktabs.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return findings_grid(self).latex()
 
     def __str__(self) -> str:
@@ -97,7 +142,15 @@ def findings_grid(findings: Iterable[Finding]) -> Grid:
 
 @dataclass(frozen=True)
 class Check:
-    """A registered check: `message` is formatted with the evidence that `function` returns."""
+    """A registered check: `message` is formatted with the evidence that `function` returns.
+
+    Examples
+    --------
+    >>> from graphgauge import audit
+    >>> tied = next(check for check in audit.checks() if check.name == "tied-scores")
+    >>> tied.severity, tied.needs, tied.missing({})
+    ('warning', ('ranks',), ('ranks',))
+    """
 
     name: str
     family: str
@@ -122,9 +175,33 @@ class Check:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     def missing(self, materials: Mapping[str, Any]) -> tuple[str, ...]:
+        """The materials that the check needs and does not have.
+
+        Parameters
+        ----------
+        materials
+            What is available, by name.
+
+        Returns
+        -------
+        tuple[str, ...]
+            The names of those that are missing.
+        """
         return tuple(name for name in self.needs if materials.get(name) is None)
 
     def run(self, materials: Mapping[str, Any]) -> Finding | None:
+        """Run the check.
+
+        Parameters
+        ----------
+        materials
+            What is available, by name; the check takes what it uses.
+
+        Returns
+        -------
+        Finding | None
+            What it found, or None.
+        """
         given = {name: read(materials[name]) for name in self.uses if materials.get(name) is not None}
         evidence = self.function(**given)
         if evidence is None:

@@ -33,6 +33,14 @@ class Interval:
 
     An `approximate` interval may contain the true value less often than its level says; `note` says why.
     `expected_coverage` is how often it does in simulations of the run's own design, if that falls short of the level.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ci = ranking.evaluate([0.9, 0.4, 0.8, 0.6], [[0.7, 0.1], [0.8, 0.3], [0.2, 0.1], [0.5, 0.7]])["hits@1"].ci
+    >>> low, high = ci
+    >>> round(low, 3), round(high, 3), ci.method
+    (0.15, 0.85, 'wilson')
     """
 
     low: float

@@ -94,6 +94,16 @@ class AdaptiveEvaluator:
         only: in a bipartite graph, of one node of either side.
     device
         Ignored; accepted for compatibility. Tensors on any device are computed on the CPU in float64.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> evaluator = evolution.AdaptiveEvaluator(range(4), [0, 0, 1, 1], negatives="all", folds=2)
+    >>> before, after = [[0.0], [0.2], [0.5], [0.7]], [[0.0], [0.1], [0.6], [0.7]]
+    >>> edges = [[0, 2], [0, 1], [2, 3]]
+    >>> ev = evaluator.evaluate_cycle(after, [[0, 1], [2, 3]], edges, 0, before)
+    >>> ev["homophily_new_edges"].value, ev["auc_birth"].value
+    (1.0, 1.0)
     """
 
     def __init__(
@@ -187,6 +197,8 @@ class AdaptiveEvaluator:
             (M, 2): only the edges born in this cycle; a third column is the number of their relation.
         all_edges
             (E, 2): the graph after the cycle.
+        cycle
+            The number of the cycle; each must be larger than the last.
         previous_embeddings
             The embeddings before the cycle, on which `auc_birth` and `auc_matched` are measured.
         tgc
@@ -201,6 +213,16 @@ class AdaptiveEvaluator:
         inserted_embeddings
             (N, D): those of new nodes when they were inserted, before they were adapted to their edges; by default
             those after the cycle.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle. They are also kept in `evaluations`.
+
+        Raises
+        ------
+        InputError
+            If births and graphs disagree, an embedding is not valid, or the cycle is not after the last one.
         """
         number = self._next(cycle)
         follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
@@ -231,6 +253,27 @@ class AdaptiveEvaluator:
 
         Embeddings have a row for every id of the ledger; with `nan="omit"`, those of nodes that are not there yet, or
         not any more, are NaN.
+
+        Parameters
+        ----------
+        change
+            One cycle, as `Ledger.changes` gives it.
+        embeddings, previous_embeddings
+            After and before the cycle, with a row for every id of the ledger.
+        tgc
+            The growth coefficient of the system itself, if it reports one.
+        pools, inserted_embeddings
+            As in `evaluate_cycle`.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle. They are also kept in `evaluations`.
+
+        Raises
+        ------
+        OptionError
+            If the ledger is directed and the evaluator is not, or the reverse.
         """
         if change.codes.directed != self.options.directed:
             raise OptionError(

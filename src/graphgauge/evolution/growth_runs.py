@@ -37,6 +37,15 @@ class GrownGraph:
     (−1: at the start; `NEVER`). `relations` numbers their relations, if there are several. `arrived` is the cycle of
     each node, −1 at the start; `ids` are the names of the nodes in a ledger. Withheld births leave their nodes without
     edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import evolution
+    >>> history, never = np.array([[0, 1], [1, 2], [2, 3]]), np.array([9, 9, 9])
+    >>> graph = evolution.GrownGraph(history, np.array([-1, 0, 1]), never, np.full(4, -1), cycles=2)
+    >>> graph.at(0).tolist(), graph.born_in(1).tolist()
+    ([[0, 1], [1, 2]], [[2, 3]])
     """
 
     history: Ints
@@ -60,16 +69,45 @@ class GrownGraph:
         return self.at(self.cycles)
 
     def at(self, cycle: int) -> Ints:
-        """The edges after a cycle; −1: before the first."""
+        """The edges after a cycle; −1: before the first.
+
+        Parameters
+        ----------
+        cycle
+            The number of a cycle.
+
+        Returns
+        -------
+        Ints
+            Edges (E, 2).
+        """
         alive: Ints = self.history[(self.born <= cycle) & (self.gone > cycle)]
         return alive
 
     def born_in(self, cycle: int) -> Ints:
+        """The edges that were born in a cycle.
+
+        Parameters
+        ----------
+        cycle
+            The number of a cycle.
+
+        Returns
+        -------
+        Ints
+            Edges (E, 2).
+        """
         births: Ints = self.history[self.born == cycle]
         return births
 
     def adjacency(self) -> Any:
-        """The symmetric adjacency matrix at the end, as a SciPy array."""
+        """The symmetric adjacency matrix at the end, as a SciPy array.
+
+        Returns
+        -------
+        Any
+            A `scipy.sparse` array (N, N) of 0 and 1.
+        """
         import scipy.sparse as sp
 
         edges, size = self.edges, (self.num_nodes, self.num_nodes)

@@ -219,7 +219,23 @@ class Ledger:
         return {own: row for row, own in enumerate(self.ids)}
 
     def types_by_row(self, types: Any) -> Any:
-        """A mapping from id to type, as a list in the order of the rows; others are in this order already."""
+        """A mapping from id to type, as a list in the order of the rows; others are in this order already.
+
+        Parameters
+        ----------
+        types
+            A mapping from id to type, or one type per row.
+
+        Returns
+        -------
+        Any
+            One type per row.
+
+        Raises
+        ------
+        InputError
+            If a node has no type.
+        """
         types = labels_by_node(types)
         if not isinstance(types, Mapping):
             return types
@@ -232,11 +248,38 @@ class Ledger:
         return [types[own] for own in self.ids]
 
     def row(self, own: Hashable) -> int | None:
-        """The row of a node, by its id; None if it is none of the ledger."""
+        """The row of a node, by its id; None if it is none of the ledger.
+
+        Parameters
+        ----------
+        own
+            The id of a node.
+
+        Returns
+        -------
+        int | None
+            The row, or None.
+        """
         return self._rows.get(own)
 
     def rows(self, ids: Iterable[Hashable]) -> Ints:
-        """The rows of nodes, by their ids."""
+        """The rows of nodes, by their ids.
+
+        Parameters
+        ----------
+        ids
+            Ids of nodes.
+
+        Returns
+        -------
+        Ints
+            Their rows, in the same order.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the ledger.
+        """
         listed = list(ids)
         if isinstance(self.ids, range) and len(listed) > len(self.ids) // 8:
             found = np.asarray(listed)
@@ -262,6 +305,16 @@ class Ledger:
         undeclared
             `refuse` raises an error at the first cycle whose events and graphs disagree, `report` counts it in
             `Change.balance`. After a snapshot the replay goes on with the graph of the snapshot.
+
+        Returns
+        -------
+        Iterator[Change]
+            One change per cycle, after the start.
+
+        Raises
+        ------
+        InputError
+            If events and graphs disagree and `undeclared` is `refuse`, or a snapshot is of no cycle.
         """
         one_of("undeclared", undeclared, UNDECLARED)
         state = _State(self)
@@ -279,7 +332,18 @@ class Ledger:
             )  # fmt: skip
 
     def edges_at(self, cycle: int) -> Ints:
-        """The edges after a cycle, (E, 2) rows of `ids`, or (E, 3) with the relation; −1 is the start."""
+        """The edges after a cycle, (E, 2) rows of `ids`, or (E, 3) with the relation; −1 is the start.
+
+        Parameters
+        ----------
+        cycle
+            The number of a cycle.
+
+        Returns
+        -------
+        Ints
+            The edges.
+        """
         found = np.empty((0, 3 if len(self.relations) > 1 else 2), np.int64)
         state = _State(self)
         for number, events in self.blocks():
@@ -289,7 +353,13 @@ class Ledger:
         return found
 
     def table(self) -> dict[str, Ints]:
-        """The balance of every cycle, a column each."""
+        """The balance of every cycle, a column each.
+
+        Returns
+        -------
+        dict[str, Ints]
+            One array per column, with an entry per cycle.
+        """
         changes = [(change.cycle, change.balance) for change in self.changes(undeclared="report")]
         columns = {"cycle": np.array([cycle for cycle, _ in changes], np.int64)}
         for part in fields(Balance):
@@ -297,7 +367,18 @@ class Ledger:
         return columns
 
     def named(self, edges: Ints) -> list[tuple[Hashable, ...]]:
-        """Edges with the ids of their ends, and their relation if there are several."""
+        """Edges with the ids of their ends, and their relation if there are several.
+
+        Parameters
+        ----------
+        edges
+            Rows of `edges_at`.
+
+        Returns
+        -------
+        list[tuple[Hashable, ...]]
+            One tuple per edge.
+        """
         return [
             (self.ids[first], self.ids[second], *(self.relations[own] for own in more))
             for first, second, *more in edges.tolist()

@@ -120,12 +120,29 @@ class EvolutionLog:
         return tuple(dict.fromkeys(condition for condition, _ in self.runs))
 
     def next_cycle(self, condition: str, seed: int) -> int:
-        """The first cycle that is not stored yet, from which a run starts or resumes."""
+        """The first cycle that is not stored yet, from which a run starts or resumes.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+
+        Returns
+        -------
+        int
+            The number of the cycle; 0 for a new run.
+        """
         stored = self._stored(self._place(condition, seed))
         return max(stored, default=-1) + 1
 
     def labels(self) -> AnyArray | None:
-        """The labels that were stored with the runs: labels.npy in the folder of the log, or above a single run."""
+        """The labels that were stored with the runs: labels.npy in the folder of the log, or above a single run.
+
+        Returns
+        -------
+        AnyArray | None
+            One label per node, or None if none were stored.
+        """
         for place in (self.folder, *self.folder.resolve().parents[:2]):
             if (place / _LABELS).exists():
                 from graphgauge.io.arrays import read_labels
@@ -134,7 +151,20 @@ class EvolutionLog:
         return None
 
     def ledger(self, condition: str, seed: int, *, directed: bool = False) -> Ledger | None:
-        """The ledger of a run that is stored as events; None for others."""
+        """The ledger of a run that is stored as events; None for others.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+        directed
+            Whether edges have a direction.
+
+        Returns
+        -------
+        Ledger | None
+            The ledger, or None.
+        """
         events = _events(self._known_place(condition, seed))
         if events is None:
             return None
@@ -146,7 +176,27 @@ class EvolutionLog:
     def cycles(
         self, condition: str, seed: int, *, directed: bool = False, undeclared: str = "refuse"
     ) -> Iterator[Cycle]:  # fmt: skip
-        """The cycles of a run in order, loaded one at a time; a run of events says itself whether it has directions."""
+        """The cycles of a run in order, loaded one at a time; a run of events says itself whether it has directions.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+        directed
+            Whether edges have a direction.
+        undeclared
+            `refuse` or `report` events that the graphs contradict, as in `Ledger.changes`.
+
+        Returns
+        -------
+        Iterator[Cycle]
+            The cycles.
+
+        Raises
+        ------
+        InputError
+            If there is no such run, or a file is damaged.
+        """
         place = self._known_place(condition, seed)
         ledger = self.ledger(condition, seed, directed=directed)
         if ledger is not None:
@@ -156,18 +206,51 @@ class EvolutionLog:
         return self._from_files(place, condition, seed)
 
     def start(self, condition: str, seed: int) -> tuple[Ints, AnyArray] | None:
-        """Edges and embeddings before the first cycle, as `begin` stored them."""
+        """Edges and embeddings before the first cycle, as `begin` stored them.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+
+        Returns
+        -------
+        tuple[Ints, AnyArray] | None
+            Edges (E, 2) and embeddings (N, D), or None if `begin` was not called.
+        """
         return _start(self._place(condition, seed))
 
     def latest(self, condition: str, seed: int) -> Cycle | None:
-        """The last stored cycle, or None before the first."""
+        """The last stored cycle, or None before the first.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+
+        Returns
+        -------
+        Cycle | None
+            The cycle, or None.
+        """
         if (condition, seed) not in self._places():
             return None
         last = deque(self.cycles(condition, seed), maxlen=1)
         return last[0] if last else None
 
     def files(self, condition: str, seed: int) -> list[Path]:
-        """The files of a run."""
+        """The files of a run.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+
+        Returns
+        -------
+        list[Path]
+            The paths.
+        """
         place = self._known_place(condition, seed)
         events = _events(place)
         if events is not None:

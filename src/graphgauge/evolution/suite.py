@@ -38,6 +38,16 @@ class EvaluationSuite:
 
     `options` are those of `AdaptiveEvaluator`. The run's seed is added to `seed`, so that runs draw different
     negatives and their errors are independent, while the conditions of one seed are pairs.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> suite = evolution.EvaluationSuite(range(4), [0, 0, 1, 1], ["with memory", "without"], folds=2)
+    >>> points = [[0.0], [0.2], [0.5], [0.7]]
+    >>> ev = suite.step("with memory", points, [[0, 1]], [[0, 2], [0, 1]], cycle=0)
+    >>> ev = suite.step("without", points, [[1, 2]], [[0, 2], [1, 2]], cycle=0)
+    >>> len(suite.of("without"))
+    1
     """
 
     def __init__(
@@ -117,6 +127,25 @@ class EvaluationSuite:
         """Evaluate one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`.
 
         The suite remembers the state after the last cycle; `previous_edges` and `previous_embeddings` replace it.
+
+        Parameters
+        ----------
+        condition, seed
+            The run that the cycle belongs to.
+        embeddings, new_edges, all_edges, cycle, tgc, pools, removed_edges, inserted_embeddings
+            As in `AdaptiveEvaluator.evaluate_cycle`.
+        previous_edges, previous_embeddings
+            The state before the cycle, if it is not that after the last one.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle.
+
+        Raises
+        ------
+        UnknownNameError
+            If the suite has no such condition.
         """
         run = self._run(condition, seed)
         evaluator = self.evaluators.get(run) or self._evaluator(run)
@@ -141,7 +170,24 @@ class EvaluationSuite:
         self, condition: str, change: Change, embeddings: Any, tgc: float | None = None, seed: int = 0, *,
         previous_embeddings: Any = None, pools: Any = None, inserted_embeddings: Any = None,
     ) -> Evaluation:  # fmt: skip
-        """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`."""
+        """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`.
+
+        Parameters
+        ----------
+        condition, seed
+            The run that the cycle belongs to.
+        change
+            One cycle, as `Ledger.changes` gives it.
+        embeddings, tgc, pools, inserted_embeddings
+            As in `AdaptiveEvaluator.evaluate_change`.
+        previous_embeddings
+            The embeddings before the cycle, if they are not those after the last one.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle.
+        """
         run = self._run(condition, seed)
         evaluator = self.evaluators.get(run) or self._evaluator(run)
         before = self._last.get(run, (None, None))[0] if previous_embeddings is None else previous_embeddings
@@ -157,7 +203,13 @@ class EvaluationSuite:
         return evaluation
 
     def replay(self, cycles: Iterable[Cycle]) -> None:
-        """Evaluate stored cycles."""
+        """Evaluate stored cycles.
+
+        Parameters
+        ----------
+        cycles
+            Cycles in the order of each run, such as those of `EvolutionLog.cycles`.
+        """
         for stored in as_cycles(cycles):
             run = self._run(stored.condition, stored.seed)
             given = stored.previous_embeddings, stored.previous_edges
@@ -194,11 +246,23 @@ class EvaluationSuite:
         self._starts[part.run], self._ends[part.run] = part.start, part.end
 
     def evaluation(self) -> Evaluation:
-        """Means over the cycles of each run, and over runs, with intervals over seeds."""
+        """Means over the cycles of each run, and over runs, with intervals over seeds.
+
+        Returns
+        -------
+        Evaluation
+            The means. With several conditions, values are only in the breakdown by condition.
+        """
         return summary(self._runs(), lambda evaluation, path: self.plot(path), self.shared_state())
 
     def shared_state(self) -> tuple[str, str] | None:
-        """Two conditions of one seed, the second of which started from the graph that the first ended with."""
+        """Two conditions of one seed, the second of which started from the graph that the first ended with.
+
+        Returns
+        -------
+        tuple[str, str] | None
+            The names of the two conditions, or None.
+        """
         if len({name for name, _ in self._ends}) < 2:
             return None
         starts, ends = ({run: _hash(graph) for run, graph in each.items()} for each in (self._starts, self._ends))
@@ -214,11 +278,28 @@ class EvaluationSuite:
         return self.evaluators
 
     def of(self, condition: str) -> list[AdaptiveEvaluator]:
-        """The evaluators of a condition, one per seed."""
+        """The evaluators of a condition, one per seed.
+
+        Parameters
+        ----------
+        condition
+            The name of a condition.
+
+        Returns
+        -------
+        list[AdaptiveEvaluator]
+            The evaluators, in the order in which their seeds were first seen.
+        """
         return [own for run, own in self.evaluators.items() if run[0] == condition]
 
     def report(self) -> dict[str, dict[str, float]]:
-        """Means of each condition, printed as a table, with the numbers of seeds and cycles."""
+        """Means of each condition, printed as a table, with the numbers of seeds and cycles.
+
+        Returns
+        -------
+        dict[str, dict[str, float]]
+            The printed means, by condition and metric.
+        """
         keys = [key for key in _SHOWN if key in next(iter(self._runs().values())).evaluations[0]]
         reported: dict[str, dict[str, float]] = {}
         rows = []
@@ -239,7 +320,22 @@ class EvaluationSuite:
         self, metric: str = "auc_birth", *, baseline: str | None = None, missing: Any = "raise", alpha: float = 0.05,
         direction: Any = None, test: Any = "mean",
     ) -> Comparison:  # fmt: skip
-        """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.stats.compare`."""
+        """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.stats.compare`.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric.
+        baseline
+            Compare all conditions with this one only.
+        missing, alpha, direction, test
+            As in `graphgauge.stats.compare`.
+
+        Returns
+        -------
+        Comparison
+            The comparison.
+        """
         runs = [
             Evaluation(
                 "evolution", list(means([own]).values()), conventions=own.evaluations[0].conventions,
@@ -255,6 +351,23 @@ class EvaluationSuite:
         """Page's test of a predicted order of the conditions, lowest first, over seeds; see `stats.page_test`.
 
         Every seed ranks the conditions by their mean over cycles. With one seed only, there is nothing to test.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric.
+        order
+            The conditions in the predicted order, lowest first; by default that of the suite.
+
+        Returns
+        -------
+        Trend
+            The outcome of the test.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such condition.
         """
         names = list(self.conditions if order is None else order)
         for name in names:
@@ -268,7 +381,13 @@ class EvaluationSuite:
         return page_test(table, names)
 
     def plot(self, path: str | Path) -> None:
-        """Draw the dashboard into a .png, .svg, .pdf or .html file."""
+        """Draw the dashboard into a .png, .svg, .pdf or .html file.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        """
         from graphgauge.evolution.figure import draw_evolution, picture
 
         draw_evolution(picture(self), path)
@@ -320,7 +439,18 @@ class NietzscheEvaluationSuite(EvaluationSuite):
         self.cora_node_ids, self.cora_labels = cora_node_ids, cora_labels
 
     def step(self, *given: Any, **more: Any) -> Evaluation:
-        """See `EvaluationSuite.step`; the result also has the keys `condition` and `cycle`."""
+        """See `EvaluationSuite.step`; the result also has the keys `condition` and `cycle`.
+
+        Parameters
+        ----------
+        given, more
+            The arguments of `EvaluationSuite.step`.
+
+        Returns
+        -------
+        Evaluation
+            The metrics of this cycle.
+        """
         found = super().step(*given, **more)
         found.__class__ = _OriginalResult
         return found

@@ -47,9 +47,35 @@ class Model(Protocol):
     logits or probabilities of C classes, or (B,) or (B, 1) for one output. A model may also have
     `model_output`, which states whether it returns logits or probabilities, and `predict_many`, which answers for
     several subgraphs in one call.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "logit"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return masks.sum(axis=1) - 1.0
+    >>> isinstance(Sum(), explanation.Model)
+    True
     """
 
-    def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any: ...
+    def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any:
+        """Answer for many masked copies of one subgraph.
+
+        Parameters
+        ----------
+        subgraph
+            The graph around the target.
+        target
+            What is predicted: a node, an edge or whatever the model knows.
+        masks
+            (B, candidates), True where a candidate edge is kept.
+
+        Returns
+        -------
+        Any
+            (B,) or (B, classes): probabilities or logits, as `model_output` says.
+        """
 
 
 @runtime_checkable
@@ -95,6 +121,15 @@ class Subgraph:
         The number of edges in the whole graph, or of what is masked instead.
     native
         The model's native object for this subgraph, for models that require one; not stored.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> graph.edges
+    3
+    >>> graph.edge_masks([[True, False, True]]).tolist()
+    [[True, False, True]]
     """
 
     edge_index: Any
@@ -200,7 +235,18 @@ class Subgraph:
         return found
 
     def feature_masks(self, masks: Masks) -> list[Masks]:
-        """For each array of node features, masks that can be multiplied with it: (B, nodes or 1, columns or 1)."""
+        """For each array of node features, masks that can be multiplied with it: (B, nodes or 1, columns or 1).
+
+        Parameters
+        ----------
+        masks
+            (B, candidates), True where a candidate is kept.
+
+        Returns
+        -------
+        list[Masks]
+            One array of masks per array of features.
+        """
         kept = np.ones((len(masks), self._maskable), bool)
         kept[:, self.candidates] = masks
         if self.masked == NODES:
@@ -221,7 +267,18 @@ class Subgraph:
         return len(self.candidates)
 
     def edge_masks(self, masks: Masks) -> Masks:
-        """Masks over all edges, from masks over the candidates; other edges always stay."""
+        """Masks over all edges, from masks over the candidates; other edges always stay.
+
+        Parameters
+        ----------
+        masks
+            (B, candidates), True where a candidate is kept.
+
+        Returns
+        -------
+        Masks
+            (B, edges).
+        """
         kept = np.ones((len(masks), self.edges), bool)
         if self.masked == EDGES:
             kept[:, self.candidates] = masks
@@ -315,6 +372,14 @@ class Context:
         0 or 1, the true class for a binary model; without it, `fidelity_tempme` uses the predicted class.
     truth
         (E,) true for the candidates in the right explanation, if it is known; (T, E) if any of T is right.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> context = explanation.Context(graph, target=3, event="first", truth=[1, 0, 0])
+    >>> context.event
+    'first'
     """
 
     subgraph: Subgraph
@@ -387,6 +452,14 @@ class Explanation:
     `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `own` are
     the model's answers under the explanation's own masks. `perturbed` numbers explanations of the event with a slightly
     changed input, which are only compared with those of the unchanged one (`perturbation_spearman`).
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> context = explanation.Context(explanation.Subgraph([[0, 1, 2], [1, 2, 3]]), event=0)
+    >>> found = explanation.Explanation(context, [0.9, 0.2, 0.1], explainer="mine", elapsed=0.5)
+    >>> found.importance.tolist()
+    [0.9, 0.2, 0.1]
     """
 
     context: Context
@@ -430,6 +503,13 @@ class Explanation:
         return f"It comes from {self.explainer!r:.80}{event}"
 
     def refuse_nan(self) -> None:
+        """Raise an error if an importance is NaN.
+
+        Raises
+        ------
+        InputError
+            With the event and the explainer.
+        """
         fix = f'{self.who}. Fix the explainer, or pass nan="omit" to leave it out.'
         refuse_nan(self.importance, "importance", fix=fix)
 

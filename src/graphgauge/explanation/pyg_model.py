@@ -63,7 +63,27 @@ class PyGModel:
 
     @classmethod
     def of(cls, explainer: Any, *, masking: str = "remove", seed: int = 0) -> PyGModel:
-        """The module of a `torch_geometric.explain.Explainer`, with the task and output of its configuration."""
+        """The module of a `torch_geometric.explain.Explainer`, with the task and output of its configuration.
+
+        Parameters
+        ----------
+        explainer
+            A `torch_geometric.explain.Explainer`.
+        masking
+            How edges are left out: `remove` or `weight`.
+        seed
+            Seed of the module's random choices.
+
+        Returns
+        -------
+        PyGModel
+            The model.
+
+        Raises
+        ------
+        InputError
+            If it is no explainer, or explains a regression.
+        """
         config = getattr(explainer, "model_config", None)
         if config is None:
             raise InputError(f"expected an Explainer, found {type(explainer).__name__}", where="explainer")
@@ -108,18 +128,66 @@ class PyGModel:
                 yield layer
 
     def takes(self, name: str) -> bool:
+        """Whether the module's `forward` accepts an argument, also through `**kwargs`.
+
+        Parameters
+        ----------
+        name
+            The name of the argument.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         parameters = inspect.signature(self._module.forward).parameters
         return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
     def names(self, name: str) -> bool:
+        """Whether the module's `forward` names an argument.
+
+        Parameters
+        ----------
+        name
+            The name of the argument.
+
+        Returns
+        -------
+        bool
+            True or False.
+        """
         return name in inspect.signature(self._module.forward).parameters
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any:
+        """Answer for many masked copies of one subgraph.
+
+        Parameters
+        ----------
+        subgraph, target, masks
+            As in `Model.predict`.
+
+        Returns
+        -------
+        Any
+            (B, classes): the module's output for the target.
+        """
         return self.predict_many([subgraph], [target], [masks])[0]
 
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
     ) -> Sequence[Any]:
+        """Answer for masked copies of several subgraphs, in one call of the module.
+
+        Parameters
+        ----------
+        subgraphs, targets, masks
+            As in `Model.predict`, one each per event.
+
+        Returns
+        -------
+        Sequence[Any]
+            One array of answers per event.
+        """
         union = _Union(subgraphs, masks, self.masking, self._seed, self._precision)
         if union.typed and self.task == "node":
             # The output is about one type; targets of other types are asked about separately.
@@ -133,6 +201,20 @@ class PyGModel:
         """The module's answers on a whole graph as torch_geometric's metrics mask it, whatever `masking` is.
 
         Messages are multiplied by the edge mask, node features by the node mask.
+
+        Parameters
+        ----------
+        x, edge_index
+            The node features and edges of a graph.
+        edge_mask, node_mask
+            What messages and node features are multiplied by; None for 1.
+        inputs
+            Other arguments of the module, by name.
+
+        Returns
+        -------
+        Any
+            The module's output.
         """
         if isinstance(node_mask, Mapping):
             x = {name: node_mask[name] * each if name in node_mask else each for name, each in x.items()}
@@ -142,7 +224,24 @@ class PyGModel:
             return self._answer(x, edge_index, edge_mask, inputs)
 
     def on_edges(self, x: Any, edge_index: Any, kept: Masks, inputs: Mapping[str, Any], by_edge: Sequence[str]) -> Any:
-        """The module's answers on a whole graph of one type with some edges masked, without copies of the graph."""
+        """The module's answers on a whole graph of one type with some edges masked, without copies of the graph.
+
+        Parameters
+        ----------
+        x, edge_index
+            The node features and edges of a graph.
+        kept
+            True where an edge is kept.
+        inputs
+            Other arguments of the module, by name.
+        by_edge
+            The names of those that have a row per edge.
+
+        Returns
+        -------
+        Any
+            The module's output.
+        """
         torch = need("torch", "asking a PyTorch Geometric module")
         stays = torch.as_tensor(kept, device=edge_index.device)
         if self.masking == "weight":

@@ -99,7 +99,22 @@ def _rows(outputs: Any) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class AnswerTable:
-    """Answered events in order, with the settings they were collected under."""
+    """Answered events in order, with the settings they were collected under.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> context = explanation.Context(explanation.Subgraph([[0, 1, 2], [1, 2, 3]]), event=0)
+    >>> found = explanation.Explanation(context, [0.9, 0.2, 0.1], explainer="mine")
+    >>> table = explanation.collect(Sum(), [found], levels=[0.3], random=0)
+    >>> table.save("answers.jsonl")
+    >>> explanation.read_table("answers.jsonl").explainers
+    ['mine']
+    """
 
     settings: Settings
     rows: tuple[Answered, ...]
@@ -130,12 +145,46 @@ class AnswerTable:
         return sum(len(row.masks) for row in self.rows)
 
     def explainer(self, name: str | None) -> str:
-        """The explainer to evaluate: the given one, or the only one."""
+        """The explainer to evaluate: the given one, or the only one.
+
+        Parameters
+        ----------
+        name
+            The name of an explainer, or None.
+
+        Returns
+        -------
+        str
+            Its name.
+
+        Raises
+        ------
+        OptionError
+            If there are several and none is named.
+        """
         return chosen_explainer(self.explainers, name)
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
-        """A table from its dictionaries: the header, then one per event."""
+        """A table from its dictionaries: the header, then one per event.
+
+        Parameters
+        ----------
+        records
+            The header and one dictionary per event, as in a .jsonl file.
+        where
+            What errors call the source.
+
+        Returns
+        -------
+        AnswerTable
+            The table.
+
+        Raises
+        ------
+        InputError
+            If a record is not valid; the message names it.
+        """
         return cls._placed([(f"{where}, line {number}", record) for number, record in enumerate(records, 1)], where)
 
     @classmethod
@@ -171,11 +220,29 @@ class AnswerTable:
 
     @classmethod
     def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
-        """The table in a .jsonl file, and whether an incomplete line follows it."""
+        """The table in a .jsonl file, and whether an incomplete line follows it.
+
+        Parameters
+        ----------
+        path
+            A .jsonl file.
+
+        Returns
+        -------
+        tuple[AnswerTable, bool]
+            The table, and whether its last line is incomplete.
+        """
         records, cut_off = _read_lines(path)
         return cls._placed(records, str(path)), cut_off
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
+        """The header, then one dictionary per event, as `of` reads them.
+
+        Returns
+        -------
+        Iterator[dict[str, Any]]
+            The dictionaries.
+        """
         yield header_to_dict(self.settings, self.notes)
         yield from self._records(compact=True)
 
@@ -185,7 +252,18 @@ class AnswerTable:
             yield row.to_dict(compact=compact) | ({"ceiling": row.ceiling} if searched else {})
 
     def save(self, path: str | Path) -> None:
-        """Write a .jsonl or .parquet file atomically."""
+        """Write a .jsonl or .parquet file atomically.
+
+        Parameters
+        ----------
+        path
+            A file that ends in .jsonl or .parquet.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
         target = path_of(path)
         if _ending(target) == ".parquet":
             _write_parquet(header_to_dict(self.settings, self.notes), self._records(compact=False), target)

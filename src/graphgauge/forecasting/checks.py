@@ -121,7 +121,7 @@ def leaked_target(begin: Slab) -> Evidence | None:
     severity="warning",
     message="{share:.1%} of the truths are exactly 0 although they were forecast like the others, and hardly any are "
     "near 0: they look like missing observations, and are counted as errors",
-    remedy="Pass null_value=0 (--null-value 0), or a mask, if 0 means that nothing was observed.",
+    remedy="Pass null_value=0, or a mask, if 0 means that nothing was observed.",
 )
 def unmasked_zeros(sampled: Slab, cells: Cells) -> Evidence | None:
     """Zeros in the truth that look like missing observations are counted."""
@@ -137,7 +137,7 @@ def unmasked_zeros(sampled: Slab, cells: Cells) -> Evidence | None:
     severity="warning",
     message="{share:.1%} of the counted truths are within {distance:.1g} of the null value {null:g} without being "
     "equal to it: they were probably scaled and scaled back, and are counted as observations",
-    remedy="Pass null_tolerance= (--null-tolerance) above that distance, or mask the truth before scaling it.",
+    remedy="Pass null_tolerance= above that distance, or mask the truth before scaling it.",
 )
 def almost_null(sampled: Slab, cells: Cells) -> Evidence | None:
     """Truths that nearly equal the null value are counted."""

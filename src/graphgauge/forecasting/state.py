@@ -218,7 +218,22 @@ class ForecastState:
         return self
 
     def update_batch(self, batch: Batch, *, start: int | None = None, threads: int | None = None) -> None:
-        """Add a batch that was already read; nothing is counted if it is invalid."""
+        """Add a batch that was already read; nothing is counted if it is invalid.
+
+        Parameters
+        ----------
+        batch
+            The cells, as `Batch.of` reads them.
+        start
+            The step in time at which the batch begins; by default after the last one.
+        threads
+            At most this many threads; by default all cores.
+
+        Raises
+        ------
+        InputError
+            If the batch does not go with those before.
+        """
         first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
         self._require_labels(batch)
@@ -259,6 +274,29 @@ class ForecastState:
         """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node).
 
         A cell counts once: a second row for it is an error, also in a later call.
+
+        Parameters
+        ----------
+        step, horizon, node
+            The position of each row, from 0.
+        y_true, y_pred, std
+            Truth, forecast and standard deviation of each row.
+        shape
+            How many steps, horizons and nodes there are.
+        null_value
+            Truths that stand for a missing value.
+        nan
+            `raise`, or `omit` to drop and count rows with a NaN.
+
+        Returns
+        -------
+        ForecastState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If a cell occurs twice, or a position is outside of `shape`.
         """
         count = len(as_numeric(y_true, "y_true"))
         places = [
@@ -285,7 +323,13 @@ class ForecastState:
         self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
         shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
     ) -> None:  # fmt: skip
-        """`update_rows` for rows whose cells are known to be new."""
+        """`update_rows` for rows whose cells are known to be new.
+
+        Parameters
+        ----------
+        step, horizon, node, y_true, y_pred, std, shape, null_value, nan
+            As in `update_rows`.
+        """
         null_value = self.null_value if null_value is None else null_value
         row = Batch.of(
             y_true, y_pred, std=std, axes=("time",), null_value=null_value, null_tolerance=self.null_tolerance, nan=nan
@@ -367,7 +411,18 @@ class ForecastState:
         return other
 
     def lay_out(self, layout: Layout) -> None:
-        """Allocate the sums of this layout."""
+        """Allocate the sums of this layout.
+
+        Parameters
+        ----------
+        layout
+            The number of horizons and nodes, the form of the forecasts, and what is counted.
+
+        Raises
+        ------
+        InputError
+            If names, weights or scales are of another number of nodes or horizons.
+        """
         groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes),
                   ("weights", self.weights, layout.nodes))  # fmt: skip
         for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):

@@ -43,6 +43,15 @@ class Graphs:
     Every edge is stored once, an undirected one with its smaller end first, and the edges of a graph are sorted.
     `node_labels` and `edge_labels` are hashes of the labels, one per node of all graphs and one per edge, if there are
     any.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> graphs = generation.Graphs.of([[[0, 1], [1, 2]], [[0, 1]]])
+    >>> len(graphs), graphs.nodes.tolist()
+    (2, [3, 2])
+    >>> len(graphs.take([1]))
+    1
     """
 
     nodes: Ints
@@ -67,6 +76,27 @@ class Graphs:
         An edge list cannot contain isolated nodes: its nodes are those that occur. Attributes of networkx graphs that
         are text, whole numbers or truth values are labels, unless `labels` names others. `padded`: the last nodes of an
         adjacency matrix that have no edges are padding, and no nodes.
+
+        Parameters
+        ----------
+        value
+            The graphs.
+        name
+            What errors call them.
+        labels
+            The attributes that are labels of nodes and edges.
+        padded
+            Whether the last nodes without edges are padding.
+
+        Returns
+        -------
+        Graphs
+            The graphs.
+
+        Raises
+        ------
+        InputError
+            If an element is no graph; the message names it.
         """
         if isinstance(value, Graphs):
             return value.labelled_by(labels, name)
@@ -123,14 +153,32 @@ class Graphs:
         )  # fmt: skip
 
     def labelled_by(self, labels: LabelNames, name: str) -> Graphs:
-        """The same graphs without the labels that are not asked for."""
+        """The same graphs without the labels that are not asked for.
+
+        Parameters
+        ----------
+        labels
+            The names of the labels to keep.
+        name
+            What errors call the graphs.
+
+        Returns
+        -------
+        Graphs
+            The graphs.
+
+        Raises
+        ------
+        InputError
+            If the graphs have no labels of these names.
+        """
         for kind, wanted, words, known in (
             ("node", labels.nodes, self.node_labels, self.node_names),
             ("edge", labels.edges, self.edge_labels, self.edge_names),
         ):
             if wanted and words is not None and (known is None or set(wanted) != set(known)):
                 own = "have no names" if known is None else f"are {', '.join(known)}"
-                fix = f'Ignore them with {kind}_labels=[] (--{kind}-labels "").'
+                fix = f"Ignore them with {kind}_labels=[]."
                 raise InputError(f"labels of {kind}s {own}", where=name, fix=fix)
         found = self
         if labels.nodes == ():
@@ -147,7 +195,18 @@ class Graphs:
         return self.edges[self.offsets[index] : self.offsets[index + 1]]
 
     def take(self, index: NDArray[Any]) -> Graphs:
-        """Some of the graphs, by a mask or by index."""
+        """Some of the graphs, by a mask or by index.
+
+        Parameters
+        ----------
+        index
+            A mask (n,), or the numbers of graphs.
+
+        Returns
+        -------
+        Graphs
+            The chosen graphs.
+        """
         places = np.arange(len(self))[index]
         lengths = np.diff(self.offsets)[places]
         chosen = _ranges(self.offsets[places], lengths)
@@ -159,7 +218,13 @@ class Graphs:
         )  # fmt: skip
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arguments of `Graphs(**arrays)`."""
+        """The arguments of `Graphs(**arrays)`.
+
+        Returns
+        -------
+        dict[str, NDArray[Any]]
+            The arrays by the names of the arguments.
+        """
         arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "offsets": self.offsets, "edges": self.edges}
         if self.node_labels is not None:
             arrays["node_labels"] = self.node_labels

@@ -78,8 +78,8 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
         raise InputError(
             f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0: adjacency matrices of "
             "graphs, or samples of bits", where=name,
-            fix='Say which: samples="graphs", "padded" (the last nodes without edges are padding) or "bits", --samples '
-            "on the command line. A subject returns generation.Graphs.of(array).",
+            fix='Say which: samples="graphs", "padded" (the last nodes without edges are padding) or "bits". '
+            "A subject returns generation.Graphs.of(array).",
         )  # fmt: skip
     return as_bits(array, name)
 
@@ -408,8 +408,5 @@ def _finite(array: AnyArray, name: str) -> Floats:
     return values
 
 
-_ORDER = (
-    "List them in order: labels=[…] in Python, --labels A,B,… on the command line, labels in a "
-    "study, `conditions` of a subject. Or number them."
-)
+_ORDER = "List them in order with labels= (a study has `labels`, a subject `conditions`), or number them."
 _SHAPE = "The first axis is that of the samples."

@@ -39,6 +39,27 @@ class Molecules:
 
     @classmethod
     def of(cls, smiles: Sequence[str], name: str = "smiles") -> Molecules:
+        """Read molecules from SMILES with RDKit.
+
+        Parameters
+        ----------
+        smiles
+            A list of SMILES.
+        name
+            What errors call it.
+
+        Returns
+        -------
+        Molecules
+            The molecules, in the same order.
+
+        Raises
+        ------
+        InputError
+            If it is no list of strings.
+        MissingExtraError
+            If RDKit is not installed.
+        """
         if isinstance(smiles, str) or not all(isinstance(text, str) for text in smiles):
             raise InputError("expected a list of SMILES", where=name)
         chem = need("rdkit.Chem", "reading molecules")

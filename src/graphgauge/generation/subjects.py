@@ -86,7 +86,15 @@ class Classifies(Protocol):
 
 
 class Labelled(NamedTuple):
-    """Real samples (n, *shape), or n graphs, and the condition of each: a code (n,), or its name."""
+    """Real samples (n, *shape), or n graphs, and the condition of each: a code (n,), or its name.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> real = generation.Labelled([[1, 0], [0, 1]], ["easy", "hard"])
+    >>> len(real.samples)
+    2
+    """
 
     samples: Any
     conditions: Any = None

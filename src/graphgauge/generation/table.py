@@ -158,6 +158,43 @@ class SampleTable:
         """Check the arguments, which are those of `evaluate`.
 
         Real samples that are in `train` are dropped. `excluded` are the codes of those dropped before.
+
+        Parameters
+        ----------
+        real, generated, real_conditions, conditions
+            As in `evaluate`, like all arguments up to `tabular`.
+        train, train_conditions, train_latents, train_statistics
+            The training samples.
+        reconstructed, latents, latent_variances, generated_latents, leaks
+            Reconstructions and latent vectors.
+        statistics, generated_statistics
+            Statistics whose distributions are compared.
+        valid, real_valid, predicted, classifier_labels, classifier_predicted
+            Validity, and answers of a classifier.
+        labels, ordered, channels, nan, samples, node_labels, edge_labels
+            How the samples are read.
+        tabular
+            Whether samples are rows of tables.
+        excluded, excluded_valid, excluded_samples, excluded_statistics, excluded_latents
+            The real samples that were dropped before: their conditions, and what is known of them.
+        copied
+            Which generated samples are training samples, if real samples were dropped before.
+        options
+            What the samples were collected with.
+        missing
+            Why fields are None, by field.
+        notes
+            Notes on how the samples were collected.
+
+        Returns
+        -------
+        SampleTable
+            The table.
+
+        Raises
+        ------
+        InputError
+            If samples have different shapes, or a value is NaN and `nan` is `raise`.
         """
         given: dict[str, Any] = {
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
@@ -401,7 +438,7 @@ def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
     if padded:
         notes.append(
             f"{padded} adjacency matrices end in nodes without edges, which count as nodes: if they are padding, pass "
-            'samples="padded" (--samples padded), or a list of matrices of the graphs\' own sizes'
+            'samples="padded", or a list of matrices of the graphs\' own sizes'
         )
     return (*notes, *_foreign_labels(*collections))
 

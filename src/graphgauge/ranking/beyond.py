@@ -36,6 +36,16 @@ class Catalog:
 
     `size` is their number, by default the length of the arrays. `popularity` is, for example, how often each item
     occurs in training; `categories` are one label per item, and `embeddings` one row.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> catalog = ranking.Catalog(popularity=[4, 2, 1, 1], categories=["a", "a", "b", "b"])
+    >>> scores, labels, queries = [3, 2, 1, 3, 2, 1], [1, 0, 0, 0, 1, 0], [0, 0, 0, 1, 1, 1]
+    >>> items = [0, 1, 2, 0, 2, 3]
+    >>> ev = ranking.evaluate(scores=scores, labels=labels, queries=queries, items=items, catalog=catalog, k=2)
+    >>> ev["coverage@2"].value, ev["diversity@2"].value
+    (0.75, 0.5)
     """
 
     size: int | None = None
@@ -67,7 +77,23 @@ class Catalog:
 
     @classmethod
     def of(cls, given: Catalog | Mapping[str, Any] | None) -> Catalog | None:
-        """A catalogue as it is, or from its parts by name."""
+        """A catalogue as it is, or from its parts by name.
+
+        Parameters
+        ----------
+        given
+            A catalogue, a dictionary of its parts, or None.
+
+        Returns
+        -------
+        Catalog | None
+            The catalogue, or None.
+
+        Raises
+        ------
+        InputError
+            If it is neither.
+        """
         if given is None or isinstance(given, Catalog):
             return given
         if not isinstance(given, Mapping) or not {*given} <= {"size", "popularity", "categories", "embeddings"}:

@@ -33,6 +33,16 @@ class Items:
 
     `ties` is the tie rule of the evaluation that kept them, if there was one, and `negatives` says how the negatives
     were drawn, if that is known.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], keep="items")
+    >>> ev.per_item.values("mrr").tolist()
+    [1.0, 0.5]
+    >>> ev.per_item.save("items.npz")
+    >>> len(ranking.Items.load("items.npz"))
+    2
     """
 
     ids: AnyArray
@@ -48,7 +58,25 @@ class Items:
         return len(self.ids)
 
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
-        """The value of each query, for a metric that is a mean over queries."""
+        """The value of each query, for a metric that is a mean over queries.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric that is a mean over queries: `mrr`, `hits@k`, `ndcg@k` or `mean_rank`.
+        ties
+            The tie rule.
+
+        Returns
+        -------
+        Floats
+            One value per query.
+
+        Raises
+        ------
+        OptionError
+            If the metric is no mean over queries.
+        """
         entry, params = find(metric, "ranking")
         if entry.name == "pooled_hits" and self.negatives == POOL:
             # Strictly above the k-th best of the pool: among the first k, and ties lose.
@@ -63,17 +91,53 @@ class Items:
         return entry(alone, **params).value
 
     def columns(self) -> dict[str, AnyArray]:
+        """The columns of a stored file, by name.
+
+        Returns
+        -------
+        dict[str, AnyArray]
+            One array per column, with a row per query.
+        """
         columns = {"ids": self.ids, "greater": self.greater, "equal": self.equal, "candidates": self.candidates}
         return columns | _given(cluster=self.cluster, weight=self.weight)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> Items:
+        """The items whose `columns` these are.
+
+        Parameters
+        ----------
+        columns
+            Arrays by name.
+
+        Returns
+        -------
+        Items
+            The items.
+
+        Raises
+        ------
+        ValueError
+            If columns have different lengths.
+        """
         if len({values.shape for values in columns.values()}) != 1 or columns["ids"].ndim != 1:
             raise ValueError("columns of different lengths")
         return cls(**columns)
 
     @classmethod
     def join(cls, parts: Sequence[Items]) -> Items:
+        """The items of several parts, one after the other.
+
+        Parameters
+        ----------
+        parts
+            Items with the same columns.
+
+        Returns
+        -------
+        Items
+            All items.
+        """
         parts = [part for part in parts if len(part)]
         if not parts:
             nothing = np.empty(0, np.int64)
@@ -94,11 +158,34 @@ class Items:
         return replace(self, **columns)
 
     def save(self, path: str | Path) -> None:
+        """Write the items to a file.
+
+        Parameters
+        ----------
+        path
+            The file; `load` reads it.
+        """
         save_state(path, _KIND, {}, self.columns())
 
     @classmethod
     def load(cls, path: str | Path) -> Items | ListItems:
-        """Read stored items back: one positive per query, or whole lists."""
+        """Read stored items back: one positive per query, or whole lists.
+
+        Parameters
+        ----------
+        path
+            A file that `save` or `--keep items` has written.
+
+        Returns
+        -------
+        Items | ListItems
+            The items.
+
+        Raises
+        ------
+        InputError
+            If the file contains something else, or is damaged.
+        """
         _, _, columns = load_state(path, _KIND)
         kind = ListItems if "relevant" in columns else cls
         try:
@@ -113,6 +200,14 @@ class ListItems:
 
     `ties` is the tie rule of the evaluation that kept them, if there was one. Of lists cut at `depth` only what their
     first items decide is known.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> scores, labels, queries = [3, 2, 1, 3, 2, 1], [1, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 1]
+    >>> ev = ranking.evaluate(scores=scores, labels=labels, queries=queries, keep="items")
+    >>> ev.per_item.values("recall@1").tolist()
+    [0.5, 0.0]
     """
 
     ids: AnyArray
@@ -127,7 +222,25 @@ class ListItems:
         return len(self.ids)
 
     def values(self, metric: str = "mrr_first", *, ties: str = "realistic") -> Floats:
-        """The value of each query, for a metric that is a mean over queries."""
+        """The value of each query, for a metric that is a mean over queries.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric that is a mean over queries with several positives, such as `recall@10`.
+        ties
+            The tie rule.
+
+        Returns
+        -------
+        Floats
+            One value per query.
+
+        Raises
+        ------
+        OptionError
+            If the metric is no such mean, or needs longer lists than are known.
+        """
         entry, params = find(metric, "ranking")
         if "lists" not in entry.needs:
             means = [known.key_of(**known.params) for known in metrics("ranking") if "lists" in known.needs]
@@ -144,12 +257,36 @@ class ListItems:
         return entry(alone, **params).value
 
     def columns(self) -> dict[str, AnyArray]:
+        """The columns of a stored file, by name.
+
+        Returns
+        -------
+        dict[str, AnyArray]
+            Arrays by name.
+        """
         columns = {"ids": self.ids, **self.lists.columns()}
         columns |= {} if self.depth is None else {"depth": np.array(self.depth)}
         return columns | _given(cluster=self.cluster, weight=self.weight)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> ListItems:
+        """The items whose `columns` these are.
+
+        Parameters
+        ----------
+        columns
+            Arrays by name.
+
+        Returns
+        -------
+        ListItems
+            The items.
+
+        Raises
+        ------
+        ValueError
+            If columns have different lengths.
+        """
         own = {name: columns.get(name) for name in ("ids", "cluster", "weight")}
         lists = QueryLists(**{name: values for name, values in columns.items() if name not in (*own, "depth")})
         lists.check()

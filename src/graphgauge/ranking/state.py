@@ -261,7 +261,27 @@ class RankingState:
         return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
 
     def update_pool(self, pos_scores: Any, neg_scores: Any, *, nan: str = "raise") -> RankingState:
-        """Count a block of one pool (m,) and of its positives (n,), as `update`; blocks may have the same scores."""
+        """Count a block of one pool (m,) and of its positives (n,), as `update`; blocks may have the same scores.
+
+        Parameters
+        ----------
+        pos_scores
+            Scores of positives (n,).
+        neg_scores
+            Scores of negatives of the pool (m,).
+        nan
+            `raise`, or `omit` to drop and count NaN scores.
+
+        Returns
+        -------
+        RankingState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If queries with negatives of their own were counted before.
+        """
         self._refuse_mixing(shared=True)
         self._require_negatives(None)
         part = Part.of(pos_scores, neg_scores, mask=None, groups=None, cluster=None, ids=None, nan=nan_policy(nan))
@@ -323,6 +343,16 @@ class RankingState:
         """Make pooled metrics exact: both functions give all scores that were counted, again, in any blocks.
 
         Nothing is done if the scores were kept, or if their counts are exact.
+
+        Parameters
+        ----------
+        positives, negatives
+            Functions without arguments that return iterators over blocks of scores.
+
+        Returns
+        -------
+        RankingState
+            This state.
         """
         pooled = self.pool()
         if isinstance(pooled, CountedPool):
@@ -433,7 +463,27 @@ class RankingState:
         weights: Any = None,
         ids: Any = None,
     ) -> RankingState:
-        """Add queries that were counted elsewhere: negatives above, negatives tied, candidates with the positive."""
+        """Add queries that were counted elsewhere: negatives above, negatives tied, candidates with the positive.
+
+        Parameters
+        ----------
+        greater, equal
+            Per query, the negatives above and tied with its positive.
+        candidates
+            Per query, its negatives and its positive.
+        groups, cluster, weights, ids
+            As in `update`.
+
+        Returns
+        -------
+        RankingState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If counts are negative, or larger than the number of candidates.
+        """
         self._refuse_pool()
         counts = Counted(
             as_integers(greater, "greater"), as_integers(equal, "equal"), as_integers(candidates, "candidates")
@@ -469,6 +519,29 @@ class RankingState:
         Per query: its positives, all candidates, and the runs of equal scores with a positive. Per run, query by query
         and best first: the candidates with higher scores, its length, and its positives. `grades` are one per positive.
         If only the first items of the lists are known, `cut` says how many.
+
+        Parameters
+        ----------
+        relevant, candidates, runs
+            Per query, as described above.
+        start, length, positives
+            Per run, as described above.
+        grades
+            One grade per positive, query by query.
+        queries, groups, cluster, weights
+            As in `update`, one per query.
+        cut
+            How many items of each list are known, if not all.
+
+        Returns
+        -------
+        RankingState
+            This state.
+
+        Raises
+        ------
+        InputError
+            If the counts contradict each other.
         """
         self._refuse_pool()
         counts = {"relevant": relevant, "candidates": candidates, "runs": runs, "start": start, "length": length,
@@ -629,7 +702,18 @@ class RankingState:
             self._uncounted.pop(0)  # not before: a full disk is reported, and nothing is lost
 
     def ranks_later(self, ties: str) -> Later:
-        """The counts as they are now, computed when they are read."""
+        """The counts as they are now, computed when they are read.
+
+        Parameters
+        ----------
+        ties
+            The tie rule.
+
+        Returns
+        -------
+        Later
+            A value that is computed when it is first read.
+        """
         frozen = copy(self)
         frozen._cells = None if self._cells is None else self._cells.copy()
         frozen._uncounted, frozen._singles = list(self._uncounted), list(self._singles)
@@ -645,6 +729,13 @@ class RankingState:
         """Name the counted parts, instead of a random name: a state with one of these names will not merge.
 
         Nor will one that has hashed `queries` in common.
+
+        Parameters
+        ----------
+        names
+            One name per counted part.
+        queries
+            Hashes of the counted queries.
         """
         if self._own_shard is None:  # everything was counted elsewhere, under random names
             self._shards = CountedShards()
@@ -858,13 +949,37 @@ class RankingState:
         return () if self.counts_pool else self._ranked_in_pool(self._shared).axes
 
     def labels(self, axis: str) -> AnyArray:
-        """The distinct labels of a group axis, sorted."""
+        """The distinct labels of a group axis, sorted.
+
+        Parameters
+        ----------
+        axis
+            The name of a group axis.
+
+        Returns
+        -------
+        AnyArray
+            The labels.
+        """
         if self._shared is not None:
             return self._ranked_in_pool(self._shared).labels(axis)
         return np.array(sorted(self._labels[axis]))
 
     def ranks(self, ties: str, axis: str | None = None) -> Ranks:
-        """The counts, overall or by the labels of one axis; cells are sorted, so equal counts give equal bits."""
+        """The counts, overall or by the labels of one axis; cells are sorted, so equal counts give equal bits.
+
+        Parameters
+        ----------
+        ties
+            The tie rule.
+        axis
+            A group axis, or None for all queries together.
+
+        Returns
+        -------
+        Ranks
+            The sample that metrics of ranks take.
+        """
         if self._shared is not None:
             return replace(self._ranked_in_pool(self._shared).ranks(ties, axis), shared=True, unit="positive")
         columns, counts = self._counted_cells()
@@ -894,7 +1009,20 @@ class RankingState:
         return "clusters" if self._layout.clusters == _GIVEN else "queries"
 
     def lists(self, ties: str, axis: str | None = None) -> Lists | None:
-        """The whole candidate lists, if there are any."""
+        """The whole candidate lists, if there are any.
+
+        Parameters
+        ----------
+        ties
+            The tie rule.
+        axis
+            A group axis, or None for all queries together.
+
+        Returns
+        -------
+        Lists | None
+            The sample that metrics of lists take, or None.
+        """
         if not self._lists:
             return None
         part = ListPart.join(self._lists)
@@ -912,7 +1040,13 @@ class RankingState:
         )
 
     def pool(self) -> Pooled | CountedPool | None:
-        """All scores together, if they were kept or counted."""
+        """All scores together, if they were kept or counted.
+
+        Returns
+        -------
+        Pooled | CountedPool | None
+            The sample that pooled metrics take, or None.
+        """
         if self._read_again is not None:
             return self._read_again
         if (cells := self._pool_cells) is not None:
@@ -957,7 +1091,13 @@ class RankingState:
         )
 
     def items(self) -> Items | ListItems | None:
-        """The counts of each query, if they were kept."""
+        """The counts of each query, if they were kept.
+
+        Returns
+        -------
+        Items | ListItems | None
+            The items, or None if the state does not keep them.
+        """
         if not self.keep:
             return None
         if self._shared is not None:
@@ -970,7 +1110,18 @@ class RankingState:
         return ListItems(part.ids, part.lists, part.cluster, depth=depth, weight=part.weight)
 
     def recommended(self, catalog: Catalog | None) -> Recommended | None:
-        """The first items of each query, if they were kept."""
+        """The first items of each query, if they were kept.
+
+        Parameters
+        ----------
+        catalog
+            The catalogue that the items are from.
+
+        Returns
+        -------
+        Recommended | None
+            The sample that metrics of coverage, novelty and diversity take, or None.
+        """
         if self.top is None or catalog is None:
             return None
         from graphgauge.ranking.beyond import Recommended

@@ -99,6 +99,21 @@ class Aggregate(Presented):
         Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing
         is marked if the direction is unknown, a method's mean is NaN, seeds do not pair, truths differ, or
         there are more than 100 methods.
+
+        Parameters
+        ----------
+        metric, dataset
+            A column of the table.
+
+        Returns
+        -------
+        dict[str, str]
+            The marked methods and their marks.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such metric or dataset.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
@@ -123,7 +138,18 @@ class Aggregate(Presented):
         return {best: "best", **dict.fromkeys(close, "close")}
 
     def ranked(self, metric: str, dataset: str) -> dict[str, str]:
-        """`best` and `second` for the two best means; methods with equal means share a mark."""
+        """`best` and `second` for the two best means; methods with equal means share a mark.
+
+        Parameters
+        ----------
+        metric, dataset
+            A column of the table.
+
+        Returns
+        -------
+        dict[str, str]
+            The marked methods and their marks.
+        """
         view = self.panels[one_of("metric", metric, self.panels)]
         means = {row.method: row.mean for row in self.rows if (row.metric, row.dataset) == (metric, dataset)}
         known = {method: view.badness(mean) for method, mean in means.items() if not math.isnan(mean)}
@@ -135,7 +161,23 @@ class Aggregate(Presented):
         return {**first, **(second if len(first) == 1 else {})}
 
     def grid(self, style: Style | None = None) -> Grid:
-        """The table for a paper: a row per method, a column per dataset and metric."""
+        """The table for a paper: a row per method, a column per dataset and metric.
+
+        Parameters
+        ----------
+        style
+            Digits, percent, order and marks.
+
+        Returns
+        -------
+        Grid
+            The table, which renders as text, Markdown, LaTeX or CSV.
+
+        Raises
+        ------
+        OptionError
+            If `percent` is asked for and no metric lies between −1 and 1.
+        """
         style = style or Style()
         methods = style.ordered(dict.fromkeys(row.method for row in self.rows), str)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
@@ -216,6 +258,13 @@ class Aggregate(Presented):
         return list(dict.fromkeys(note for view in self.panels.values() for note in view.notes))
 
     def to_dict(self) -> dict[str, Any]:
+        """Summaries, conventions and gaps, as in the JSON of `graphgauge aggregate`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         rows = [
             {name: number_to_json(value) if isinstance(value, float) else value for name, value in asdict(row).items()}
             for row in self.rows
@@ -230,13 +279,33 @@ class Aggregate(Presented):
         }
 
     def to_json(self) -> str:
+        """`to_dict` as text.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return dumps(self.to_dict())
 
     def records(self) -> list[dict[str, Any]]:
+        """Every summary as a dictionary.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            One dictionary per metric, method and dataset.
+        """
         return [asdict(row) for row in self.rows]
 
     def to_csv(self) -> str:
-        """Every summary in full, one per line."""
+        """Every summary in full, one per line.
+
+        Returns
+        -------
+        str
+            CSV with a line of names.
+        """
         names = list(Summary.__dataclass_fields__)
         lines = [[Cell(_plain(getattr(row, name))) for name in names] for row in self.rows]
         return Grid(names, lines, ()).csv()

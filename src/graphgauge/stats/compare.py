@@ -571,7 +571,7 @@ def _few_datasets(design: Design, tests: tuple[MethodTest, ...]) -> list[str]:
         return []
     return [
         f"{design.count} datasets are too few for a claim about others like them. Whether the methods differ on these "
-        'datasets is another question, which their runs can answer: --datasets these (datasets="these").'
+        'datasets is another question, which their runs can answer: datasets="these".'
     ]
 
 
@@ -582,11 +582,11 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     kept = all(run.items is not None for run in runs)
     text = "One run of each method on one dataset cannot be tested over seeds."
     if any(run.partial for run in runs):
-        return [f"{text} Compare adaptive runs with --against (against=)."]
+        return [f"{text} Compare adaptive runs with against=."]
     if any(run.family == "generation" for run in runs):
         # Discrepancies are of all samples together, so there are no items to keep.
-        return [f"{text} Compare the samples: graphgauge generation --against (generation.compare_samples)."]
-    how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
+        return [f"{text} Compare the samples: generation.compare_samples (graphgauge generation --against)."]
+    how = 'over="items"' + ("" if kept else ', after evaluating with keep="items" (--keep items)')
     text += f" Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."

@@ -53,6 +53,19 @@ class ItemsComparison(Presented):
     """Outcome of `compare(over="items")`: all pairs, or each method against the baseline, with Holm's correction.
 
     `omitted` items were left out because some method has no value for them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking, stats
+    >>> rng = np.random.default_rng(0)
+    >>> pos, neg = rng.normal(1, 1, 60), rng.normal(0, 1, (60, 9))
+    >>> runs = [ranking.evaluate(pos + shift, neg, keep="items") for shift in (0, 0.5)]
+    >>> for name, run in zip(("old", "new"), runs):
+    ...     run.run |= {"method": name, "dataset": "toy", "seed": 0}
+    >>> found = stats.compare(runs, metric="mrr", over="items")
+    >>> found.conclusion(found.pairs[0])
+    'new is better than old on these items (p = 0.0001 at α = 0.05).'
     """
 
     metric: str
@@ -73,6 +86,18 @@ class ItemsComparison(Presented):
         return list(self.means)
 
     def conclusion(self, pair: ItemsPair) -> str:
+        """The verdict on a pair in a sentence.
+
+        Parameters
+        ----------
+        pair
+            One of `pairs`.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         names = pair.names
         if pair.p_adjusted > self.alpha:
             verdict = f"not significant at α = {self.alpha:g}, which does not show that they are equal"
@@ -82,7 +107,18 @@ class ItemsComparison(Presented):
         return f"{ahead} is better than {behind} on these items ({p_text(pair.p_adjusted)} at α = {self.alpha:g})."
 
     def equivalence(self, pair: ItemsPair) -> str:
-        """What the interval says about differences of at most the margin."""
+        """What the interval says about differences of at most the margin.
+
+        Parameters
+        ----------
+        pair
+            One of `pairs`.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         assert self.margin is not None
         return margin_words(pair.names, Margin(self.margin, pair.test.margin_ci), self.better)
 
@@ -100,6 +136,13 @@ class ItemsComparison(Presented):
         raise UnknownNameError("pair", str(key), [str(pair.names) for pair in self.pairs])
 
     def records(self) -> list[dict[str, Any]]:
+        """Every test as a dictionary.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            One dictionary per pair.
+        """
         return [
             {"metric": self.metric, "first": pair.names[0], "second": pair.names[1], **asdict(pair.test),
              "p_adjusted": pair.p_adjusted}
@@ -107,6 +150,23 @@ class ItemsComparison(Presented):
         ]  # fmt: skip
 
     def grid(self, style: Style | None = None) -> Grid:
+        """The tests: a row per pair.
+
+        Parameters
+        ----------
+        style
+            Not supported here; None.
+
+        Returns
+        -------
+        Grid
+            The table, which renders as text, Markdown, LaTeX or CSV.
+
+        Raises
+        ------
+        OptionError
+            If a style is given.
+        """
         if style is not None and style != Style():
             raise OptionError("a comparison over items has no digits, percent, order or marks to choose")
         rows = [
@@ -139,12 +199,33 @@ class ItemsComparison(Presented):
         return harmless(f"{head}\n{self.design}\n\n{self.grid().text()}")
 
     def render(self, form: str, style: Style | None = None) -> str:
+        """The comparison as `table`, `markdown`, `latex`, `csv` or `json`.
+
+        Parameters
+        ----------
+        form
+            One of these.
+        style
+            Not supported here; None.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         table = self.grid(style)
         if form == "json":
             return self.to_json()
         return self.summary if form == "table" else table.render(form)
 
     def to_dict(self) -> dict[str, Any]:
+        """Pairs, tests and conclusions, as in the JSON of `graphgauge compare --over items`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         pairs = [
             {
                 "names": pair.names,
@@ -166,6 +247,13 @@ class ItemsComparison(Presented):
         return dict(jsonable({**content, **asked, "pairs": pairs, "notes": self.notes}))
 
     def to_json(self) -> str:
+        """`to_dict` as text.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return dumps(self.to_dict())
 
     def __str__(self) -> str:

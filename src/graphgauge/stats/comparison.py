@@ -99,6 +99,18 @@ class Comparison(Presented):
         return [name for name in self.methods if name != self.best and not self.told_apart(name, self.best)]
 
     def told_apart(self, first: str, second: str) -> bool:
+        """Whether two methods differ significantly.
+
+        Parameters
+        ----------
+        first, second
+            Names of methods.
+
+        Returns
+        -------
+        bool
+            True if the test of the pair rejects at `alpha`.
+        """
         return frozenset((first, second)) in self._rejected
 
     @cached_property
@@ -123,6 +135,18 @@ class Comparison(Presented):
         return standing_or_test(self, key)
 
     def grid(self, style: Style | None = None) -> Grid:
+        """The standings: a row per method, best mean rank first.
+
+        Parameters
+        ----------
+        style
+            Digits, percent, order and marks.
+
+        Returns
+        -------
+        Grid
+            The table, which renders as text, Markdown, LaTeX or CSV.
+        """
         style = style or Style()
         marks = comparison_marks(self, style.marks)
         factor = style.factor
@@ -146,12 +170,26 @@ class Comparison(Presented):
         return Grid(head, rows, reference="the best" if self.baseline is None else self.baseline)
 
     def records(self) -> list[dict[str, Any]]:
+        """Every standing as a dictionary.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            One dictionary per method.
+        """
         return [
             {"metric": self.metric, **asdict(standing), "ci": None if standing.ci is None else tuple(standing.ci)}
             for standing in self.standings
         ]
 
     def tests_grid(self) -> Grid:
+        """The tests: a row per pair, with difference, interval, p and verdict.
+
+        Returns
+        -------
+        Grid
+            The table, which renders as text, Markdown, LaTeX or CSV.
+        """
         improvement = {(item.first, item.second): item for item in self.improvements}
         rows = []
         for test in self.tests:
@@ -234,7 +272,13 @@ class Comparison(Presented):
         yield from self.notes
 
     def caveats(self) -> list[str]:
-        """Which intervals and tests fall short of their level in simulations of their runs: each case once."""
+        """Which intervals and tests fall short of their level in simulations of their runs: each case once.
+
+        Returns
+        -------
+        list[str]
+            One sentence per case.
+        """
         found: dict[str, list[str]] = {}
         for test in self.tests:
             if test.caveat is not None:
@@ -279,6 +323,13 @@ class Comparison(Presented):
         return "\n".join([self.grid(style).render(form), self.tests_grid().render(form), *remarks]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
+        """Design, standings and tests, as in the JSON of `graphgauge compare`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         content = {
             "metric": self.metric,
             "better": self.better,
@@ -310,6 +361,13 @@ class Comparison(Presented):
         return dict(jsonable(content))
 
     def to_json(self) -> str:
+        """`to_dict` as text.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return dumps(self.to_dict())
 
     def __str__(self) -> str:

@@ -85,6 +85,13 @@ class Design:
         return "the claim is about further datasets"
 
     def to_dict(self) -> dict[str, Any]:
+        """The design as a dictionary.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold; `sentence` is the design in words.
+        """
         return {**asdict(self), "sentence": self.sentence}
 
 

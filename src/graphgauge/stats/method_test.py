@@ -137,7 +137,20 @@ class MethodTest:
         return next(word for least, word in _WORDS if abs(self.effect_size_r) >= least)
 
     def among(self, comparisons: int, p_adjusted: float) -> MethodTest:
-        """This test as one of several."""
+        """This test as one of several.
+
+        Parameters
+        ----------
+        comparisons
+            How many tests there are.
+        p_adjusted
+            The p-value after correction for their number.
+
+        Returns
+        -------
+        MethodTest
+            A copy with both.
+        """
         return replace(self, comparisons=comparisons, p_adjusted=p_adjusted)
 
     @property
@@ -243,6 +256,13 @@ class MethodTest:
         return "" if self.margin is None else margin_words(self.names, self.margin, self.better)
 
     def to_dict(self) -> dict[str, Any]:
+        """The test as in the JSON of `graphgauge compare`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         return {
             "names": list(self.names),
             "metric": self.metric,

@@ -147,7 +147,8 @@ def usual_direction(name: str) -> Literal["higher", "lower"] | None:
 
 def by_name(metric: str, direction: str | None) -> str:
     """What to say where the direction follows from the name alone."""
-    return f"That {direction} is better follows from the name {metric}; direction (--higher, --lower) overrules it."
+    other = "lower" if direction == "higher" else "higher"
+    return f'That {direction} is better follows from the name {metric}; direction="{other}" overrules it.'
 
 
 def sounds_like_share(name: str) -> bool:

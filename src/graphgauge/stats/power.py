@@ -65,6 +65,13 @@ class Needed:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """The numbers and the sentence.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         return {**asdict(self), "names": list(self.names), "more": self.more, "sentence": str(self)}
 
 

@@ -79,7 +79,18 @@ class PublishedComparison(Presented):
         return list(dict.fromkeys(mean.method for mean in self.means))
 
     def standings(self, dataset: str) -> list[PublishedMean]:
-        """The means on one dataset, best first."""
+        """The means on one dataset, best first.
+
+        Parameters
+        ----------
+        dataset
+            The name of a dataset.
+
+        Returns
+        -------
+        list[PublishedMean]
+            The means.
+        """
         own = [mean for mean in self.means if mean.dataset == dataset]
         return sorted(own, key=lambda mean: -mean.mean if self.better == "higher" else mean.mean)
 
@@ -87,6 +98,16 @@ class PublishedComparison(Presented):
         """The places that each method may have: those of methods that differ significantly from it are excluded.
 
         Against a baseline the other pairs are not tested, and no place is excluded by them.
+
+        Parameters
+        ----------
+        dataset
+            The name of a dataset; None if there is one only.
+
+        Returns
+        -------
+        dict[str, tuple[int, int]]
+            By method, the best and the worst place.
         """
         own = self.standings(self._dataset(dataset))
         names = [mean.method for mean in own]
@@ -103,7 +124,18 @@ class PublishedComparison(Presented):
         return found
 
     def exchangeable(self, dataset: str | None = None) -> list[tuple[str, str]]:
-        """Pairs of methods that do not differ significantly."""
+        """Pairs of methods that do not differ significantly.
+
+        Parameters
+        ----------
+        dataset
+            The name of a dataset; None if there is one only.
+
+        Returns
+        -------
+        list[tuple[str, str]]
+            The pairs.
+        """
         name = self._dataset(dataset)
         return [test.names for test in self.tests if test.dataset == name and test.p_adjusted > self.alpha]
 
@@ -137,6 +169,23 @@ class PublishedComparison(Presented):
     # -------------------------------------------------------------------- output
 
     def grid(self, style: Style | None = None) -> Grid:
+        """The standings: a row per method and dataset, with the places that it may have.
+
+        Parameters
+        ----------
+        style
+            Digits, percent, order and marks.
+
+        Returns
+        -------
+        Grid
+            The table, which renders as text, Markdown, LaTeX or CSV.
+
+        Raises
+        ------
+        OptionError
+            If `percent` is asked for and a mean is above 1.
+        """
         style = style or Style()
         if style.percent and any(abs(mean.mean) > 1 for mean in self.means):
             raise OptionError(
@@ -176,6 +225,13 @@ class PublishedComparison(Presented):
         return {**dict.fromkeys(close, "close"), **best}
 
     def tests_grid(self) -> Grid:
+        """The tests: a row per pair, with difference, interval, p and verdict.
+
+        Returns
+        -------
+        Grid
+            The table, which renders as text, Markdown, LaTeX or CSV.
+        """
         rows = [
             [
                 Cell(on_dataset(" vs ".join(test.names), test.dataset if len(self.datasets) > 1 else "")),
@@ -203,7 +259,13 @@ class PublishedComparison(Presented):
         yield from self.notes
 
     def conclusions(self) -> list[str]:
-        """What follows for methods in neighbouring places, and for all pairs if there is a margin."""
+        """What follows for methods in neighbouring places, and for all pairs if there is a margin.
+
+        Returns
+        -------
+        list[str]
+            One sentence each.
+        """
         found = []
         for dataset in self.datasets:
             own = [mean.method for mean in self.standings(dataset)]
@@ -223,7 +285,20 @@ class PublishedComparison(Presented):
         ]
 
     def render(self, form: str, style: Style | None = None) -> str:
-        """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
+        """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`.
+
+        Parameters
+        ----------
+        form
+            One of these.
+        style
+            Digits, percent, order and marks.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         if form == "json":
             return dumps(self.to_dict())
         if form == "csv":
@@ -232,6 +307,13 @@ class PublishedComparison(Presented):
         return text.rstrip("\n") + "\n" + "\n".join(remark(line, form) for line in self.conclusions()) + "\n"
 
     def records(self) -> list[dict[str, Any]]:
+        """Every mean as a dictionary, with its place.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            One dictionary per method and dataset.
+        """
         return [
             {**asdict(mean), "metric": self.metric, "place": place,
              "first_place": self.places(dataset)[mean.method][0], "last_place": self.places(dataset)[mean.method][1]}
@@ -240,6 +322,13 @@ class PublishedComparison(Presented):
         ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
+        """Means and tests, as in the JSON of `graphgauge compare`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         return dict(
             jsonable(
                 {

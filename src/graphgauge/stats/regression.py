@@ -143,6 +143,13 @@ class Regression:
         return " ".join(part for part in (*parts, *self.notes) if part)
 
     def to_dict(self) -> dict[str, Any]:
+        """Values, interval, verdict and advice, as in the JSON of `graphgauge gate --against`.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         facts = {**asdict(self), "passed": self.passed, "difference": self.new - self.baseline}
         facts |= {"verdict": self.verdict, "evidence": self.evidence, "advice": self.advice}
         return dict(jsonable({**facts, "difference_interval": self.difference_interval}))

@@ -65,6 +65,13 @@ class Run:
     `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
     a result file that has no root. `partial` says how much an adaptive run has read that did not read everything: its
     values are known up to their intervals, and its items are no sample with equal chances.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> runs = stats.load({"ours": [0.91, 0.93], "theirs": [0.64, 0.70]})
+    >>> [(run.method, run.seed) for run in runs]
+    [('ours', 'ours #1'), ('ours', 'ours #2'), ('theirs', 'theirs #1'), ('theirs', 'theirs #2')]
     """
 
     method: str
@@ -154,6 +161,13 @@ class Runs:
     """A set of runs; two of the same method, dataset, seed and family are refused.
 
     `notes` say how tables were read, and which files of a folder could not be.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> runs = stats.load([{"method": name, "seed": seed, "mrr": 0.5} for name in ("a", "b") for seed in (0, 1)])
+    >>> runs.methods, len(runs.only(method=["a"]))
+    (['a', 'b'], 2)
     """
 
     def __init__(self, runs: Iterable[Run], notes: Iterable[str] = ()) -> None:
@@ -198,7 +212,23 @@ class Runs:
         return dict.fromkeys(key for run in self for key in run.scores)
 
     def named(self, metric: str) -> str:
-        """The key of one of the metrics, which may be asked for by an earlier one; a metric without a name gets it."""
+        """The key of one of the metrics, which may be asked for by an earlier one; a metric without a name gets it.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric, or an earlier name of it.
+
+        Returns
+        -------
+        str
+            The key.
+
+        Raises
+        ------
+        UnknownNameError
+            If the runs do not have it.
+        """
         if metric in self._metrics:
             return metric
         if self.metrics == [UNNAMED_METRIC] and isinstance(metric, str) and metric:
@@ -213,7 +243,25 @@ class Runs:
         return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
-        """The runs of some methods, datasets or of one family; an unknown name is an error."""
+        """The runs of some methods, datasets or of one family; an unknown name is an error.
+
+        Parameters
+        ----------
+        method, dataset
+            Names to keep; none for all.
+        family
+            The family to keep, or None.
+
+        Returns
+        -------
+        Runs
+            The runs.
+
+        Raises
+        ------
+        UnknownNameError
+            If a name is not among those of the runs.
+        """
         methods, datasets = list(method), list(dataset)
         for name in methods:
             one_of("method", name, self.methods)
@@ -230,11 +278,33 @@ class Runs:
         ).noted(self.notes)
 
     def noted(self, notes: Iterable[str]) -> Runs:
-        """These runs, with notes."""
+        """These runs, with notes.
+
+        Parameters
+        ----------
+        notes
+            Sentences.
+
+        Returns
+        -------
+        Runs
+            A copy with the notes.
+        """
         return Runs(self, (*self.notes, *notes))
 
     def calling(self, metric: str) -> Runs:
-        """These runs, whose only metric has no name yet, with this one."""
+        """These runs, whose only metric has no name yet, with this one.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric.
+
+        Returns
+        -------
+        Runs
+            A copy with the name.
+        """
         key, direction, target, bounds = known_metric(metric)
         return Runs(
             (

@@ -111,7 +111,23 @@ class MeanSequence:
         return 1 - self.confidence
 
     def order(self, seed: int | np.random.Generator = 0) -> NDArray[np.int64]:
-        """The items in the order in which to read them."""
+        """The items in the order in which to read them.
+
+        Parameters
+        ----------
+        seed
+            Seed of the random order, or a generator.
+
+        Returns
+        -------
+        NDArray[np.int64]
+            The numbers of the items.
+
+        Raises
+        ------
+        OptionError
+            If the population has no end.
+        """
         if self.weights is None:
             raise OptionError("a population without end has no order", fix="Give its size or its weights.")
         return np.argsort(generator_of(seed).exponential(size=len(self.weights)) / self.weights, kind="stable")
@@ -129,6 +145,28 @@ class MeanSequence:
         `weights` are those of the items, if they are not all 1. `predicted` is what a predictor fitted only on items
         read in earlier calls says of each of them, `mean_predicted` its weighted mean over all items that are unread
         before that item is read. Without a predictor, the running mean is used.
+
+        Parameters
+        ----------
+        values
+            The value of each item.
+        weights
+            The weights of these items.
+        predicted
+            What a predictor expects of each of them.
+        mean_predicted
+            The weighted mean of its predictions over unread items.
+
+        Returns
+        -------
+        MeanSequence
+            This sequence.
+
+        Raises
+        ------
+        InputError
+            If a value is outside of the bounds, weights are missing or do not add up, or only some items are
+            predicted.
         """
         x = self._checked(values, "values")
         if weights is None and self._uneven:
@@ -306,7 +344,18 @@ class MeanSequence:
         return abs(self.best_high - self.best_low) / 2
 
     def at(self, confidence: float) -> tuple[float, float]:
-        """The interval of this look at another level; wider than `interval`, which is that of all looks together."""
+        """The interval of this look at another level; wider than `interval`, which is that of all looks together.
+
+        Parameters
+        ----------
+        confidence
+            Level of the interval, between 0 and 1.
+
+        Returns
+        -------
+        tuple[float, float]
+            The ends of the interval.
+        """
         if self.slope == 0 or self.finished:
             return self.best_low, self.best_high
         reach = (self.scale or self._scale(False)) * (math.log(2 / (1 - confidence)) + self.cost) / self.slope
@@ -326,11 +375,28 @@ class MeanSequence:
         return Interval(min(low, high), max(low, high), self.confidence, method, over)
 
     def merge(self, other: object) -> None:
-        """Refused: the bounds of a sequence belong to the order in which its items were read."""
+        """Refused: the bounds of a sequence belong to the order in which its items were read.
+
+        Parameters
+        ----------
+        other
+            Anything.
+
+        Raises
+        ------
+        OptionError
+            Always.
+        """
         raise OptionError("sequences cannot be merged", fix="Read the items of all shards in one order.")
 
     def state(self) -> dict[str, Any]:
-        """What has been read, as JSON: with the same population and order, `resume` goes on from here."""
+        """What has been read, as JSON: with the same population and order, `resume` goes on from here.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         kept = {name: getattr(self, name) for name in _STATE}
         return {**kept, "bounds": list(self.bounds), "above": self.above.tolist(), "below": self.below.tolist()}
 
@@ -338,6 +404,21 @@ class MeanSequence:
         """Go on from a saved state of a sequence with the same population, bounds, level and gate.
 
         The aim may differ: it is that of the items to come.
+
+        Parameters
+        ----------
+        state
+            A value of `state`.
+
+        Returns
+        -------
+        MeanSequence
+            This sequence.
+
+        Raises
+        ------
+        InputError
+            If the state is of another sequence.
         """
         own, aim = self.state(), self.aim
         fixed = ("items", "weight", "bounds", "confidence", "gate", "two_sided")
@@ -354,7 +435,18 @@ class MeanSequence:
         return self
 
     def begin_after(self, other: MeanSequence) -> MeanSequence:
-        """Go on from items that another sequence has read, without having bet on them: for a gate that is new."""
+        """Go on from items that another sequence has read, without having bet on them: for a gate that is new.
+
+        Parameters
+        ----------
+        other
+            The sequence that has read the items.
+
+        Returns
+        -------
+        MeanSequence
+            This sequence.
+        """
         for name in ("read", "left", "total", "sum", "errors", "low", "high"):
             setattr(self, name, getattr(other, name))
         self.best_low, self.best_high = self.low, self.high
@@ -407,7 +499,25 @@ class PairedSequence(MeanSequence):
         )
 
     def update_pair(self, first: ArrayLike, second: ArrayLike, *, weights: ArrayLike | None = None) -> PairedSequence:
-        """Read the scores of both methods on the next items."""
+        """Read the scores of both methods on the next items.
+
+        Parameters
+        ----------
+        first, second
+            The scores of both methods on each item.
+        weights
+            The weights of the items, if they are not all 1.
+
+        Returns
+        -------
+        PairedSequence
+            This sequence.
+
+        Raises
+        ------
+        InputError
+            If one method has more scores than the other.
+        """
         a, b = (np.atleast_1d(as_numeric(given, name).astype(float)) for given, name in ((first, "a"), (second, "b")))
         if a.shape != b.shape:
             raise InputError(

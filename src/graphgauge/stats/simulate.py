@@ -57,6 +57,13 @@ class Simulated:
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """The rates and the sentence.
+
+        Returns
+        -------
+        dict[str, Any]
+            Values that JSON can hold.
+        """
         return {**asdict(self), "sentence": str(self)}
 
 
@@ -68,6 +75,15 @@ class Model:
     each, `correlation` that of two runs with the same seed. `shapes` are the distributions of the noise of each:
     `normal`, `exponential`, `lognormal`, or `-exponential` and `-lognormal` with the long tail below. Scores are
     rounded to a multiple of `grid` and cut at `ceiling`, if given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import stats
+    >>> model = stats.Model(effect=0.5)
+    >>> [(ours, theirs)] = model.draw([(3, 3)], np.random.default_rng(0))
+    >>> len(ours), model.truth()
+    (3, 0.5)
     """
 
     effect: float = 0.0
@@ -79,6 +95,20 @@ class Model:
     shapes: tuple[str, str] = ("normal", "normal")
 
     def draw(self, sizes: Sequence[tuple[int, int]], generator: np.random.Generator) -> list[Pair]:
+        """Draw the scores of both methods.
+
+        Parameters
+        ----------
+        sizes
+            Per dataset, the number of runs of the first and of the second method.
+        generator
+            Where random numbers come from.
+
+        Returns
+        -------
+        list[Pair]
+            Per dataset, the scores of both methods.
+        """
         datasets = []
         for n, m in sizes:
             luck = generator.normal(size=max(n, m))
@@ -97,7 +127,13 @@ class Model:
         return scores if self.grid is None else as_on_paper(np.round(scores / self.grid) * self.grid, 1.0)
 
     def truth(self) -> float:
-        """The difference of the means, which a ceiling makes smaller than the effect."""
+        """The difference of the means, which a ceiling makes smaller than the effect.
+
+        Returns
+        -------
+        float
+            The difference.
+        """
         if self.ceiling is None and self.grid is None:
             return self.effect
         sizes = [(_TRUTH, _TRUTH)] if self.between == 0 else [(_TRUTH // 1000, _TRUTH // 1000)] * 1000

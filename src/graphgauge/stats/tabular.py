@@ -169,7 +169,7 @@ class _Table:
             raise InputError(
                 "contains no metric",
                 where=self.sheet.where,
-                fix=f"Give each metric a column of numbers, or name it: --columns value=COLUMN. It has "
+                fix=f'Give each metric a column of numbers, or name it: columns="value=COLUMN". It has '
                 f"{listing(self.sheet.names, _NAMES_LISTED)}.",
             )
         self._explain(units)
@@ -216,7 +216,7 @@ class _Table:
             raise InputError(
                 "has numbers such as 1,234 only, in which the comma may be a decimal one or separate thousands",
                 where=self.sheet.where,
-                fix="--columns decimal=comma reads decimal commas; otherwise write them without a comma.",
+                fix='columns="decimal=comma" reads decimal commas; otherwise write them without a comma.',
             )
         if found == "comma":
             self.notes.append("numbers have decimal commas")
@@ -309,7 +309,7 @@ class _Table:
             raise InputError(
                 f"no column says the method: {name!r} has generated names such as {cells[0]!r}",
                 where=self.sheet.where,
-                fix=f"--columns method=COLUMN; it has {listing(texts or self.sheet.names, _NAMES_LISTED)}.",
+                fix=f'columns="method=COLUMN"; it has {listing(texts or self.sheet.names, _NAMES_LISTED)}.',
             )
 
     @cached_property
@@ -554,7 +554,7 @@ class _Table:
         raise InputError(
             f"rows are named {listing(rows, 3)}, columns {listing(list(columns), 3)}: which are methods is not clear",
             where=self.sheet.where,
-            fix="Name the first column method or dataset, or pass --columns method=@columns or dataset=@columns.",
+            fix='Name the first column method or dataset, or pass columns="method=@columns" or "dataset=@columns".',
         )
 
     def _pivoted(self, role: str) -> Iterator[Unit]:

@@ -41,7 +41,7 @@ def refuse_different(conflicts: dict[str, str]) -> None:
             f"methods were measured against different truths, {where}",
             fix="Measure all against the same files, with the same candidates, masks and weights; equal content in "
             "other files is recognised in arrays of numbers. "
-            'truths="any" (--truths any) compares them with a warning.',
+            'truths="any" compares them with a warning.',
         )
 
 

@@ -37,7 +37,7 @@ class Reading:
 
     def as_method(self, setting: str) -> str:
         """The option that makes a setting part of the method."""
-        return f"--columns method={'+'.join(filter(None, (self.method_column, setting)))}"
+        return f'columns="method={"+".join(filter(None, (self.method_column, setting)))}"'
 
 
 def runs_of(reading: Reading) -> list[Run]:
@@ -86,7 +86,7 @@ def _numbered(reading: Reading) -> list[Unit]:
             raise InputError(
                 f"{len(units)} rows of {method} differ in {listing(varying)}, so they are not repetitions",
                 where=reading.where,
-                fix=f"Name the seed (--columns seed=COLUMN), or make the setting part of the method "
+                fix='Name the seed (columns="seed=COLUMN"), or make the setting part of the method '
                 f"({reading.as_method(varying[0])}).",
             )
     alone = len({method for method, _ in open_units}) == 1
@@ -120,7 +120,7 @@ def _refuse_twice(units: Sequence[Unit], reading: Reading) -> None:
         for (method, dataset, seed), found in twice
     ]
     varying = _varying(twice[0][1])
-    fix = "Keep one row for each run, or name the column in which they differ: --columns seed=COLUMN."
+    fix = 'Keep one row for each run, or name the column in which they differ: columns="seed=COLUMN".'
     if varying:
         fix = f"They differ in {listing(varying)}: {reading.as_method(varying[0])} makes it part of the method."
     raise InputError(
