@@ -267,7 +267,7 @@ How often 95 % intervals contained the true value, in {runs} simulated evaluatio
 three horizons whose errors share half of their variance. *Memory* is the autocorrelation of the errors of neighbouring
 steps, *t3*, *t4* and *t5* are the distributions of their shocks. In designs without them, errors have no memory, but their
 variance changes, or their mean (*level shifts*). What the expectation allows for was chosen with normal errors of memory 0 to
-.95, GARCH, stochastic volatility and regimes, of 100 to 1,000 steps, and not with the others. Forecasts are biased by .3 standard deviations and claim 1.1 times the true
+.95, GARCH, stochastic volatility, regimes, rare bursts and level shifts, of 100 to 1,000 steps, and not with the others. Forecasts are biased by .3 standard deviations and claim 1.1 times the true
 spread. In *the last tenth*, a sensor is observed only there; with *outages*, half of all stretches of 50 steps are masked; a
 stream *from step* 100,000 has no earlier steps.
 

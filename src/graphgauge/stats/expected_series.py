@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats
-from graphgauge.stats.expected import POPULATIONS, SAMPLES, Bounds, Numbers, Reach, digest, remembered, reported
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.stats.expected import Bounds, Numbers, Reach, digest, remembered, reported
 from graphgauge.stats.intervals import FARTHER
 
 # The longest memory that is estimated from neighbours.
 _LONGEST = 0.98
-# Memories that a series may have: how likely none is beforehand, the longest time over which slow changes are
-# forgotten, as a share of the series, and how many times and parts of the variance are tried.
-_WITHOUT, _SLOWEST, _TIMES, _PARTS = 0.5, 0.5, 16, 20
+# How likely a series is beforehand to have no memory, and to be an autoregression without noise; and how many times
+# over which it forgets, and parts of the variance, are tried.
+_WITHOUT, _PURE, _TIMES, _PARTS = 0.7, 0.2, 16, 20
+# Populations differ more than their samples, because each has a memory of its own: many, with few samples of each.
+_POPULATIONS, _SAMPLES = 80, 5
 # A population is shown by at least so many stretches of time.
 _FEWEST_STRETCHES = 4
 
@@ -65,8 +67,8 @@ def expected_serial_coverage(
     values = values[order]
 
     def hold(rng: np.random.Generator) -> Floats:
-        series, truth = np.empty((POPULATIONS, SAMPLES, size)), np.empty((POPULATIONS, 1))
-        for place, one in enumerate(rng.choice(len(likely.chance), POPULATIONS, p=likely.chance)):
+        series, truth = np.empty((_POPULATIONS, _SAMPLES, size)), np.empty((_POPULATIONS, 1))
+        for place, one in enumerate(likely.spread_out(rng, _POPULATIONS)):
             phi, part = float(likely.phi[one]), float(likely.part[one])
             length = max(1, min(round(float(likely.inflation[one])), size // _FEWEST_STRETCHES))
             stretch = (np.arange(size) + int(rng.integers(length))) // length
@@ -80,7 +82,8 @@ def expected_serial_coverage(
             series[place], truth[place] = values[drawn], value + float(share @ values)
         flat = series.reshape(-1, size)
         mean = flat.mean(axis=1)
-        low, high = (end.reshape(POPULATIONS, SAMPLES) for end in interval(value + mean, (flat - mean[:, None]) / size))
+        ends = interval(value + mean, (flat - mean[:, np.newaxis]) / size)
+        low, high = (end.reshape(_POPULATIONS, _SAMPLES) for end in ends)
         slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
         return np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
 
@@ -133,13 +136,19 @@ class Memories(NamedTuple):
     def mean_inflation(self) -> float:
         return float(self.chance @ np.log(self.inflation))
 
+    def spread_out(self, rng: np.random.Generator, count: int) -> Ints:
+        """The places of so many of them, as often as they are likely, evenly over the order of their inflations."""
+        order = np.argsort(self.inflation, kind="stable")
+        at = np.searchsorted(np.cumsum(self.chance[order]), (np.arange(count) + rng.random()) / count)
+        return np.asarray(order[np.minimum(at, len(order) - 1)])
+
 
 def likely_memories(series: Numbers) -> Memories:
     """Memories that could have given a series whose values differ.
 
-    Their likelihood is Whittle's, of the cosine transforms of the normal scores of the series. Beforehand, a series
-    has no memory with probability ½, and otherwise any part of its variance is forgotten over any time up to half of
-    the series, evenly by the logarithm of the time.
+    Their likelihood is Whittle's, of the cosine transforms of the normal scores of the series. Beforehand, most series
+    have no memory, and most others are autoregressions without noise. They forget over any time up to the length of
+    the series, evenly by the logarithm of the time, and any part of the variance may be noise.
     """
     from scipy.fft import dct
     from scipy.special import ndtri
@@ -155,10 +164,10 @@ def likely_memories(series: Numbers) -> Memories:
 @lru_cache(maxsize=8)
 def _candidates(size: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Memories, their parts and prior probabilities, their spectra at the frequencies of cosines, and sums of logs."""
-    times = np.geomspace(0.5, max(_SLOWEST * size, 2.0), _TIMES)
-    phi = np.append(0.0, np.repeat(np.exp(-1 / times), _PARTS))
+    phi = np.append(0.0, np.repeat(np.exp(-1 / np.geomspace(0.5, max(size, 2.0), _TIMES)), _PARTS))
     part = np.append(1.0, np.tile(np.linspace(1 / _PARTS, 1.0, _PARTS), _TIMES))
-    prior = np.append(_WITHOUT, np.full(_TIMES * _PARTS, (1 - _WITHOUT) / (_TIMES * _PARTS)))
+    noisy = (1 - _WITHOUT - _PURE) / (_PARTS - 1)
+    prior = np.where(phi == 0, _WITHOUT, np.where(part == 1, _PURE, noisy) / _TIMES)
     slow, share = phi[:, np.newaxis], part[:, np.newaxis]
     wave = np.cos(np.pi * np.arange(1, size) / size)
     spectrum = share * (1 - slow**2) / (1 - 2 * slow * wave + slow**2) + 1 - share
@@ -169,7 +178,7 @@ def _autoregression(rng: np.random.Generator, memory: float, size: int) -> Float
     """Standard normal series."""
     from scipy.signal import lfilter
 
-    news = rng.standard_normal((SAMPLES, size))
+    news = rng.standard_normal((_SAMPLES, size))
     if not memory:
         return news
     news[:, 1:] *= (1 - memory**2) ** 0.5
