@@ -62,6 +62,8 @@ class Design:
         scale = 1.0 if self.tails is None else math.sqrt((self.tails - 2) / self.tails)
         series = lfilter([scale * math.sqrt(1 - self.memory**2)], [1.0, -self.memory], shocks, axis=0)[BURN_IN:]
         standard = (series[:, :-1] + series[:, -1:]) / math.sqrt(2)
+        if self.volatility == "level shifts":  # a bias that lasts a hundred steps on average
+            return BIAS + (_levels(rng, (self.steps + BURN_IN, runs))[BURN_IN:, np.newaxis] + standard) / math.sqrt(2)
         return BIAS + standard * self._deviations(rng, runs)[:, np.newaxis] if self.volatility else BIAS + standard
 
     def _deviations(self, rng: np.random.Generator, runs: int) -> np.ndarray:
@@ -76,15 +78,16 @@ class Design:
         if self.volatility == "persistent volatility":
             log = lfilter([0.1], [1.0, -0.99], rng.standard_normal((size[0] + 700, runs)), axis=0)[BURN_IN + 700 :]
             return np.exp((log - 0.1**2 / (1 - 0.99**2) / 2) / 2)
+        if self.volatility == "multiplicative noise":
+            log = lfilter([math.sqrt(1 - 0.9**2)], [1.0, -0.9], rng.standard_normal(size), axis=0)[BURN_IN:]
+            return np.exp(0.6 * log - 0.36)
         if self.volatility == "rare bursts":  # a fifth of the time, of 50 steps on average
-            burst, found = rng.random(runs) < 0.2, np.empty(size, bool)
-            for step in range(len(found)):
-                chance = rng.random(runs)
-                burst = np.where(burst, chance > 0.02, chance < 0.005)
-                found[step] = burst
-            return np.where(found, 4.0, 1.0)[BURN_IN:] / 2
-        if self.volatility == "daily cycle":
-            hour = np.arange(self.steps)[:, np.newaxis] / 24 + rng.random(runs)
+            return np.where(_bursts(rng, size, 0.02, 0.005), 4.0, 1.0)[BURN_IN:] / 2
+        if self.volatility == "short bursts":  # a tenth of the time, of 20 steps on average
+            return np.where(_bursts(rng, size, 0.05, 0.05 / 9), 3.0, 1.0)[BURN_IN:] / math.sqrt(1.8)
+        if self.volatility in ("daily cycle", "weekly cycle"):
+            period = 24 if self.volatility == "daily cycle" else 168
+            hour = np.arange(self.steps)[:, np.newaxis] / period + rng.random(runs)
             return (1 + 0.8 * np.sin(2 * np.pi * hour)) / math.sqrt(1.32)
         variance = np.ones(size)  # GARCH(1, 1)
         for step in range(1, len(variance)):
@@ -103,6 +106,24 @@ class Design:
             blocks[0] = True
             seen = np.repeat(blocks, 50, axis=0)[: self.steps]
         return np.repeat(seen[:, np.newaxis], TOGETHER, axis=1)
+
+
+def _bursts(rng: np.random.Generator, size: tuple[int, int], end: float, start: float) -> np.ndarray:
+    """Whether each step (time, run) is in a burst, which ends and starts with these chances."""
+    burst, found = rng.random(size[1]) < start / (start + end), np.empty(size, bool)
+    for step in range(len(found)):
+        chance = rng.random(size[1])
+        burst = np.where(burst, chance > end, chance < start)
+        found[step] = burst
+    return found
+
+
+def _levels(rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    """Standard normal levels (time, run), which are drawn again with a chance of one in a hundred."""
+    fresh = rng.random(size) < 0.01
+    fresh[0] = True
+    last = np.maximum.accumulate(np.where(fresh, np.arange(size[0])[:, np.newaxis], 0), axis=0)
+    return np.take_along_axis(rng.standard_normal(size), last, axis=0)
 
 
 class Row(NamedTuple):
@@ -230,7 +251,12 @@ def designs() -> list[Design]:
         for kind in ("persistent volatility", "rare bursts", "daily cycle")
         for steps in (400, 2_000)
     ]
-    return [*normal, *tails, *late, *sensors, *masked, *slow]
+    others = [Design(0.5, 60), Design(0.98, 300), Design(0.98, 1_000), Design(0.7, 500, 4, seen="outages")]
+    others += [
+        Design(0.0, 500, volatility=kind)
+        for kind in ("multiplicative noise", "level shifts", "short bursts", "weekly cycle")
+    ]
+    return [*normal, *tails, *late, *sensors, *masked, *slow, *others]
 
 
 HEAD = """# Coverage of the intervals of a forecasting evaluation
@@ -239,9 +265,9 @@ HEAD = """# Coverage of the intervals of a forecasting evaluation
 
 How often 95 % intervals contained the true value, in {runs} simulated evaluations per row (± .010). Each evaluation has
 three horizons whose errors share half of their variance. *Memory* is the autocorrelation of the errors of neighbouring
-steps, *t3* and *t5* are the distributions of their shocks. In the last six kinds of designs, errors have no memory but their
-variance changes: what the expectation allows for that was chosen with GARCH, stochastic volatility and regimes, of 250 to 1,000
-steps, and not with the others. Forecasts are biased by .3 standard deviations and claim 1.1 times the true
+steps, *t3*, *t4* and *t5* are the distributions of their shocks. In designs without them, errors have no memory, but their
+variance changes, or their mean (*level shifts*). What the expectation allows for was chosen with normal errors of memory 0 to
+.95, GARCH, stochastic volatility, regimes, rare bursts and level shifts, of 100 to 1,000 steps, and not with the others. Forecasts are biased by .3 standard deviations and claim 1.1 times the true
 spread. In *the last tenth*, a sensor is observed only there; with *outages*, half of all stretches of 50 steps are masked; a
 stream *from step* 100,000 has no earlier steps.
 

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 from graphgauge import forecasting
 from graphgauge.forecasting.serial import cosine_error, interval_error
-from graphgauge.stats.expected_series import expected_serial_coverage, memory_of, slow_memory
+from graphgauge.stats.expected_series import expected_serial_coverage, likely_memories, memory_of
 from graphgauge.stats.intervals import t_interval
 
 
@@ -169,10 +169,36 @@ def test_the_expectation_knows_slow_changes():
         return t_interval(values, *interval_error(influence.T, np.ones(influence.T.shape)), 0.95)
 
     values = regimes(np.random.default_rng(20), 200, 6, (1.0, 3.0), 0.02)
-    assert np.mean([slow_memory(one - one.mean())[1] < 1 for one in values.T]) > 0.7
     found = []
     for one in values.T:
         found.append(expected_serial_coverage(one.mean(), (one - one.mean()) / 200, intervals, 0.95) or 0.95)
     assert np.mean(found) < 0.9
-    plain = np.random.default_rng(21).standard_normal((50, 300))
-    assert np.mean([slow_memory(one) == (0.0, 1.0) for one in plain]) > 0.8
+
+
+def test_likely_memories_contain_the_true_one():
+    """The posterior against series of known memory, on average over series."""
+    rng = np.random.default_rng(21)
+    plain = [likely_memories(one) for one in rng.standard_normal((40, 250))]
+    assert np.mean([found.chance[found.phi == 0].sum() for found in plain]) > 0.5
+    news = rng.standard_normal((40, 550))
+    slow = [likely_memories(one) for one in lfilter([1.0], [1.0, -0.9], news, axis=1)[:, 300:]]
+    assert np.mean([found.chance @ (np.abs(found.phi - 0.9) < 0.06) for found in slow]) > 0.7
+    hidden_in_noise = [likely_memories(one) for one in hidden(rng, 250, 40, 0.95).T]
+    inflation = np.exp(np.mean([found.mean_inflation() for found in hidden_in_noise]))
+    true = (0.36 * 1.95 / 0.05 + 1) / 1.36
+    assert true / 3 < inflation < 3 * true
+    for found in (*plain, *slow):
+        assert found.chance.sum() == pytest.approx(1, abs=1e-12)
+        assert (found.inflation >= 1 - 1e-12).all()
+
+
+def test_errors_that_never_change_say_nothing_of_memory():
+    influence = np.random.default_rng(22).standard_normal(60) / 60
+    influence -= influence.mean()
+
+    def intervals(values, influence):
+        return t_interval(values, *interval_error(influence.T, np.ones(influence.T.shape)), 0.95)
+
+    alone = expected_serial_coverage(0.0, influence, intervals, 0.95)
+    for errors in (np.zeros(60), np.full(60, np.nan)):
+        assert expected_serial_coverage(0.0, influence, intervals, 0.95, errors=errors) == alone

@@ -111,8 +111,8 @@ def test_torch_distributions(centre: np.ndarray, truth: np.ndarray) -> None:
         assert found[key].value == pytest.approx(wanted[key].value, rel=1e-6), key
     normal = forecasting.evaluate(truth, distribution=kinds.Normal(torch.tensor(centre), scale))
     assert normal["ece"] == forecasting.evaluate(truth, centre, std=np.full(truth.shape, 2.0))["ece"]
-    with pytest.raises(InputError, match=r"StudentT does not implement cdf\. .*samples="):
-        forecasting.evaluate(truth, distribution=kinds.StudentT(3.0))
+    with pytest.raises(InputError, match=r"VonMises does not implement cdf\. .*samples="):
+        forecasting.evaluate(truth, distribution=kinds.VonMises(0.0, 1.0))
     positive = kinds.Exponential(torch.ones(centre.shape, dtype=torch.float64))
     with pytest.raises(InputError, match="infinite"):
         forecasting.evaluate(truth, distribution=positive)
@@ -217,3 +217,20 @@ def test_what_is_refused(centre: np.ndarray, truth: np.ndarray) -> None:
         forecasting.evaluate(frame, distribution=st.t(4, centre[:, 0]), axes=("time", "node"), nodes=["a", "b", "c"])
     found = forecasting.evaluate(frame, distribution=st.t(4, centre[:, 0]), axes=("time", "node"))
     assert list(found.by("node")["node"]) == ["c", "a", "b"]
+
+
+def test_distributions_of_torch_as_networks_return_them() -> None:
+    """Student's t has no CDF there, and `Independent` joins cells that are scored one by one."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(6)
+    y, loc, scale = rng.normal(size=(3, 12, 2, 3))
+    scale = np.exp(scale)
+    of_torch = torch.distributions.StudentT(4.0, torch.tensor(loc, requires_grad=True), torch.tensor(scale))
+    keys = ["mae", "crps", "nll", "coverage_95"]
+    expected = forecasting.evaluate(y, distribution=st.t(4.0, loc=loc, scale=scale), metrics=keys)
+    for given in (of_torch, torch.distributions.Independent(of_torch, 2)):
+        found = forecasting.evaluate(y, distribution=given, metrics=keys)
+        for key in keys:
+            assert found[key].value == pytest.approx(expected[key].value, rel=1e-12)
+    normal = torch.distributions.Independent(torch.distributions.Normal(torch.tensor(loc), torch.tensor(scale)), 1)
+    assert forecasting.evaluate(y, distribution=normal)["crps"] == forecasting.evaluate(y, loc, std=scale)["crps"]

@@ -262,3 +262,36 @@ def test_the_same_moments_in_other_time_zones_are_matched() -> None:
     assert forecasting.evaluate(y, moved.iloc[::-1], axes=AXES)["mae"].value == pytest.approx(1, rel=1e-12)
     with pytest.raises(InputError, match="labels along time differ"):
         forecasting.evaluate(y, moved.tz_localize(None), axes=AXES)
+
+
+def test_a_missing_label_is_named() -> None:
+    """A sensor that only one of the arrays has, not the shapes that differ."""
+    frame = pd.DataFrame(np.arange(12.0).reshape(3, 4), columns=list("abcd"))
+    for y, forecast, what in (
+        (frame, frame.drop(columns="b"), "y_pred: its labels along node differ from those of y_true: it lacks 'b'"),
+        (frame.drop(columns="b"), frame, "it has 'b', which is missing there"),
+    ):
+        with pytest.raises(InputError, match=what):
+            forecasting.evaluate(y, forecast, axes=("time", "node"))
+    with pytest.raises(InputError, match="expected shape"):  # a default index is no label
+        forecasting.evaluate(frame, frame.iloc[:2], axes=("time", "node"))
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Float32", "Int64", "double[pyarrow]"])
+def test_number_types_of_pandas(dtype: str) -> None:
+    """Their missing values are NaN, and a null value is compared in their own precision."""
+    whole = np.round(np.random.default_rng(1).normal(size=(20, 3)), 1 if dtype != "Int64" else 0)
+    whole[3, 1] = -999.9 if dtype != "Int64" else -999
+    y = pd.DataFrame(whole).astype(dtype)
+    y.iloc[5, 2] = pd.NA
+    forecast = np.zeros(whole.shape)
+    expected = np.ma.masked_array(np.abs(whole), [[(k, n) in ((3, 1), (5, 2)) for n in range(3)] for k in range(20)])
+    null = -999.9 if dtype != "Int64" else -999
+    found = forecasting.evaluate(y, forecast, axes=("time", "node"), nan="omit", null_value=null)
+    assert found["mae"].n == 58
+    assert found["mae"].value == pytest.approx(float(expected.mean()), rel=1e-6)
+    with pytest.raises(InputError, match="1 of 60 values are NaN"):
+        forecasting.evaluate(y, forecast, axes=("time", "node"))
+    text = pd.DataFrame(whole).astype(object)
+    with pytest.raises(InputError, match="Python objects"):
+        forecasting.evaluate(text, forecast, axes=("time", "node"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.core.result import Interval
+from graphgauge.core.result import Interval, SimulatedInterval
 from graphgauge.forecasting.declared import equal, nearest
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
@@ -22,8 +22,10 @@ from graphgauge.forecasting.labels import Names
 from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
 from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
+from graphgauge.forecasting.sums import MOST_BLOCKS
 from graphgauge.kernels.threads import map_blocks
-from graphgauge.stats.intervals import is_rounding, t_quantile, tail
+from graphgauge.stats.expected_series import expected_serial_coverage, memory_of
+from graphgauge.stats.intervals import Bounds, is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
 # The forms that have each loss; a point has a crps, its absolute error.
@@ -61,6 +63,20 @@ class DieboldMariano:
     skill: float = nan
     skill_interval: Interval | None = None
 
+    @property
+    def expected_error(self) -> float | None:
+        """How often p is below 1 − confidence for equally good forecasts, in simulations, if that is too often."""
+        expected = None if self.interval is None else self.interval.expected_coverage
+        return None if expected is None else round(1 - expected, 2)
+
+    @property
+    def caveat(self) -> str | None:
+        """How far the interval and the test may fall short of their level, in words; None if they should not."""
+        if self.interval is None or self.expected_error is None:
+            return None
+        covers = f"expected to contain the true difference in {self.interval.expected_coverage:.0%} of cases"
+        return f"{covers}, the test to reject equal forecasts in {self.expected_error:.0%}"
+
     def __str__(self) -> str:
         if self.reason is not None:
             return f"Diebold–Mariano: no test, {self.reason}."
@@ -70,7 +86,7 @@ class DieboldMariano:
         return (
             f"Diebold–Mariano, {self.loss} loss, horizon {self.horizon}, {self.steps} steps: {better} has the smaller "
             f"mean loss, difference {self.difference:.4g} [{low:.4g}, {high:.4g}], t = {self.statistic:.3f}, "
-            f"p = {self.p_value:.3g}"
+            f"p = {self.p_value:.3g}" + ("" if self.caveat is None else f"; {self.caveat}")
         )
 
 
@@ -100,7 +116,9 @@ def compare(
     may be correlated in time. Labels of the truth and of both forecasts are matched, and labels that differ are an
     error; both must have the same cells. Forecasts h steps ahead overlap, so cosines faster than the overlap are left
     out. `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few
-    steps: more would make the test reject too often if errors are strongly autocorrelated.
+    steps: more would make the test reject too often if errors are strongly autocorrelated. If the slowest cosines do
+    not see all of that autocorrelation, the variance is corrected for it. In series that are too short to show it, the
+    test still rejects too often: `expected_error` of the result says how often, in simulations.
 
     Parameters
     ----------
@@ -247,9 +265,7 @@ def _compared(
         return found
     ratio = float(loss_a.sum()) / base
     influence = (ratio * loss_b - loss_a) / base
-    error, df = _error(influence, cells, ahead)
-    margin = float(t_quantile(df, confidence)[0]) * error
-    interval = Interval(1 - ratio - margin, 1 - ratio + margin, confidence, "diebold-mariano-t", "time steps")
+    interval, _, _ = _interval(1 - ratio, influence, cells, ahead, confidence)
     return replace(found, skill=1 - ratio, skill_interval=interval)
 
 
@@ -270,21 +286,49 @@ def _tested(gaps: Floats, cells: Floats, largest: float, ahead: int, loss: str, 
         if is_rounding(abs(mean), largest):
             return untested(nan, "the losses never differ")
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
-    error, df = _error(influence, cells, ahead)
+    interval, error, df = _interval(mean, influence, cells, ahead, confidence)
     if not error > 0:
         return untested(nan, "nearly all cells are in a few time steps")
     statistic = mean / error
-    margin = float(t_quantile(df, confidence)[0]) * error
-    interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
     return DieboldMariano(mean, statistic, _two_sided(statistic, int(df)), interval, steps, ahead, loss, int(df))
 
 
-def _error(influence: Floats, cells: Floats, ahead: int) -> tuple[float, float]:
-    """The standard error of a mean over steps, and its degrees of freedom."""
-    column = influence[:, np.newaxis]
+def _interval(
+    value: float, influence: Floats, cells: Floats, ahead: int, confidence: float
+) -> tuple[Interval, float, float]:
+    """The interval of a mean over steps, its standard error and degrees of freedom."""
     most = slowest(len(cells), ahead)
-    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], most, slow=[column], resemble=_RESEMBLE)
-    return float(error), float(df)
+    (error,), (df,) = _error(influence[:, np.newaxis], cells[:, np.newaxis], most, confidence)
+    margin = float(t_quantile(df, confidence)[0]) * float(error)
+    known = Interval(value - margin, value + margin, confidence, "diebold-mariano-t", "time steps")
+
+    def of_series(values: Floats, influence: Floats) -> Bounds:
+        error, df = _error(influence.T, np.ones(influence.T.shape), most, confidence)
+        margin = t_quantile(df, confidence) * error
+        return values - margin, values + margin
+
+    def simulate() -> float | None:
+        # The slowest cosines are those of the means of many steps.
+        blocks = np.arange(0, len(influence), -(-len(influence) // MOST_BLOCKS))
+        series = np.add.reduceat(influence, blocks)
+        return expected_serial_coverage(value, series, of_series, confidence, rule=f"diebold-mariano {most}")
+
+    return SimulatedInterval(known, simulate), float(error), float(df)
+
+
+def _error(influence: Floats, cells: Floats, most: int, confidence: float) -> tuple[Floats, Floats]:
+    """Standard errors of means over steps (rows), and their degrees of freedom.
+
+    That of the slowest cosines, or that corrected for the memory of the steps, if it makes a wider interval.
+    """
+    plain = cosine_error(influence, cells, most, slow=[influence], resemble=_RESEMBLE)
+    memory = memory_of(influence, cells > 0)
+    if not memory.any():
+        return plain
+    other = cosine_error(influence, cells, most, memory=memory, slow=[influence], resemble=_RESEMBLE)
+    narrow, wide = (error * t_quantile(df, confidence) for error, df in (plain, other))
+    wider = wide > narrow
+    return np.where(wider, other[0], plain[0]), np.where(wider, other[1], plain[1])
 
 
 def _two_sided(statistic: float, df: int) -> float:

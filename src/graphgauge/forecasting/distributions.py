@@ -35,6 +35,7 @@ class Distribution:
     @classmethod
     def of(cls, given: Any, shape: tuple[int, ...]) -> Distribution:
         """Check that the object has the functions."""
+        given = _of_cells(given)
         missing = [name for name, names in _NAMES.items() if not any(callable(getattr(given, n, None)) for n in names)]
         if missing:
             shown = {"cdf": "cdf", "quantile": "ppf or icdf", "log_density": "logpdf or log_prob"}
@@ -97,6 +98,18 @@ class Distribution:
                 f"has the shape {values.shape}, and the truth {self.shape}", where="distribution",
                 fix="Give it parameters of the shape of y_true.",
             ) from None  # fmt: skip
+
+
+def _of_cells(given: Any) -> Any:
+    """The distributions of single cells; Student's t of torch, which lacks a CDF, as SciPy's."""
+    while _of_torch(given) and type(given).__name__ == "Independent":
+        given = given.base_dist
+    if not _of_torch(given) or type(given).__name__ != "StudentT":
+        return given
+    from scipy.stats import t
+
+    parts = (as_numeric(part, "distribution").astype(np.float64) for part in (given.df, given.loc, given.scale))
+    return t(*parts)
 
 
 def _called(function: Callable[[Any], Any], given: Any, values: Floats) -> Any:

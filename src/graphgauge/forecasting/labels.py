@@ -223,17 +223,20 @@ def _matched_names(own: Names, known: Names | None, axis: str) -> tuple[Names, l
         require_distinct(own.names, own.owner, axis)
     if known is None or own.names == known.names:
         return (own if known is None or known.counted else known), None
-    if len(own.names) != len(known.names):
-        return known, None  # another shape, which is rejected later
-    place = {label: index for index, label in enumerate(own.names)}
-    if len(place) == len(own.names) and place.keys() == set(known.names):
+    place, there = {label: index for index, label in enumerate(own.names)}, set(known.names)
+    if len(place) == len(own.names) == len(known.names) and place.keys() == there:
         return known, [place[label] for label in known.names]
     if own.counted or known.counted:
-        return (own if known.counted else known), None
-    alone = next((label for label in own.names if label not in known.names), None)
-    what = "duplicates" if alone is None else f"{alone!r:.60}, which is missing there"
+        same = len(own.names) == len(known.names)  # another shape is rejected later
+        return (own if known.counted and same else known), None
+    alone = next((label for label in own.names if label not in there), None)
+    lacking = next((label for label in known.names if label not in place), None)
+    if alone is not None:
+        what = f"it has {alone!r:.60}, which is missing there"
+    else:
+        what = "it has duplicates" if lacking is None else f"it lacks {lacking!r:.60}"
     raise InputError(
-        f"its labels along {axis} differ from those of {known.owner}: it has {what}", where=own.owner,
+        f"its labels along {axis} differ from those of {known.owner}: {what}", where=own.owner,
         fix="Labels are matched: select the same rows and columns of both, or pass plain arrays.",
     )  # fmt: skip
 
@@ -334,7 +337,20 @@ def _read(value: Any, name: str) -> _Array | None:
         sides = [index, columns]
     if not sides or len(sides) != len(np.shape(value)):
         return None
-    return _Array(value.to_numpy(), None, [None if side is None else _labels(side, name) for side in sides])
+    return _Array(_numbers(value), None, [None if side is None else _labels(side, name) for side in sides])
+
+
+def _numbers(value: Any) -> Any:
+    """The values of a frame or series; missing values of pandas' own number types are NaN."""
+    values = value.to_numpy()
+    kept = getattr(value, "dtypes", None)
+    if values.dtype != object or kept is None:
+        return values
+    types = [getattr(one, "numpy_dtype", one) for one in (kept if values.ndim > 1 else [kept])]
+    if any(getattr(one, "kind", "O") not in "fiu" for one in types):
+        return values
+    common = np.result_type(*types)
+    return value.to_numpy(dtype=common if common.kind == "f" else np.float64, na_value=np.nan)
 
 
 def _as_frame(value: Any) -> Any:

@@ -411,7 +411,7 @@ class _Frame:
         elif isinstance(table, Mapping):
             self.names = [str(name) for name in table]
         else:
-            if not (hasattr(table, "columns") and hasattr(table, "__getitem__")) or hasattr(table, "collect"):
+            if hasattr(table, "collect") or not (hasattr(table, "columns") and hasattr(table, "__getitem__")):
                 self._table = _native(table)
             names = getattr(self._table, "column_names", None) or self._table.columns
             self.names = [str(name) for name in names]

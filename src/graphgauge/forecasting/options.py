@@ -70,7 +70,10 @@ def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
     """Probabilities that increase."""
     values = probabilities(levels, name)
     if list(values) != sorted(set(values)):
-        raise OptionError(f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}")
+        raise OptionError(
+            f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}",
+            fix="Sort them, and what belongs to them.",
+        )
     if len({f"{level:g}" for level in values}) < len(values):
         raise OptionError(f"{name} are equal to six digits: {', '.join(map(repr, values)):.120}", fix="Round them.")
     return values

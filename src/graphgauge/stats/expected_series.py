@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats
-from graphgauge.stats.expected import POPULATIONS, SAMPLES, Bounds, Numbers, Reach, digest, remembered, reported
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.stats.expected import Bounds, Numbers, Reach, digest, remembered, reported
 from graphgauge.stats.intervals import FARTHER
 
-# The longest memory that is simulated.
+# The longest memory that is estimated from neighbours.
 _LONGEST = 0.98
-# Means of several values are compared while there are so many, if they resemble each other by so many standard errors.
-_FEWEST_MEANS, _RESEMBLE = 16, 2.0
-# The longest time over which slow changes are forgotten, as a share of the series, and how much worse than the best an
-# autoregression with noise may fit: one standard error.
-_SLOWEST, _NEARLY = 0.25, 1.0
-# A slower memory counts if the long-run variance is so many times as large.
-_MARKED = 2.0
+# How likely a series is beforehand to have no memory, and to be an autoregression without noise; and how many times
+# over which it forgets, and parts of the variance, are tried.
+_WITHOUT, _PURE, _TIMES, _PARTS = 0.7, 0.2, 16, 20
+# Populations differ more than their samples, because each has a memory of its own: many, with few samples of each.
+_POPULATIONS, _SAMPLES = 80, 5
+# A population is shown by at least so many stretches of time.
+_FEWEST_STRETCHES = 4
 
 
 def expected_serial_coverage(
@@ -34,13 +36,14 @@ def expected_serial_coverage(
     """What an interval of a value over time covers if it falls short of its level, else None.
 
     `influence` is the deviation that each time block adds, in their order. Populations are drawn around the observed
-    deviations, and series from each: normal autoregressions of order one, whose values are replaced by the population's
-    quantiles. So a series has no values that the population lacks, and rare values occur together. `interval` takes
-    values and the influences of their blocks (series, block). The memory of the autoregression is that of `influence`,
-    or that of `errors` if it is longer: a score that few errors enter shows less memory than they have. If means of
-    several blocks resemble each other more than that memory says, a slower autoregression with noise is drawn.
-    `bounds` are the least and the greatest value of a block. With a `rule`, the name of what `interval` computes from
-    its arguments and the confidence alone, the expectation is remembered.
+    deviations, and series from each: normal autoregressions with noise, whose values are replaced by the population's
+    quantiles. So a series has no values that the population lacks, and rare values occur together. Each population has
+    a memory that could have given the series (`likely_memories`): that of `influence`, or that of `errors` if it is
+    longer, because a score that few errors enter shows less memory than they have. The longer the memory, the fewer
+    independent stretches of time show what the population contains, so whole stretches are drawn, and as much of a
+    stretch may be unseen as of a block without memory. `interval` takes values and the influences of their blocks
+    (series, block). `bounds` are the least and the greatest value of a block. With a `rule`, the name of what
+    `interval` computes from its arguments and the confidence alone, the expectation is remembered.
     """
     from scipy.special import ndtr
 
@@ -49,14 +52,9 @@ def expected_serial_coverage(
     if size < 3 or not np.isfinite(deviations).all() or not np.ptp(deviations) > 0:
         return None
     centred = deviations - deviations.mean()
-    memory = float(memory_of(centred))
-    if errors is not None:
-        memory = max(memory, float(memory_of(errors)))
     known = [centred] if errors is None else [centred, np.asarray(errors, np.float64)]
-    slow = memory, 1.0
-    if max(_inflation(slow_memory(series)) for series in known) > _MARKED * _inflation(slow):
-        # A short series shows less of slow changes than there is.
-        slow = max((slow_memory(series, _NEARLY) for series in known), key=_inflation)
+    shown = [likely_memories(series) for series in known if np.isfinite(series).all() and np.ptp(series) > 0]
+    likely = max(shown, key=Memories.mean_inflation)
     reach = Reach(
         *(
             _within(float(end), within, value)
@@ -64,33 +62,36 @@ def expected_serial_coverage(
         )
     )
     further, amount = reach.unseen(centred)
-    values, weights = np.append(centred, further), np.append(np.ones(size), amount)
+    values = np.append(centred, further)
     order = np.argsort(values, kind="stable")
-    values, weights = values[order], weights[order]
+    values = values[order]
 
     def hold(rng: np.random.Generator) -> Floats:
-        series, truth = np.empty((POPULATIONS, SAMPLES, size)), np.empty((POPULATIONS, 1))
-        for place in range(POPULATIONS):
-            share = rng.standard_gamma(weights)
+        series, truth = np.empty((_POPULATIONS, _SAMPLES, size)), np.empty((_POPULATIONS, 1))
+        for place, one in enumerate(likely.spread_out(rng, _POPULATIONS)):
+            phi, part = float(likely.phi[one]), float(likely.part[one])
+            length = max(1, min(round(float(likely.inflation[one])), size // _FEWEST_STRETCHES))
+            stretch = (np.arange(size) + int(rng.integers(length))) // length
+            seen = rng.standard_exponential(int(stretch[-1]) + 1)[stretch]
+            share = np.append(seen, length * rng.standard_gamma(amount))[order]
             share /= share.sum()
-            phi, part = slow
-            error = (1 - phi**2) ** 0.5 / size**0.5
-            own = float(np.clip(phi + error * rng.standard_normal(), 0.0, max(_LONGEST, phi))) if phi else 0.0
-            normal = _autoregression(rng, own, size)
+            normal = part**0.5 * _autoregression(rng, phi, size)
             if part < 1:
-                normal = part**0.5 * normal + (1 - part) ** 0.5 * rng.standard_normal(normal.shape)
+                normal += (1 - part) ** 0.5 * rng.standard_normal(normal.shape)
             drawn = np.searchsorted(np.cumsum(share)[:-1], ndtr(normal))
             series[place], truth[place] = values[drawn], value + float(share @ values)
         flat = series.reshape(-1, size)
         mean = flat.mean(axis=1)
-        low, high = (end.reshape(POPULATIONS, SAMPLES) for end in interval(value + mean, (flat - mean[:, None]) / size))
+        ends = interval(value + mean, (flat - mean[:, np.newaxis]) / size)
+        low, high = (end.reshape(_POPULATIONS, _SAMPLES) for end in ends)
         slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
         return np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
 
     if not rule:
         return reported(hold, confidence)
-    facts = np.array([value, *slow, confidence, *bounds])
-    return remembered(digest(f"series {rule}", facts, deviations), lambda: reported(hold, confidence))
+    facts = np.array([value, confidence, *bounds])
+    key = digest(f"series {rule}", facts, deviations, likely.chance)
+    return remembered(key, lambda: reported(hold, confidence))
 
 
 def _within(end: float, bound: float, value: float) -> float:
@@ -119,61 +120,65 @@ def memory_of(series: Numbers, there: NDArray[np.bool_] | None = None) -> Floats
     return np.where(found * np.sqrt(rows) >= 1, found, 0.0)
 
 
-def slow_memory(series: Floats, worse: float = 0.0) -> tuple[float, float]:
-    """The memory of an autoregression with noise, and its part of the variance, that fit the means of several values.
+class Memories(NamedTuple):
+    """Autoregressions with noise: how much neighbours resemble each other without it, its `part` of the variance, and
+    how likely each is."""
 
-    The correlations of neighbouring means of 1, 2, 4 … values are compared with those of autoregressions plus noise,
-    weighted by the numbers of means. Of those whose squared misfit is at most so much `worse` than that of the best,
-    the one with the largest long-run variance is chosen. (0, 1) if means of more than one value do not resemble each
-    other significantly.
+    phi: Floats
+    part: Floats
+    chance: Floats
+
+    @property
+    def inflation(self) -> Floats:
+        """The long-run variance over the variance, which is also the length of stretches that are independent."""
+        return np.asarray(self.part * (1 + self.phi) / (1 - self.phi) + 1 - self.part)
+
+    def mean_inflation(self) -> float:
+        return float(self.chance @ np.log(self.inflation))
+
+    def spread_out(self, rng: np.random.Generator, count: int) -> Ints:
+        """The places of so many of them, as often as they are likely, evenly over the order of their inflations."""
+        order = np.argsort(self.inflation, kind="stable")
+        at = np.searchsorted(np.cumsum(self.chance[order]), (np.arange(count) + rng.random()) / count)
+        return np.asarray(order[np.minimum(at, len(order) - 1)])
+
+
+def likely_memories(series: Numbers) -> Memories:
+    """Memories that could have given a series whose values differ.
+
+    Their likelihood is Whittle's, of the cosine transforms of the normal scores of the series. Beforehand, most series
+    have no memory, and most others are autoregressions without noise. They forget over any time up to the length of
+    the series, evenly by the logarithm of the time, and any part of the variance may be noise.
     """
-    size = len(series)
-    lengths = [2**power for power in range(20) if size >> power >= _FEWEST_MEANS]
-    if len(lengths) < 2 or not np.ptp(series) > 0:
-        return 0.0, 1.0
-    rows = np.array([size // length for length in lengths])
-    found = np.array(
-        [
-            _next_to(series[: n * length].reshape(n, length).mean(axis=1))
-            for n, length in zip(rows, lengths, strict=True)
-        ]
-    )
-    if not (found * np.sqrt(rows))[1:].max() >= _RESEMBLE:
-        return 0.0, 1.0
-    phi = np.exp(-1 / np.geomspace(1.0, max(_SLOWEST * size, 2.0), 16))[:, np.newaxis, np.newaxis]
-    part = np.linspace(0.05, 1.0, 20)[:, np.newaxis]
-    long = np.array(lengths, float)
-    inner = phi * (1 - phi**long) / (1 - phi)
-    variance = (long + 2 * (phi * (long - 1) - phi**2 * (1 - phi ** (long - 1)) / (1 - phi)) / (1 - phi)) / long**2
-    expected = part * inner**2 / phi / long**2 / (part * variance + (1 - part) / long)
-    misfit = np.square(found - expected) @ rows
-    good = misfit <= min(float(misfit.min()), float(np.square(found) @ rows)) + worse
-    if not good.any():
-        return 0.0, 1.0
-    inflation = np.where(good, (part * (1 + phi) / (1 - phi) + 1 - part)[..., 0], -np.inf)
-    row, column = np.unravel_index(int(inflation.argmax()), inflation.shape)
-    return float(phi[row, 0, 0]), float(part[column, 0])
+    from scipy.fft import dct
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    phi, part, prior, spectrum, logs = _candidates(len(series))
+    squares = np.square(dct(ndtri((rankdata(series) - 0.5) / len(series)), norm="ortho")[1:])
+    likelihood = -0.5 * (logs + (len(series) - 1) * np.log(np.mean(squares / spectrum, axis=1)))
+    chance = prior * np.exp(likelihood - likelihood.max())
+    return Memories(phi, part, chance / chance.sum())
 
 
-def _next_to(means: Floats) -> float:
-    """The autocorrelation of neighbours, corrected for its bias."""
-    centred = means - means.mean()
-    square = float(np.square(centred).sum())
-    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
-    return min(raw + (1 + 3 * raw) / len(means), 1.0)
-
-
-def _inflation(slow: tuple[float, float]) -> float:
-    """The long-run variance of an autoregression with noise over its variance."""
-    phi, part = slow
-    return part * (1 + phi) / (1 - phi) + 1 - part
+@lru_cache(maxsize=8)
+def _candidates(size: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Memories, their parts and prior probabilities, their spectra at the frequencies of cosines, and sums of logs."""
+    phi = np.append(0.0, np.repeat(np.exp(-1 / np.geomspace(0.5, max(size, 2.0), _TIMES)), _PARTS))
+    part = np.append(1.0, np.tile(np.linspace(1 / _PARTS, 1.0, _PARTS), _TIMES))
+    noisy = (1 - _WITHOUT - _PURE) / (_PARTS - 1)
+    prior = np.where(phi == 0, _WITHOUT, np.where(part == 1, _PURE, noisy) / _TIMES)
+    slow, share = phi[:, np.newaxis], part[:, np.newaxis]
+    wave = np.cos(np.pi * np.arange(1, size) / size)
+    spectrum = share * (1 - slow**2) / (1 - 2 * slow * wave + slow**2) + 1 - share
+    return phi, part, prior, spectrum, np.log(spectrum).sum(axis=1)
 
 
 def _autoregression(rng: np.random.Generator, memory: float, size: int) -> Floats:
     """Standard normal series."""
     from scipy.signal import lfilter
 
-    news = rng.standard_normal((SAMPLES, size))
+    news = rng.standard_normal((_SAMPLES, size))
     if not memory:
         return news
     news[:, 1:] *= (1 - memory**2) ** 0.5
