@@ -94,16 +94,13 @@ def error_sums(
         deviation = truth[:0] if std is None else exact(std, dtype).reshape(-1)
         seen = np.zeros(0, np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_).reshape(-1)
         seen.flags.writeable = False  # one mutability, one compilation
-        bits = np.uint32 if dtype.itemsize == 4 else np.uint64
-        buffer = np.empty((3, 4 * STRIDE if mask is not None else 0), dtype)
-        # Half-widths are taken one, and then two at a time; nothing is within NaN.
-        widths = np.full(levels // 2 * 2 + 1, np.nan)
-        widths[:levels] = z[:levels]
+        widths = np.array(z[:levels], np.float64)
         add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
         with np.errstate(all="ignore"):
             add(
-                truth, forecast, deviation, deviation.view(bits), seen, buffer, buffer[2].view(bits), widths, asked,
-                afterwards, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
+                truth, forecast, deviation, seen, widths, asked, afterwards,
+                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
+                *empty_tile(asked.size, INSIDE + levels),
             )  # fmt: skip
     of_horizon, of_node = (_with_lost(totals, asked, only_asked) for totals in (by_horizon, by_node))
     return (of_horizon, of_node) if y.ndim == 4 else (of_horizon.of_block(0), of_node.of_block(0))
@@ -119,6 +116,11 @@ def empty_totals(size: tuple[int, int], sums: int, counts: int) -> Totals:
     blocks, groups = size
     high, low = np.zeros((2, blocks, sums, groups))
     return high, low, np.zeros((blocks, counts, groups), np.int64)
+
+
+def empty_tile(sums: int, counts: int) -> tuple[Floats, Ints]:
+    """Room for the sums and counts of the lanes of a tile."""
+    return np.empty(2 * sums * STRIDE), np.empty(counts * STRIDE, np.int64)
 
 
 def _with_lost(totals: Totals, asked: Mask, only_asked: bool) -> Sums:
