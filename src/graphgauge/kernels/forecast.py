@@ -88,7 +88,10 @@ def error_sums(
     place = np.arange(blocks) if place is None else place
     levels = asked.size - OVER
     sizes = (blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes)
-    by_horizon, by_node = (empty_totals(size, asked.size, INSIDE + levels) for size in sizes)
+    # Where the tables have each sum: only those that are asked for have room, or all of them.
+    room = asked if only_asked else np.ones(asked.size, np.bool_)
+    rows_of = np.cumsum(room) - 1
+    by_horizon, by_node = (empty_totals(size, int(room.sum()), INSIDE + levels) for size in sizes)
     if y.size:
         truth, forecast = exact(y, dtype).reshape(-1), exact(mean, dtype).reshape(-1)
         deviation = truth[:0] if std is None else exact(std, dtype).reshape(-1)
@@ -99,10 +102,16 @@ def error_sums(
         with np.errstate(all="ignore"):
             add(
                 truth, forecast, deviation, seen, widths, asked, afterwards,
-                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
+                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node, rows_of,
                 *empty_tile(asked.size, INSIDE + levels),
             )  # fmt: skip
-    of_horizon, of_node = (_with_lost(totals, asked, only_asked) for totals in (by_horizon, by_node))
+    lost = int(rows_of[Y2_LOST]) if asked[Y2_LOST] else None
+    kept = np.ones(int(room.sum()), np.bool_)
+    if room[Y2_LOST]:
+        kept[rows_of[Y2_LOST]] = False
+    of_horizon, of_node = (
+        rounded(_with_lost(totals, int(rows_of[Y2]), lost), kept) for totals in (by_horizon, by_node)
+    )
     return (of_horizon, of_node) if y.ndim == 4 else (of_horizon.of_block(0), of_node.of_block(0))
 
 
@@ -123,17 +132,15 @@ def empty_tile(sums: int, counts: int) -> tuple[Floats, Ints]:
     return np.empty(2 * sums * STRIDE), np.empty(counts * STRIDE, np.int64)
 
 
-def _with_lost(totals: Totals, asked: Mask, only_asked: bool) -> Sums:
+def _with_lost(totals: Totals, square: int, lost: int | None) -> Totals:
     """The totals, with the rounding error of the squared truth added to its square."""
     high, low, _ = totals
-    if asked[Y2_LOST]:
+    if lost is not None:
         with np.errstate(all="ignore"):
-            high[:, Y2], lost = two_sum(high[:, Y2], high[:, Y2_LOST])
-            low[:, Y2] += low[:, Y2_LOST] + lost
-            high[:, Y2], low[:, Y2] = two_sum(high[:, Y2], low[:, Y2])
-    kept = asked | (not only_asked)
-    kept[Y2_LOST] = False
-    return rounded(totals, kept)
+            high[:, square], more = two_sum(high[:, square], high[:, lost])
+            low[:, square] += low[:, lost] + more
+            high[:, square], low[:, square] = two_sum(high[:, square], low[:, square])
+    return totals
 
 
 def rounded(totals: Totals, kept: Mask) -> Sums:

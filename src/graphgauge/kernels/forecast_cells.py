@@ -80,7 +80,7 @@ N, NONZERO, BAD_STD, INSIDE = range(4)
 
 def _add_cells_twin(
     y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, widths: Floats, asked: Mask, late: Mask, together: int,
-    place: Ints, of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints,
+    place: Ints, of_horizon: Totals, of_node: Totals, rows_of: Ints, tile: Floats, tally: Ints,
 ) -> None:  # fmt: skip
     blocks, _, horizons = of_horizon[0].shape
     nodes = of_node[0].shape[2]
@@ -91,15 +91,15 @@ def _add_cells_twin(
         some = slice(start, min(start + few, blocks))
         part = slice(some.start * block_size, some.stop * block_size)
         cells = tuple(array[part].reshape(-1, *shape) if array.size else None for array in (y, mean, std, mask))
-        _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node)
-    _add_late_to_one(late, place, of_horizon, of_node)
+        _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node, rows_of)
+    _add_late_to_one(rows_of[late], place, of_horizon, of_node)
     round_twin(of_horizon, of_node)
 
 
-def _add_late_to_one(late: Mask, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
+def _add_late_to_one(late: Ints, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
     """Add the late sums of all blocks to the last block that has a cell."""
     seen = np.flatnonzero(of_horizon[2][:, N].any(axis=1))
-    if not late.any() or not len(seen):
+    if not late.size or not len(seen):
         return
     for block, (high, low, _) in ((seen[-1], of_horizon), (place[seen[-1]], of_node)):
         sums = folded(high[:, late], low[:, late])
@@ -108,7 +108,7 @@ def _add_late_to_one(late: Mask, place: Ints, of_horizon: Totals, of_node: Total
 
 
 def _add_blocks(
-    cells: tuple[Any, ...], widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals
+    cells: tuple[Any, ...], widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals, rows_of: Ints
 ) -> None:
     """Add cells (blocks, steps, horizons, nodes); the sums of `place` are those of the nodes."""
     y, mean, std, mask = cells
@@ -119,7 +119,7 @@ def _add_blocks(
 
     def add(row: int, values: Floats) -> None:
         if asked[row]:
-            add_by_group(row, values, place, of_horizon, of_node)
+            add_by_group(int(rows_of[row]), values, place, of_horizon, of_node)
 
     def count(row: int, cells: Mask) -> None:
         count_by_group(row, cells & seen, place, of_horizon, of_node)
@@ -179,7 +179,7 @@ def count_by_group(row: int, cells: AnyArray, place: Ints, of_horizon: Totals, o
 @kernel(twin=_add_cells_twin)
 def add_cells(
     y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, widths: Floats, asked: Mask, late: Mask, together: int,
-    place: Ints, of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints,
+    place: Ints, of_horizon: Totals, of_node: Totals, rows_of: Ints, tile: Floats, tally: Ints,
 ) -> None:  # fmt: skip
     """Add the cells of some time blocks to the sums of their block and horizon, and of `place` and their node.
 
@@ -217,13 +217,15 @@ def add_cells(
                     _add_lanes(cells, None, rows, at, LANES, what, halves, asks, lates, new, sums, counts)
         if not masked:
             add_equal((stop - begin - 1) // lanes + 1, start, width, N, block, place[block], of_horizon, of_node)
-        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node)
+        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
         last_seen, widest = 0 if fresh else last_seen, width if fresh else widest
         if not masked or tally[N * STRIDE : N * STRIDE + width].any():
             last_seen = block
         if stop == y.size:
-            fold_tile(start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node)
-    round_totals(asked, of_horizon, of_node)
+            fold_tile(
+                start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node, rows_of
+            )  # fmt: skip
+    round_totals(of_horizon, of_node)
 
 
 @inlined
@@ -551,7 +553,7 @@ def _add_scores(
 @inlined
 def fold_tile(
     start: int, width: int, asked: Mask, counted: Mask, block: int, place: int, tile: Floats, tally: Ints,
-    of_horizon: Totals, of_node: Totals,
+    of_horizon: Totals, of_node: Totals, rows_of: Ints,
 ) -> None:  # fmt: skip
     """Add the lanes from `start` on to the sums of their horizon and of their node."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
@@ -563,10 +565,11 @@ def fold_tile(
         size, at = min(nodes - node, start + width - begin), begin - start
         for k in range(asked.size):
             if asked[k]:
-                to, row = (place * of_node[0].shape[1] + k) * nodes + node, 2 * k * STRIDE + at
-                of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon] = _merged(
-                    sums, row, high, low, to, size, of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon]
-                )
+                column = rows_of[k]
+                to, row = (place * of_node[0].shape[1] + column) * nodes + node, 2 * k * STRIDE + at
+                total, lost = of_horizon[0][block, column, horizon], of_horizon[1][block, column, horizon]
+                total, lost = _merged(sums, row, high, low, to, size, total, lost)
+                of_horizon[0][block, column, horizon], of_horizon[1][block, column, horizon] = total, lost
         for k in range(counted.size):
             if counted[k]:
                 to, row = (place * of_node[2].shape[1] + k) * nodes + node, k * STRIDE + at
@@ -637,13 +640,12 @@ def add_equal(
 
 
 @inlined
-def round_totals(asked: Mask, of_horizon: Totals, of_node: Totals) -> None:
+def round_totals(of_horizon: Totals, of_node: Totals) -> None:
     """Carry what the low parts have collected into the high parts."""
     for high, low in ((of_horizon[0], of_horizon[1]), (of_node[0], of_node[1])):
         for block in range(high.shape[0]):
-            for k in range(asked.size):
-                if asked[k]:
-                    _carry(high[block, k], low[block, k])
+            for k in range(high.shape[1]):
+                _carry(high[block, k], low[block, k])
 
 
 @inlined

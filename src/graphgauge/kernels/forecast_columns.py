@@ -61,8 +61,7 @@ def quantile_sums(
     blocks, steps, horizons, nodes = y.shape
     place = np.arange(blocks) if place is None else place
     count = len(levels)
-    asked = np.full(2 * count, with_quantiles)
-    asked[:count] = True
+    asked = np.ones(2 * count if with_quantiles else count, np.bool_)
     totals = tuple(
         empty_totals(size, asked.size, count + len(pairs) + 1)
         for size in ((blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes))
@@ -122,7 +121,7 @@ def _add_quantiles_twin(
         above = truth - quantile
         loss = np.maximum(levels[level] * above, (levels[level] - 1.0) * above)
         add_by_group(level, loss, place, of_horizon, of_node)
-        if asked[count + level]:
+        if asked.size > count:
             add_by_group(count + level, quantile, place, of_horizon, of_node)
         count_by_group(level, (truth <= quantile) & seen, place, of_horizon, of_node)
         if level:
@@ -140,14 +139,14 @@ def _add_quantiles(
     of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints, copied: Floats,
 ) -> None:  # fmt: skip
     blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
-    counted, masked = np.ones(of_node[2].shape[1], np.bool_), mask.size > 0
+    counted, masked, rows_of = np.ones(of_node[2].shape[1], np.bool_), mask.size > 0, np.arange(asked.size)
     cells, seen, sums, counts = (
         (address(y), address(quantiles), address(copied)),
         address(mask),
         address(tile),
         address(tally),
     )
-    what = (levels.size, len(ends), masked, asked[-1])
+    what = (levels.size, len(ends), masked, asked.size > levels.size)
     chances, pairs = address(levels), address(ends)
     for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
         for top in range(begin, stop, ROWS * lanes):
@@ -157,8 +156,8 @@ def _add_quantiles(
                     _add_lanes(cells, seen, rows, at, width - at, what, chances, pairs, top == begin, sums, counts)
                 else:
                     _add_lanes(cells, None, rows, at, LANES, what, chances, pairs, top == begin, sums, counts)
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
-    round_totals(asked, of_horizon, of_node)
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
+    round_totals(of_horizon, of_node)
 
 
 @inlined
@@ -233,7 +232,7 @@ def _add_columns(
     blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
     cells = max(values.shape[1], counts.shape[1])
     numbers, tallies, sums, totals = address(values), address(counts), address(tile), address(tally)
-    counted = np.ones(len(counts), np.bool_)
+    counted, rows_of = np.ones(len(counts), np.bool_), np.arange(asked.size)
     for block, begin, stop, lanes, start, width in tiles_of(cells, blocks, together, period, _TILE):
         for top in range(begin, stop, ROWS * lanes):
             rows = min((stop - top - 1) // lanes + 1, ROWS)
@@ -249,8 +248,8 @@ def _add_columns(
                     for row in range(rows):
                         number = number + _some(tallies, k * cells + top + at + row * lanes, count)
                     add_count(totals, k * STRIDE + at, number, top == begin)
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
-    round_totals(asked, of_horizon, of_node)
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
+    round_totals(of_horizon, of_node)
 
 
 @inlined
