@@ -58,6 +58,8 @@ some: Any = Instruction("some")
 # bits(numbers): their bits as integers; of_bits(integers): the numbers.
 bits: Any = Instruction("bits")
 of_bits: Any = Instruction("of_bits")
+# root(numbers): square roots.
+root: Any = Instruction("root")
 # lane(numbers, place): one of them.
 lane: Any = Instruction("lane")
 # larger_first(one, other): the pair in descending order; a NaN stays in the pair.

@@ -249,14 +249,28 @@ for _symbol, _sign in ((operator.lt, "<"), (operator.le, "<="), (operator.gt, ">
     )  # fmt: skip
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _magnitude(_: Any, numbers: Any) -> Any:
+def _called(name: str) -> Callable[..., Any]:
+    """A function of LLVM for floats."""
+
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(FLOATS.llvm, [FLOATS.llvm])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f64")
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64")
         return builder.call(function, args)
 
-    return FLOATS(FLOATS), code
+    return code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _magnitude(_: Any, numbers: Any) -> Any:
+    return FLOATS(FLOATS), _called("fabs")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _root(_: Any, numbers: Any) -> Any:
+    return FLOATS(FLOATS), _called("sqrt")
+
+
+root = _function(_root, 1)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
