@@ -40,6 +40,7 @@ from graphgauge.kernels.jit import inlined, kernel
 from graphgauge.kernels.lanes import (
     LANES,
     address,
+    ahead,
     bits,
     fill,
     first,
@@ -269,6 +270,14 @@ def _add_lanes(
     """Add eight lanes of some rows."""
     y, mean, std = cells
     sums, levels, spread, masked = what
+    if at % (2 * LANES) == 0:
+        # The processor does not foresee so many rows: fetch those that come next.
+        for number in range(rows[1], 2 * rows[1]):
+            row = rows[0] + at + number * rows[2]
+            ahead(y, row)
+            ahead(mean, row)
+            if spread:
+                ahead(std, row)
     size, size_low = started(tile, 2 * ABS * STRIDE + at, new[0])
     square, square_low = started(tile, 2 * SQUARE * STRIDE + at, new[0])
     there = inside = fill(0)

@@ -31,7 +31,7 @@ from graphgauge.kernels.forecast_cells import (
     tiles_of,
 )
 from graphgauge.kernels.jit import inlined, kernel
-from graphgauge.kernels.lanes import LANES, address, fill, first, load, load_every, load_some, ones, store, where
+from graphgauge.kernels.lanes import LANES, address, ahead, fill, first, load, load_every, load_some, ones, store, where
 
 # Cells of a tile: those of all levels stay in the second cache. Eight lanes of some rows are copied.
 _TILE = 1024
@@ -168,6 +168,11 @@ def _add_lanes(
     """Add eight lanes of some rows; their truths and quantiles are copied first, 0 for cells that do not count."""
     y, quantiles, copied = cells
     size, pairs, masked, wide = what
+    for number in range(rows[1], 2 * rows[1]):
+        row = rows[0] + at + number * rows[2]
+        ahead(y, row)
+        for cell in range(row * size, (row + LANES) * size, 2 * LANES):
+            ahead(quantiles, cell)
     stop = 0
     for number in range(rows[1]):
         row = rows[0] + at + number * rows[2]

@@ -38,6 +38,8 @@ class Instruction:
 address: Any = Instruction("address")
 # load(address, at): the eight numbers from `at` on, as float64 or int64, or as flags.
 load: Any = Instruction("load")
+# ahead(address, at): fetch what is there into a cache, to be read soon; it may be beyond the end.
+ahead: Any = Instruction("ahead")
 # load_some(address, at, count): the same if there are only `count` of them; the others are 0.
 load_some: Any = Instruction("load_some")
 # load_every(address, at, step, count): the same of every step-th number.

@@ -197,7 +197,20 @@ def _of_bits(_: Any, bits: Any) -> Any:
     return FLOATS(INTS), lambda context, builder, signature, args: builder.bitcast(args[0], FLOATS.llvm)
 
 
-load, lane, larger_first = (_function(operation, 2) for operation in (_load, _lane, _larger_first))
+@intrinsic  # type: ignore[untyped-decorator]
+def _ahead(_: Any, pointer: Any, at: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """A reading access, whose data should be kept in the second cache."""
+        place = builder.bitcast(builder.gep(args[0], [args[1]]), _BYTE.as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, _INT, _INT, _INT])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [place, _INT(0), _INT(2), _INT(1)])
+        return context.get_dummy_value()
+
+    return types.void(pointer, types.intp), code
+
+
+ahead, load, lane, larger_first = (_function(operation, 2) for operation in (_ahead, _load, _lane, _larger_first))
 store, where = (_function(operation, 3) for operation in (_store, _where))
 address, fill, first, ones, some, bits, of_bits = (
     _function(operation, 1) for operation in (_address, _fill, _first, _ones, _some, _bits, _of_bits)
