@@ -324,6 +324,8 @@ class Metric:
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}
+# Families whose metrics have been imported.
+_READ: set[str | None] = set()
 _SECTIONS: dict[str, dict[str, Section]] = {}
 
 
@@ -391,9 +393,12 @@ def metric(
 
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """All registered metrics, of one family or of all."""
+    if family in _READ:
+        return tuple(_REGISTRY.get(str(family), {}).values())
     for name in family_names() if family is None else (family,):
         with left_out_if_broken(name) if family is None else nullcontext():
             declared(name).module("metrics")
+            _READ.add(name)
     return tuple(entry for name, known in _REGISTRY.items() if family in (None, name) for entry in known.values())
 
 

@@ -166,7 +166,7 @@ def interval_error(
 
     A score that few errors enter shows less memory than the errors have.
     """
-    known = [influence] if errors is None else [influence, errors]
+    known = [influence] if errors is None or np.array_equal(errors, influence) else [influence, errors]
     memory = np.max([memory_of(series, cells > 0) for series in known], axis=0)
     return cosine_error(influence, cells, memory=memory, slow=known)
 

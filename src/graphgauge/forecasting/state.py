@@ -423,12 +423,19 @@ class ForecastState:
         InputError
             If names, weights or scales are of another number of nodes or horizons.
         """
+        self._require_groups(layout)
+        self._allocate(layout)
+
+    def _require_groups(self, layout: Layout) -> None:
+        """Reject names, weights and naive errors of other numbers of nodes or horizons."""
         groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes),
                   ("weights", self.weights, layout.nodes))  # fmt: skip
         for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):
             if known is not None and np.shape(known)[-1] != count:
                 fix = f"Give one for each {'horizon' if name == 'ahead' else 'node'}."
                 raise InputError(f"{np.shape(known)[-1]} where {count} are expected", where=name, fix=fix)
+
+    def _allocate(self, layout: Layout) -> None:
         self.layout = layout
         columns = len(layout.floats), len(layout.counts)
         self.by_horizon = BlockSums(layout.horizons, *columns)
@@ -754,16 +761,42 @@ class ForecastState:
         if other.layout is None:
             return
         self._require_layout(other)
-        if self.layout is None:
-            self.lay_out(other.layout)
-            self.ordered, self.placed, self.point = other.ordered, other.placed, other.point
-            self.omits = other.omits
+        first = self.layout is None
+        if first:
+            self._require_groups(other.layout)
+            self._adopt(other)
         elif other.cells:
             # Batches without a position in time may have come in any order.
             placed = (self.placed and other.placed) or not self.cells
             self.ordered = self.ordered and other.ordered and placed
             self.placed = other.placed if not self.cells else self.placed and other.placed
             self.point = other.point if self.point == other.point or not self.cells else "as given"
+        if not first:
+            self._add_sums(other)
+        self.channels = self.channels if self.channels is not None else other.channels
+        self.places = self.places if self.places is not None else other.places
+        self.labelled, self.unlabelled = self.labelled or other.labelled, self.unlabelled or other.unlabelled
+        self.nodes = self.nodes if self.nodes is not None else other.nodes
+        self.ahead = self.ahead if self.ahead is not None else other.ahead
+        self.graph = self.graph if self.graph is not None else other.graph
+        self.seen, self.rows = self.seen.union(other.seen), self.rows.union(other.rows)
+        self.omits = self.omits or other.omits
+        self.cells += other.cells
+        self.dropped += other.dropped
+
+    def _adopt(self, other: ForecastState) -> None:
+        """Take the sums of another state, which may go on counting."""
+        self.layout, self.joint_layout = other.layout, other.joint_layout
+        self.by_horizon, self.by_node, self.pit, self.excess, self.joint = (table.copy() for table in other._tables)
+        for table in self._tables if not other.ordered else ():
+            table.collapse()
+        self.node_pit, self.spread = other.node_pit.copy(), list(other.spread)
+        self.ranks = [Histogram(3, _RANK_MEMORY) for _ in other.ranks]
+        for known, more in zip(self.ranks, other.ranks, strict=True):
+            known.add(*more.cells())
+        self.ordered, self.placed, self.point, self.omits = other.ordered, other.placed, other.point, other.omits
+
+    def _add_sums(self, other: ForecastState) -> None:
         for mine, theirs in zip(self._tables, other._tables, strict=True):
             if not self.ordered:
                 mine.collapse()
@@ -776,16 +809,6 @@ class ForecastState:
             self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
-        self.channels = self.channels if self.channels is not None else other.channels
-        self.places = self.places if self.places is not None else other.places
-        self.labelled, self.unlabelled = self.labelled or other.labelled, self.unlabelled or other.unlabelled
-        self.nodes = self.nodes if self.nodes is not None else other.nodes
-        self.ahead = self.ahead if self.ahead is not None else other.ahead
-        self.graph = self.graph if self.graph is not None else other.graph
-        self.seen, self.rows = self.seen.union(other.seen), self.rows.union(other.rows)
-        self.omits = self.omits or other.omits
-        self.cells += other.cells
-        self.dropped += other.dropped
 
     # ------------------------------------------------------------------- out
 

@@ -44,6 +44,8 @@ class BlockSums:
         self.at: Ints = np.zeros(0, np.int64)
         self.high, self.low = _zeros((0, groups, floats)), _zeros((0, groups, floats))
         self.counts = _zeros((0, groups, counts), np.int64)
+        # Reserved blocks to which nothing was added; unknown after any other change.
+        self._empty: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -56,9 +58,11 @@ class BlockSums:
         while (last >> self.shift) - (start >> self.shift) >= self.most:
             self.shift += 1
         self._scatter(np.arange(start >> self.shift, (last >> self.shift) + 1))
+        self._empty = np.ones(len(self.at), np.bool_)
 
     def _scatter(self, at: Ints) -> None:
         """Allocate these blocks, which include all present ones."""
+        self._empty = None
         place = np.searchsorted(at, self.at)
 
         def scattered(table: NDArray[Any]) -> NDArray[Any]:
@@ -77,6 +81,7 @@ class BlockSums:
         for side in (left, right):
             side.at = side.at >> 1
         left._add_all(right)
+        self._empty = None
         self.at, self.high, self.low, self.counts = left.at, left.high, left.low, left.counts
         self.shift += 1
 
@@ -109,14 +114,16 @@ class BlockSums:
         """Add the sums of successive blocks, of which `first` is the number of the first."""
         at = int(np.searchsorted(self.at, first))
         rows = slice(at, at + len(sums.counts))
-        if not self.counts[rows].any() and not self.high[rows].any():
+        if self._empty is not None and self._empty[rows].all():
             self.high[rows], self.low[rows], self.counts[rows] = sums.high, sums.low, sums.counts
+            self._empty[rows] = False
             return
         self.high[rows], self.low[rows] = dd_add(self.high[rows], self.low[rows], sums.high, sums.low)
         self.counts[rows] += sums.counts
 
     def add(self, block: int, sums: Sums, groups: Ints | slice = slice(None)) -> None:
         """Add to the block with this number, for all groups or for some."""
+        self._empty = None
         at = int(np.searchsorted(self.at, block)), groups
         self.high[at], self.low[at] = dd_add(self.high[at], self.low[at], sums.high, sums.low)
         self.counts[at] += sums.counts

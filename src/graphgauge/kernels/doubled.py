@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats
 from graphgauge.kernels.jit import inlined
+from graphgauge.kernels.lanes import larger_first
 
 
 @inlined
@@ -31,7 +32,7 @@ def added(high: Floats, low: Floats, more: Floats) -> tuple[Floats, Floats]:
 @inlined
 def grown(high: float, low: float, more: float) -> tuple[float, float]:
     """The same for numbers that are not negative: the larger one is known, so the error takes fewer steps."""
-    large, small = (high, more) if high > more else (more, high)
+    large, small = larger_first(high, more)
     total = large + small
     return total, low + (small - (total - large))
 

@@ -88,24 +88,30 @@ def error_sums(
     place = np.arange(blocks) if place is None else place
     levels = asked.size - OVER
     sizes = (blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes)
-    by_horizon, by_node = (empty_totals(size, asked.size, INSIDE + levels) for size in sizes)
+    # Where the tables have each sum: only those that are asked for have room, or all of them.
+    room = asked if only_asked else np.ones(asked.size, np.bool_)
+    rows_of = np.cumsum(room) - 1
+    by_horizon, by_node = (empty_totals(size, int(room.sum()), INSIDE + levels) for size in sizes)
     if y.size:
         truth, forecast = exact(y, dtype).reshape(-1), exact(mean, dtype).reshape(-1)
         deviation = truth[:0] if std is None else exact(std, dtype).reshape(-1)
         seen = np.zeros(0, np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_).reshape(-1)
         seen.flags.writeable = False  # one mutability, one compilation
-        bits = np.uint32 if dtype.itemsize == 4 else np.uint64
-        buffer = np.empty((3, 4 * STRIDE if mask is not None else 0), dtype)
-        # Half-widths are taken one, and then two at a time; nothing is within NaN.
-        widths = np.full(levels // 2 * 2 + 1, np.nan)
-        widths[:levels] = z[:levels]
+        widths = np.array(z[:levels], np.float64)
         add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
         with np.errstate(all="ignore"):
             add(
-                truth, forecast, deviation, deviation.view(bits), seen, buffer, buffer[2].view(bits), widths, asked,
-                afterwards, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node,
+                truth, forecast, deviation, seen, widths, asked, afterwards,
+                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node, rows_of,
+                *empty_tile(asked.size, INSIDE + levels),
             )  # fmt: skip
-    of_horizon, of_node = (_with_lost(totals, asked, only_asked) for totals in (by_horizon, by_node))
+    lost = int(rows_of[Y2_LOST]) if asked[Y2_LOST] else None
+    kept = np.ones(int(room.sum()), np.bool_)
+    if room[Y2_LOST]:
+        kept[rows_of[Y2_LOST]] = False
+    of_horizon, of_node = (
+        rounded(_with_lost(totals, int(rows_of[Y2]), lost), kept) for totals in (by_horizon, by_node)
+    )
     return (of_horizon, of_node) if y.ndim == 4 else (of_horizon.of_block(0), of_node.of_block(0))
 
 
@@ -121,17 +127,20 @@ def empty_totals(size: tuple[int, int], sums: int, counts: int) -> Totals:
     return high, low, np.zeros((blocks, counts, groups), np.int64)
 
 
-def _with_lost(totals: Totals, asked: Mask, only_asked: bool) -> Sums:
+def empty_tile(sums: int, counts: int) -> tuple[Floats, Ints]:
+    """Room for the sums and counts of the lanes of a tile."""
+    return np.empty(2 * sums * STRIDE), np.empty(counts * STRIDE, np.int64)
+
+
+def _with_lost(totals: Totals, square: int, lost: int | None) -> Totals:
     """The totals, with the rounding error of the squared truth added to its square."""
     high, low, _ = totals
-    if asked[Y2_LOST]:
+    if lost is not None:
         with np.errstate(all="ignore"):
-            high[:, Y2], lost = two_sum(high[:, Y2], high[:, Y2_LOST])
-            low[:, Y2] += low[:, Y2_LOST] + lost
-            high[:, Y2], low[:, Y2] = two_sum(high[:, Y2], low[:, Y2])
-    kept = asked | (not only_asked)
-    kept[Y2_LOST] = False
-    return rounded(totals, kept)
+            high[:, square], more = two_sum(high[:, square], high[:, lost])
+            low[:, square] += low[:, lost] + more
+            high[:, square], low[:, square] = two_sum(high[:, square], low[:, square])
+    return totals
 
 
 def rounded(totals: Totals, kept: Mask) -> Sums:

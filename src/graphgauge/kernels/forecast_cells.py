@@ -1,7 +1,6 @@
 """The contribution of each forecast cell to the sums, lane by lane: the loop, and its NumPy twin.
 
-Cells are taken in tiles that stay in the nearest cache; each quantity is one short loop over the tile, which the
-compiler turns into vector instructions.
+Cells are taken in tiles whose sums stay in a near cache, eight lanes and a few steps at a time.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.doubled import added, dd_add, folded, grown, two_sum
@@ -39,19 +37,36 @@ from graphgauge.kernels.forecast_gaussian import (
     polynomial,
 )
 from graphgauge.kernels.jit import inlined, kernel
+from graphgauge.kernels.lanes import (
+    LANES,
+    address,
+    ahead,
+    bits,
+    fill,
+    first,
+    lane,
+    larger_first,
+    load,
+    load_some,
+    of_bits,
+    ones,
+    some,
+    store,
+    store_some,
+    where,
+)
 
-Counts = NDArray[np.int32]
 # High and low parts of sums, and counts, each (block, quantity, group).
 Totals = tuple[Floats, Floats, Ints]
 
 # Most cells of a tile: wider tiles would leave the cache, narrower ones read the input in pieces.
-_TILE = 4096
+TILE = 4096
 # Stride of its rows: at a power of two they would all compete for the same cache lines.
-STRIDE = _TILE + 8
+STRIDE = TILE + LANES
+# Steps that are added at once, so that the sums are read and written once for all of them.
+ROWS = 4
 # Cells that the twin processes at once.
 _AT_ONCE = 1 << 15
-# The bits, less one, of the first numbers that are not a valid standard deviation.
-_UNSOUND_SINGLE, _UNSOUND_DOUBLE = 0x7F7FFFFF, 0x7FEFFFFFFFFFFFFF
 # The factor that splits a float into halves whose products are exact.
 _SPLITTER = 2.0**27 + 1
 # The sums in their order, each with the part that counts it; those that need a standard deviation come last.
@@ -65,27 +80,27 @@ N, NONZERO, BAD_STD, INSIDE = range(4)
 
 
 def _add_cells_twin(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, buffer: AnyArray, buffer_bits: AnyArray,
-    widths: Floats, asked: Mask, late: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
+    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, widths: Floats, asked: Mask, late: Mask, together: int,
+    place: Ints, of_horizon: Totals, of_node: Totals, rows_of: Ints, tile: Floats, tally: Ints,
 ) -> None:  # fmt: skip
     blocks, _, horizons = of_horizon[0].shape
     nodes = of_node[0].shape[2]
     block_size = y.size // blocks
     shape = (block_size // (horizons * nodes), horizons, nodes)
     few = max(_AT_ONCE // block_size, 1)
-    for first in range(0, blocks, few):
-        some = slice(first, min(first + few, blocks))
+    for start in range(0, blocks, few):
+        some = slice(start, min(start + few, blocks))
         part = slice(some.start * block_size, some.stop * block_size)
         cells = tuple(array[part].reshape(-1, *shape) if array.size else None for array in (y, mean, std, mask))
-        _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node)
-    _add_late_to_one(late, place, of_horizon, of_node)
+        _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node, rows_of)
+    _add_late_to_one(rows_of[late], place, of_horizon, of_node)
     round_twin(of_horizon, of_node)
 
 
-def _add_late_to_one(late: Mask, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
+def _add_late_to_one(late: Ints, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
     """Add the late sums of all blocks to the last block that has a cell."""
     seen = np.flatnonzero(of_horizon[2][:, N].any(axis=1))
-    if not late.any() or not len(seen):
+    if not late.size or not len(seen):
         return
     for block, (high, low, _) in ((seen[-1], of_horizon), (place[seen[-1]], of_node)):
         sums = folded(high[:, late], low[:, late])
@@ -94,7 +109,7 @@ def _add_late_to_one(late: Mask, place: Ints, of_horizon: Totals, of_node: Total
 
 
 def _add_blocks(
-    cells: tuple[Any, ...], widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals
+    cells: tuple[Any, ...], widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals, rows_of: Ints
 ) -> None:
     """Add cells (blocks, steps, horizons, nodes); the sums of `place` are those of the nodes."""
     y, mean, std, mask = cells
@@ -105,7 +120,7 @@ def _add_blocks(
 
     def add(row: int, values: Floats) -> None:
         if asked[row]:
-            add_by_group(row, values, place, of_horizon, of_node)
+            add_by_group(int(rows_of[row]), values, place, of_horizon, of_node)
 
     def count(row: int, cells: Mask) -> None:
         count_by_group(row, cells & seen, place, of_horizon, of_node)
@@ -164,87 +179,54 @@ def count_by_group(row: int, cells: AnyArray, place: Ints, of_horizon: Totals, o
 
 @kernel(twin=_add_cells_twin)
 def add_cells(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, buffer: AnyArray, buffer_bits: AnyArray,
-    widths: Floats, asked: Mask, late: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
+    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, widths: Floats, asked: Mask, late: Mask, together: int,
+    place: Ints, of_horizon: Totals, of_node: Totals, rows_of: Ints, tile: Floats, tally: Ints,
 ) -> None:  # fmt: skip
     """Add the cells of some time blocks to the sums of their block and horizon, and of `place` and their node.
 
     Sums and counts are (block, quantity, group). Each block is summed by lane, `together` steps side by side, in
-    tiles; then lanes are added to their horizon and node. Masked cells are neutralised in a copy of the tile. The lanes
-    of `late` quantities are added after the last block, to the last block that has a cell.
+    tiles; then lanes are added to their horizon and node. The lanes of `late` quantities are added after the last
+    block, to the last block that has a cell.
     """
-    sums, blocks, horizons, nodes = asked.size, of_horizon[0].shape[0], of_horizon[0].shape[2], of_node[0].shape[2]
-    period, masked, spread = horizons * nodes, mask.size > 0, std.size > 0
+    blocks, period, masked, spread = (
+        of_horizon[0].shape[0],
+        of_horizon[0].shape[2] * of_node[0].shape[2],
+        mask.size > 0,
+        std.size > 0,
+    )
     counted = np.full(of_node[2].shape[1], spread)
-    counted[N], counted[NONZERO] = True, asked[APE]
-    # The contribution of each cell of a row, and for each sum its high and low part.
-    value, tile = np.empty((sums, STRIDE)), np.empty((2 * sums, STRIDE))
-    tally = np.empty((INSIDE + widths.size, STRIDE), np.int32)
-    weight, work = np.ones(_TILE), np.empty((4, STRIDE))
+    counted[N], counted[NONZERO] = masked, asked[APE]
     at_once, uncounted = asked & ~late, np.zeros(counted.size, np.bool_)
+    cells, seen = (address(y), address(mean), address(std)), address(mask)
+    what = (asked.size, counted.size - INSIDE, spread, masked)
+    halves, sums, counts = address(widths), address(tile), address(tally)
+    # As bits, which are cheaper to pass than arrays.
+    asks = lates = 0
+    for k in range(min(asked.size, OVER + 1)):
+        asks, lates = asks | asked[k] << k, lates | late[k] << k
     # The last block that has a cell, and the most lanes so far.
     last_seen, widest = 0, 0
-    for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
+    for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, TILE):
         fresh = block == 0 and begin == start
-        for k in range(sums):
-            if at_once[k] or k < ERROR or (late[k] and fresh):
-                clear(tile[2 * k, :width])
-                clear(tile[2 * k + 1, :width])
-        for row in range(len(tally)):
-            clear(tally[row, :width])
-        for first in range(begin, stop, 4 * lanes):
-            last = min(first + 4 * lanes, stop)
-            if masked:
-                rows = 0
-                for row in range(first, last, lanes):
-                    cells = slice(row, row + width)
-                    to = slice(rows * STRIDE, rows * STRIDE + width)
-                    _copy_seen(y[cells], mask[cells], 0.0, buffer[0, to])
-                    _copy_seen(mean[cells], mask[cells], 0.0, buffer[1, to])
-                    if spread:
-                        _copy_seen(std[cells], mask[cells], 1.0, buffer[2, to])
-                    _count_seen(mask[cells], tally[N])
-                    rows += 1
-                _add_four(
-                    buffer[0], buffer[1], buffer[2, : len(buffer[2]) * spread], buffer_bits, 0, rows * STRIDE,
-                    STRIDE, width, widths, tile, tally,
-                )  # fmt: skip
-                for row in range(rows):
-                    at, to = first + row * lanes, slice(row * STRIDE, row * STRIDE + width)
-                    if spread:
-                        _copy_weight(mask[at : at + width], weight)
-                    _add_row(
-                        buffer[0, to], buffer[1, to], buffer[2, to], weight, widths, asked, value, work, tile,
-                        tally,
-                    )  # fmt: skip
-            else:
-                _add_four(y, mean, std, std_bits, first, last, lanes, width, widths, tile, tally)
-                for row in range(first, last, lanes):
-                    cells = slice(row, row + width)
-                    _add_row(y[cells], mean[cells], std[cells], weight, widths, asked, value, work, tile, tally)
-        rows = (stop - begin - 1) // lanes + 1
+        for top in range(begin, stop, ROWS * lanes):
+            rows = (top, min((stop - top - 1) // lanes + 1, ROWS), lanes)
+            new = (top == begin, fresh and top == begin)
+            for at in range(0, width, LANES):
+                if masked or width - at < LANES:
+                    _add_lanes(cells, seen, rows, at, width - at, what, halves, asks, lates, new, sums, counts)
+                else:
+                    _add_lanes(cells, None, rows, at, LANES, what, halves, asks, lates, new, sums, counts)
         if not masked:
-            for j in range(np.uint64(width)):
-                tally[N, j] = rows
-        elif spread:
-            # With error 0 and standard deviation 1 a masked cell was counted as inside.
-            for row in range(INSIDE, counted.size):
-                for j in range(width):
-                    tally[row, j] -= rows - tally[N, j]
-        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node)
+            add_equal((stop - begin - 1) // lanes + 1, start, width, N, block, place[block], of_horizon, of_node)
+        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
         last_seen, widest = 0 if fresh else last_seen, width if fresh else widest
-        if not masked or tally[N, :width].any():
+        if not masked or tally[N * STRIDE : N * STRIDE + width].any():
             last_seen = block
         if stop == y.size:
-            fold_tile(start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node)
-    round_totals(asked, of_horizon, of_node)
-
-
-@inlined
-def clear(row: AnyArray) -> None:
-    # An assignment to a slice is a slow loop.
-    for j in range(np.uint64(row.size)):
-        row[j] = 0
+            fold_tile(
+                start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node, rows_of
+            )  # fmt: skip
+    round_totals(of_horizon, of_node)
 
 
 @inlined
@@ -271,137 +253,408 @@ def tiles_of(
     return tiles
 
 
-@inlined
-def _copy_seen(cells: AnyArray, seen: Mask, stand_in: float, copied: AnyArray) -> None:
-    for j in range(np.uint64(copied.size)):
-        copied[j] = cells[j] if seen[j] else stand_in
+# In the functions below, `mask` is None if all eight cells are there and count; otherwise the first `count` are there,
+# and those that the mask hides, if there is one, do not count. `rows` are their first cell, their
+# number and their distance. `new` sums start at 0. Arrays are given by their addresses.
+
+Address = Any
+Rows = tuple[int, int, int]
 
 
 @inlined
-def _copy_weight(seen: Mask, weight: Floats) -> None:
-    for j in range(np.uint64(seen.size)):
-        weight[j] = seen[j]
-
-
-@inlined
-def _count_seen(seen: Mask, counts: Counts) -> None:
-    for j in range(np.uint64(seen.size)):
-        counts[j] += seen[j]
-
-
-@inlined
-def _add_four(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, first: int, last: int, lanes: int, width: int,
-    widths: Floats, tile: Floats, tally: Counts,
+def _add_lanes(
+    cells: tuple[Address, Address, Address], mask: Address | None, rows: Rows, at: int, count: int,
+    what: tuple[int, int, bool, bool], widths: Address, asked: int, late: int, new: tuple[bool, bool],
+    tile: Address, tally: Address,
 ) -> None:  # fmt: skip
-    """`_add_rows` for up to four rows, all of them at once if there are four."""
-    if last - first > 3 * lanes:
-        second, third, fourth = first + lanes, first + 2 * lanes, first + 3 * lanes
-        rows = (np.uint64(first), np.uint64(second), np.uint64(third), np.uint64(fourth))
-        _add_rows(y, mean, std, std_bits, rows, width, widths, tile, tally)
+    """Add eight lanes of some rows."""
+    y, mean, std = cells
+    sums, levels, spread, masked = what
+    if at % (2 * LANES) == 0:
+        # The processor does not foresee so many rows: fetch those that come next.
+        for number in range(rows[1], 2 * rows[1]):
+            row = rows[0] + at + number * rows[2]
+            ahead(y, row)
+            ahead(mean, row)
+            if spread:
+                ahead(std, row)
+    size, size_low = started(tile, 2 * ABS * STRIDE + at, new[0])
+    square, square_low = started(tile, 2 * SQUARE * STRIDE + at, new[0])
+    there = inside = fill(0)
+    half = widths[0] if levels else 0.0
+    total, least = fill(0.0), fill(1.0)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        error = read_cells(mean, row, count, seen, 0.0) - read_cells(y, row, count, seen, 0.0)
+        size, size_low = grown(size, size_low, abs(error))
+        square, square_low = grown(square, square_low, error * error)
+        if mask is not None:
+            there = there + ones(seen)
+        if spread:
+            deviation = read_cells(std, row, count, seen, 1.0)
+            total, least = total + deviation, larger_first(least, deviation)[1]
+            inside = inside + counted_cells(abs(error) <= half * deviation, seen)
+    kept(tile, 2 * ABS * STRIDE + at, size, size_low)
+    kept(tile, 2 * SQUARE * STRIDE + at, square, square_low)
+    if mask is not None:
+        add_count(tally, N * STRIDE + at, there, new[0])
+    if _has(asked, ERROR):
+        _add_signed(y, mean, mask, masked, rows, at, count, new[1] if _has(late, ERROR) else new[0], tile)
+    if _has(asked, Y):
+        _add_sizes(y, mask, masked, rows, at, count, new[1] if _has(late, Y) else new[0], tile)
+    if _has(asked, Y2_LOST):
+        _add_lost(y, mask, masked, rows, at, count, new[1] if _has(late, Y2_LOST) else new[0], tile)
+    if _has(asked, APE):
+        _add_relative(y, mean, mask, masked, rows, at, count, new[0], tile, tally)
+    if _has(asked, SAPE):
+        _add_symmetric(y, mean, mask, masked, rows, at, count, new[0], tile)
+    if not spread:
+        return
+    if some((total < np.inf) & (least > 0.0)) < LANES:
+        _add_bad(std, mask, masked, rows, at, count, new[0], tally)
     else:
-        for row in range(first, last, lanes):
-            _add_rows(y, mean, std, std_bits, (np.uint64(row),), width, widths, tile, tally)
+        add_count(tally, BAD_STD * STRIDE + at, fill(0), new[0])
+    if levels:
+        add_count(tally, INSIDE * STRIDE + at, inside, new[0])
+    for level in range(1, levels):
+        _add_inside(cells, mask, masked, rows, at, count, widths[level], new[0], tally, (INSIDE + level) * STRIDE + at)
+    if _has(asked, STD):
+        _add_spread(std, mask, masked, rows, at, count, new[0], tile)
+    if sums > OVER and _has(asked, OVER):
+        for level in range(sums - OVER):
+            place = 2 * (OVER + level) * STRIDE + at
+            _add_over(cells, mask, masked, rows, at, count, widths[level], new[0], tile, place)
+    if _has(asked, NLL):
+        _add_scores(cells, mask, masked, rows, at, count, new[0], tile)
 
 
 @inlined
-def _add_row(
-    truth: AnyArray, forecast: AnyArray, deviation: AnyArray, weight: Floats, widths: Floats, asked: Mask,
-    value: Floats, work: Floats, tile: Floats, tally: Counts,
+def _has(parts: int, k: int) -> bool:
+    return (parts >> k) & 1 == 1
+
+
+@inlined
+def seen_cells(mask: Address | None, masked: bool, at: int, count: int) -> Any:
+    """Which of eight cells count."""
+    if mask is None:
+        return None
+    if not masked:
+        return first(count)
+    return load(mask, at) if count >= LANES else first(count) & load_some(mask, at, count)
+
+
+@inlined
+def read_cells(cells: Address, at: int, count: int, seen: Any, stand_in: float) -> Any:
+    """Eight cells; a number stands in for those that do not count."""
+    if seen is None:
+        return load(cells, at)
+    return where(seen, load(cells, at) if count >= LANES else load_some(cells, at, count), fill(stand_in))
+
+
+@inlined
+def counted_cells(flags: Any, seen: Any) -> Any:
+    """1 for each cell that counts and has the flag."""
+    return ones(flags) if seen is None else ones(flags & seen)
+
+
+@inlined
+def started(tile: Address, place: int, new: bool) -> Any:
+    """The sum of eight lanes so far, in two floats."""
+    return (fill(0.0), fill(0.0)) if new else (load(tile, place), load(tile, place + STRIDE))
+
+
+@inlined
+def kept(tile: Address, place: int, high: Any, low: Any) -> None:
+    """The opposite."""
+    store(tile, place, high)
+    store(tile, place + STRIDE, low)
+
+
+@inlined
+def add_count(tally: Address, place: int, more: Any, new: bool) -> None:
+    store(tally, place, more if new else load(tally, place) + more)
+
+
+@inlined
+def _add_bad(
+    std: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool, tally: Address
+) -> None:
+    """Count what is no standard deviation, if their total or the least of them looks like it."""
+    bad = fill(0)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        deviation = read_cells(std, row, count, seen, 1.0)
+        bad = bad + counted_cells(~((deviation > 0.0) & (deviation < np.inf)), seen)
+    add_count(tally, BAD_STD * STRIDE + at, bad, new)
+
+
+@inlined
+def _add_inside(
+    cells: tuple[Address, Address, Address], mask: Address | None, masked: bool, rows: Rows, at: int, count: int,
+    half: float, new: bool, tally: Address, place: int,
 ) -> None:  # fmt: skip
-    """Add all but absolute errors and their squares."""
-    sums = asked.size
-    if asked[ERROR]:
-        _find_errors(truth, forecast, value[ERROR])
-    if asked[Y]:
-        _find_sizes(truth, not asked[Y2_LOST], value)
-    if asked[APE]:
-        _find_relative(truth, forecast, value[APE], tally[NONZERO])
-    if asked[SAPE]:
-        _find_symmetric(truth, forecast, value[SAPE])
-    if asked[STD]:
-        _find_spread(deviation, weight, value)
-    if sums > OVER and asked[OVER]:
-        for level in range(sums - OVER):
-            _find_over(truth, forecast, deviation, widths[level], value[OVER + level])
-    if asked[NLL]:
-        _find_scores(truth, forecast, deviation, weight, value, work)
-    for k in range(ERROR, sums):
-        if asked[k]:
-            _add_values(value[k], truth.size, tile[2 * k], tile[2 * k + 1])
+    y, mean, std = cells
+    inside = fill(0)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        size = abs(read_cells(mean, row, count, seen, 0.0) - read_cells(y, row, count, seen, 0.0))
+        inside = inside + counted_cells(size <= half * read_cells(std, row, count, seen, 1.0), seen)
+    add_count(tally, place, inside, new)
+
+
+@inlined
+def _add_signed(
+    y: Address, mean: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool,
+    tile: Address,
+) -> None:  # fmt: skip
+    high, low = started(tile, 2 * ERROR * STRIDE + at, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        high, low = added(high, low, read_cells(mean, row, count, seen, 0.0) - read_cells(y, row, count, seen, 0.0))
+    kept(tile, 2 * ERROR * STRIDE + at, high, low)
+
+
+@inlined
+def _add_sizes(
+    y: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool, tile: Address
+) -> None:
+    """Add the truth, its absolute value and its square."""
+    total, total_low = started(tile, 2 * Y * STRIDE + at, new)
+    square, square_low = started(tile, 2 * Y2 * STRIDE + at, new)
+    size, size_low = started(tile, 2 * ABS_Y * STRIDE + at, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        truth = read_cells(y, row, count, seen_cells(mask, masked, row, count), 0.0)
+        total, total_low = added(total, total_low, truth)
+        square, square_low = grown(square, square_low, truth * truth)
+        size, size_low = grown(size, size_low, abs(truth))
+    kept(tile, 2 * Y * STRIDE + at, total, total_low)
+    kept(tile, 2 * Y2 * STRIDE + at, square, square_low)
+    kept(tile, 2 * ABS_Y * STRIDE + at, size, size_low)
+
+
+@inlined
+def _add_lost(
+    y: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool, tile: Address
+) -> None:
+    """Add the rounding error of the squared truth."""
+    high, low = started(tile, 2 * Y2_LOST * STRIDE + at, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        truth = read_cells(y, row, count, seen_cells(mask, masked, row, count), 0.0)
+        scaled = truth * _SPLITTER
+        large = scaled - (scaled - truth)
+        small = truth - large
+        high, low = added(high, low, ((large * large - truth * truth) + 2.0 * (large * small)) + small * small)
+    kept(tile, 2 * Y2_LOST * STRIDE + at, high, low)
+
+
+@inlined
+def _add_relative(
+    y: Address, mean: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool,
+    tile: Address, tally: Address,
+) -> None:  # fmt: skip
+    high, low = started(tile, 2 * APE * STRIDE + at, new)
+    nonzero = fill(0)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        truth = read_cells(y, row, count, seen, 0.0)
+        size, error = abs(truth), abs(read_cells(mean, row, count, seen, 0.0) - truth)
+        high, low = grown(high, low, error / where(size > 0.0, size, fill(np.inf)))
+        nonzero = nonzero + ones(size > 0.0)
+    kept(tile, 2 * APE * STRIDE + at, high, low)
+    add_count(tally, NONZERO * STRIDE + at, nonzero, new)
+
+
+@inlined
+def _add_symmetric(
+    y: Address, mean: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool,
+    tile: Address,
+) -> None:  # fmt: skip
+    high, low = started(tile, 2 * SAPE * STRIDE + at, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        truth, forecast = read_cells(y, row, count, seen, 0.0), read_cells(mean, row, count, seen, 0.0)
+        sizes = abs(truth) + abs(forecast)
+        high, low = grown(high, low, 2.0 * abs(forecast - truth) / where(sizes > 0.0, sizes, fill(1.0)))
+    kept(tile, 2 * SAPE * STRIDE + at, high, low)
+
+
+@inlined
+def _add_spread(
+    std: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool, tile: Address
+) -> None:
+    high, low = started(tile, 2 * STD * STRIDE + at, new)
+    square, square_low = started(tile, 2 * VAR * STRIDE + at, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        deviation = read_cells(std, row, count, seen_cells(mask, masked, row, count), 0.0)
+        high, low = added(high, low, deviation)
+        square, square_low = grown(square, square_low, deviation * deviation)
+    kept(tile, 2 * STD * STRIDE + at, high, low)
+    kept(tile, 2 * VAR * STRIDE + at, square, square_low)
+
+
+@inlined
+def _add_over(
+    cells: tuple[Address, Address, Address], mask: Address | None, masked: bool, rows: Rows, at: int, count: int,
+    half: float, new: bool, tile: Address, place: int,
+) -> None:  # fmt: skip
+    y, mean, std = cells
+    high, low = started(tile, place, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        size = abs(read_cells(mean, row, count, seen, 0.0) - read_cells(y, row, count, seen, 0.0))
+        beyond = size - half * read_cells(std, row, count, seen, 1.0)
+        high, low = grown(high, low, where(beyond <= 0.0, fill(0.0), beyond))
+    kept(tile, place, high, low)
+
+
+@inlined
+def _add_scores(
+    cells: tuple[Address, Address, Address], mask: Address | None, masked: bool, rows: Rows, at: int, count: int,
+    new: bool, tile: Address,
+) -> None:  # fmt: skip
+    """Add `gaussian_nll` and `gaussian_crps`."""
+    y, mean, std = cells
+    nll, nll_low = started(tile, 2 * NLL * STRIDE + at, new)
+    crps, crps_low = started(tile, 2 * CRPS * STRIDE + at, new)
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        error = read_cells(mean, row, count, seen, 0.0) - read_cells(y, row, count, seen, 0.0)
+        deviation = read_cells(std, row, count, seen, 1.0)
+        # log(std): exponent and mantissa, then the series.
+        tiny = deviation < LOWEST_NORMAL
+        carried = bits(deviation * where(tiny, fill(LIFT), fill(1.0))) + SQRT_CARRY
+        exponent = of_bits((carried >> 52) | INTEGER_BITS) - where(tiny, fill(LIFTED_BIAS), fill(BIAS))
+        mantissa = of_bits((carried & MANTISSA) + SQRT_HALF_BITS)
+        f = (mantissa - 1.0) / (mantissa + 1.0)
+        q = f * f
+        log = exponent * LN2_HIGH + ((2.0 * f + f * (q * polynomial(LOG, q))) + exponent * LN2_LOW)
+        # The error in standard deviations, and exp(-z²/2) as a power of 2 and a polynomial.
+        z = error / deviation
+        near = abs(z)
+        near = where(near > FAR, fill(FAR), near)
+        power = -0.5 * (near * near)
+        shifted = power * LOG2_E + ROUNDER
+        whole = shifted - ROUNDER
+        rest = (power - whole * LN2_HIGH) - whole * LN2_LOW
+        falling = polynomial(EXP, rest) * of_bits((bits(shifted) + 1023) << 52)
+        far = polynomial(TAIL, STRETCH * near / (near + OFFSET) - 1.0)
+        density = (log + 0.5 * (z * z)) + HALF_LOG_2PI
+        score = abs(error) + deviation * (falling * far - INVERSE_SQRT_PI)
+        if mask is not None:
+            density, score = where(seen, density, fill(0.0)), where(seen, score, fill(0.0))
+        nll, nll_low = added(nll, nll_low, density)
+        crps, crps_low = added(crps, crps_low, score)
+    kept(tile, 2 * NLL * STRIDE + at, nll, nll_low)
+    kept(tile, 2 * CRPS * STRIDE + at, crps, crps_low)
 
 
 @inlined
 def fold_tile(
-    start: int, width: int, asked: Mask, counted: Mask, block: int, place: int, tile: Floats, tally: Counts,
-    of_horizon: Totals, of_node: Totals,
+    start: int, width: int, asked: Mask, counted: Mask, block: int, place: int, tile: Floats, tally: Ints,
+    of_horizon: Totals, of_node: Totals, rows_of: Ints,
 ) -> None:  # fmt: skip
     """Add the lanes from `start` on to the sums of their horizon and of their node."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
-    lane = start
-    while lane < start + width:
-        horizon, node = lane // nodes % horizons, lane % nodes
-        size, at = min(nodes - node, start + width - lane), lane - start
+    high, low, counts = address(of_node[0]), address(of_node[1]), address(of_node[2])
+    sums, tallies = address(tile), address(tally)
+    begin = start
+    while begin < start + width:
+        horizon, node = begin // nodes % horizons, begin % nodes
+        size, at = min(nodes - node, start + width - begin), begin - start
         for k in range(asked.size):
             if asked[k]:
-                _merge_lanes(of_node[0], of_node[1], place, k, node, tile, at, size)
-                _collapse(tile, 2 * k, at, size)
-                of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon] = dd_add(
-                    of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon], tile[2 * k, at],
-                    tile[2 * k + 1, at],
-                )  # fmt: skip
-        for row in range(counted.size):
-            if counted[row]:
-                of_horizon[2][block, row, horizon] += _add_counts(of_node[2], place, row, node, tally, at, size)
-        lane += size
-
-
-# Indices instead of slices, which cost as much as many additions, and unsigned ones, because possibly negative ones
-# prevent vector instructions.
+                column = rows_of[k]
+                to, row = (place * of_node[0].shape[1] + column) * nodes + node, 2 * k * STRIDE + at
+                total, lost = of_horizon[0][block, column, horizon], of_horizon[1][block, column, horizon]
+                total, lost = _merged(sums, row, high, low, to, size, total, lost)
+                of_horizon[0][block, column, horizon], of_horizon[1][block, column, horizon] = total, lost
+        for k in range(counted.size):
+            if counted[k]:
+                to, row = (place * of_node[2].shape[1] + k) * nodes + node, k * STRIDE + at
+                of_horizon[2][block, k, horizon] += _merged_counts(tallies, row, counts, to, size)
+        begin += size
 
 
 @inlined
-def _merge_lanes(high: Floats, low: Floats, place: int, k: int, node: int, tile: Floats, lane: int, size: int) -> None:
-    """Add the lanes of a quantity to the sums of their nodes."""
-    to, at = np.uint64(node), np.uint64(lane)
-    for j in range(np.uint64(size)):
-        high[place, k, to + j], low[place, k, to + j] = dd_add(
-            high[place, k, to + j], low[place, k, to + j], tile[2 * k, at + j], tile[2 * k + 1, at + j]
-        )
+def _merged(
+    tile: Address, row: int, high: Address, low: Address, to: int, size: int, total: float, total_low: float
+) -> tuple[float, float]:
+    """Add the lanes of a quantity to the sums of their nodes; the total with all of them added."""
+    lanes = lanes_low = fill(0.0)
+    for j in range(0, size - size % LANES, LANES):
+        more, more_low = load(tile, row + j), load(tile, row + j + STRIDE)
+        sums, sums_low = dd_add(load(high, to + j), load(low, to + j), more, more_low)
+        store(high, to + j, sums)
+        store(low, to + j, sums_low)
+        lanes, lanes_low = dd_add(lanes, lanes_low, more, more_low)
+    left = size % LANES
+    if left:
+        j = size - left
+        more, more_low = load_some(tile, row + j, left), load_some(tile, row + j + STRIDE, left)
+        sums, sums_low = dd_add(load_some(high, to + j, left), load_some(low, to + j, left), more, more_low)
+        store_some(high, to + j, sums, left)
+        store_some(low, to + j, sums_low, left)
+        lanes, lanes_low = dd_add(lanes, lanes_low, more, more_low)
+    for number in range(LANES):
+        total, total_low = dd_add(total, total_low, lane(lanes, number), lane(lanes_low, number))
+    return total, total_low
 
 
 @inlined
-def _collapse(tile: Floats, row: int, lane: int, size: int) -> None:
-    """Add lanes to the first of them: halves are added until one is left."""
-    at = np.uint64(lane)
-    while size > 1:
-        half = size // 2
-        size -= half
-        other = np.uint64(lane + size)
-        for j in range(np.uint64(half)):
-            tile[row, at + j], tile[row + 1, at + j] = dd_add(
-                tile[row, at + j], tile[row + 1, at + j], tile[row, other + j], tile[row + 1, other + j]
-            )
-
-
-@inlined
-def _add_counts(counts: Ints, place: int, row: int, node: int, tally: Counts, lane: int, size: int) -> int:
+def _merged_counts(tally: Address, row: int, counts: Address, to: int, size: int) -> int:
     """Add counts to those of their nodes; their sum."""
-    to, at, total = np.uint64(node), np.uint64(lane), 0
-    for j in range(np.uint64(size)):
-        counts[place, row, to + j] += tally[row, at + j]
-        total += tally[row, at + j]
+    lanes = fill(0)
+    for j in range(0, size - size % LANES, LANES):
+        more = load(tally, row + j)
+        store(counts, to + j, load(counts, to + j) + more)
+        lanes = lanes + more
+    left = size % LANES
+    if left:
+        j = size - left
+        more = load_some(tally, row + j, left)
+        store_some(counts, to + j, load_some(counts, to + j, left) + more, left)
+        lanes = lanes + more
+    total = 0
+    for number in range(LANES):
+        total += lane(lanes, number)
     return total
 
 
 @inlined
-def round_totals(asked: Mask, of_horizon: Totals, of_node: Totals) -> None:
+def add_equal(
+    rows: int, start: int, width: int, k: int, block: int, place: int, of_horizon: Totals, of_node: Totals
+) -> None:
+    """Count the same number for each lane."""
+    horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
+    begin = start
+    while begin < start + width:
+        horizon, node = begin // nodes % horizons, begin % nodes
+        size = min(nodes - node, start + width - begin)
+        of_horizon[2][block, k, horizon] += rows * size
+        row = of_node[2][place, k]
+        for j in range(node, node + size):
+            row[j] += rows
+        begin += size
+
+
+@inlined
+def round_totals(of_horizon: Totals, of_node: Totals) -> None:
     """Carry what the low parts have collected into the high parts."""
     for high, low in ((of_horizon[0], of_horizon[1]), (of_node[0], of_node[1])):
         for block in range(high.shape[0]):
-            for k in range(asked.size):
-                if asked[k]:
-                    _carry(high[block, k], low[block, k])
+            for k in range(high.shape[1]):
+                _carry(high[block, k], low[block, k])
 
 
 @inlined
@@ -414,154 +667,3 @@ def round_twin(of_horizon: Totals, of_node: Totals) -> None:
     """`round_totals` in NumPy."""
     for high, low, _ in (of_horizon, of_node):
         high[:], low[:] = two_sum(high, low)
-
-
-@inlined
-def _add_rows(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, rows: tuple[Any, ...], width: int, widths: Floats,
-    tile: Floats, tally: Counts,
-) -> None:  # fmt: skip
-    """Add absolute errors and their squares, and count invalid standard deviations and cells within `widths`.
-
-    The cells of several rows are added at once, so that the sums are read and written once for all of them.
-    """
-    _add_errors(y, mean, std, std_bits, rows, width, widths[0], tile, tally)
-    for level in range(1, widths.size, 2):
-        _add_inside(y, mean, std, rows, width, widths[level : level + 2], tally[INSIDE + level : INSIDE + level + 2])
-
-
-@inlined
-def _add_errors(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, rows: tuple[Any, ...], width: int, half: float,
-    tile: Floats, tally: Counts,
-) -> None:  # fmt: skip
-    unsound = np.uint64(_UNSOUND_SINGLE if std.itemsize == 4 else _UNSOUND_DOUBLE)
-    # Unsigned, because possibly negative indices prevent vector instructions.
-    for j in range(np.uint64(width)):
-        size, size_lost, square, square_lost = tile[0, j], tile[1, j], tile[2, j], tile[3, j]
-        bad, inside = tally[BAD_STD, j], tally[INSIDE, j]
-        for row in rows:
-            error = np.float64(mean[row + j]) - np.float64(y[row + j])
-            size, size_lost = grown(size, size_lost, abs(error))
-            square, square_lost = grown(square, square_lost, error * error)
-            if std.size:
-                # The bits, less one, of NaN, infinities, zeros and negative numbers all start here.
-                bad += std_bits[row + j] - np.uint64(1) >= unsound
-                inside += abs(error) <= half * np.float64(std[row + j])
-        tile[0, j], tile[1, j], tile[2, j], tile[3, j] = size, size_lost, square, square_lost
-        tally[BAD_STD, j], tally[INSIDE, j] = bad, inside
-
-
-@inlined
-def _add_inside(
-    y: AnyArray, mean: AnyArray, std: AnyArray, rows: tuple[Any, ...], width: int, widths: Floats, tally: Counts
-) -> None:
-    narrow, wide = widths[0], widths[1]
-    for j in range(np.uint64(width)):
-        inside, inside_wide = tally[0, j], tally[1, j]
-        for row in rows:
-            size, deviation = abs(np.float64(mean[row + j]) - np.float64(y[row + j])), np.float64(std[row + j])
-            inside += size <= narrow * deviation
-            inside_wide += size <= wide * deviation
-        tally[0, j], tally[1, j] = inside, inside_wide
-
-
-@inlined
-def _find_errors(y: AnyArray, mean: AnyArray, errors: Floats) -> None:
-    for j in range(np.uint64(y.size)):
-        errors[j] = np.float64(mean[j]) - np.float64(y[j])
-
-
-@inlined
-def _find_sizes(y: AnyArray, exact: bool, value: Floats) -> None:
-    """The truth, its absolute value and its square; if that is not exact, also its rounding error."""
-    for j in range(np.uint64(y.size)):
-        truth = np.float64(y[j])
-        value[Y, j] = truth
-        value[ABS_Y, j] = abs(truth)
-        value[Y2, j] = truth * truth
-    if not exact:
-        for j in range(np.uint64(y.size)):
-            truth = np.float64(y[j])
-            scaled = truth * _SPLITTER
-            large = scaled - (scaled - truth)
-            small = truth - large
-            value[Y2_LOST, j] = ((large * large - truth * truth) + 2.0 * (large * small)) + small * small
-
-
-@inlined
-def _find_relative(y: AnyArray, mean: AnyArray, relative: Floats, nonzero: Counts) -> None:
-    for j in range(np.uint64(y.size)):
-        truth = np.float64(y[j])
-        size, error = abs(truth), abs(np.float64(mean[j]) - truth)
-        relative[j] = np.divide(error, size if size > 0.0 else np.inf)
-        nonzero[j] += size > 0.0
-
-
-@inlined
-def _find_symmetric(y: AnyArray, mean: AnyArray, relative: Floats) -> None:
-    for j in range(np.uint64(y.size)):
-        truth, forecast = np.float64(y[j]), np.float64(mean[j])
-        sizes = abs(truth) + abs(forecast)
-        relative[j] = np.divide(2.0 * abs(forecast - truth), sizes if sizes > 0.0 else 1.0)
-
-
-@inlined
-def _find_spread(std: AnyArray, weight: Floats, value: Floats) -> None:
-    for j in range(np.uint64(std.size)):
-        deviation = np.float64(std[j]) * weight[j]
-        value[STD, j] = deviation
-        value[VAR, j] = deviation * deviation
-
-
-@inlined
-def _find_over(y: AnyArray, mean: AnyArray, std: AnyArray, half: float, over: Floats) -> None:
-    for j in range(np.uint64(y.size)):
-        beyond = abs(np.float64(mean[j]) - np.float64(y[j])) - half * np.float64(std[j])
-        over[j] = 0.0 if beyond <= 0.0 else beyond
-
-
-@inlined
-def _find_scores(y: AnyArray, mean: AnyArray, std: AnyArray, weight: Floats, value: Floats, work: Floats) -> None:
-    """`gaussian_nll` and `gaussian_crps`, in loops of a few vector instructions each."""
-    span, bits = np.uint64(y.size), work.view(np.int64)
-    # log(std): exponent and mantissa, then the series.
-    for j in range(span):
-        deviation = np.float64(std[j])
-        work[0, j] = deviation * (LIFT if deviation < LOWEST_NORMAL else 1.0)
-    for j in range(span):
-        carried = bits[0, j] + SQRT_CARRY
-        bits[1, j] = (carried >> 52) | INTEGER_BITS
-        bits[2, j] = (carried & MANTISSA) + SQRT_HALF_BITS
-    for j in range(span):
-        exponent = work[1, j] - (LIFTED_BIAS if np.float64(std[j]) < LOWEST_NORMAL else BIAS)
-        f = np.divide(work[2, j] - 1.0, work[2, j] + 1.0)
-        q = f * f
-        work[3, j] = exponent * LN2_HIGH + ((2.0 * f + f * (q * polynomial(LOG, q))) + exponent * LN2_LOW)
-    # The error in standard deviations, and exp(-z²/2) as a power of 2 and a polynomial.
-    for j in range(span):
-        z = np.divide(np.float64(mean[j]) - np.float64(y[j]), np.float64(std[j]))
-        value[NLL, j] = (work[3, j] + 0.5 * (z * z)) + HALF_LOG_2PI * weight[j]
-        near = abs(z)
-        near = FAR if near > FAR else near
-        power = -0.5 * (near * near)
-        work[0, j] = near
-        work[1, j] = power
-        work[2, j] = power * LOG2_E + ROUNDER
-    for j in range(span):
-        bits[3, j] = (bits[2, j] + 1023) << 52
-    for j in range(span):
-        whole = work[2, j] - ROUNDER
-        rest = (work[1, j] - whole * LN2_HIGH) - whole * LN2_LOW
-        falling = polynomial(EXP, rest) * work[3, j]
-        near = work[0, j]
-        tail = polynomial(TAIL, np.divide(STRETCH * near, near + OFFSET) - 1.0)
-        error = abs(np.float64(mean[j]) - np.float64(y[j]))
-        deviation = np.float64(std[j]) * weight[j]
-        value[CRPS, j] = error + deviation * (falling * tail - INVERSE_SQRT_PI)
-
-
-@inlined
-def _add_values(more: Floats, width: int, high: Floats, low: Floats) -> None:
-    for j in range(np.uint64(width)):
-        high[j], low[j] = added(high[j], low[j], more[j])

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.kernels.doubled import added
+from graphgauge.kernels.doubled import added, grown
 from graphgauge.kernels.dtypes import exact
-from graphgauge.kernels.forecast import Sums, empty_totals, rounded, steps_together
+from graphgauge.kernels.forecast import Sums, empty_tile, empty_totals, rounded, steps_together
 from graphgauge.kernels.forecast_cells import (
+    ROWS,
+    STRIDE,
+    Address,
+    Rows,
     Totals,
     add_by_group,
-    clear,
+    add_count,
     count_by_group,
+    counted_cells,
     fold_tile,
+    kept,
+    read_cells,
     round_totals,
     round_twin,
+    seen_cells,
+    started,
     tiles_of,
 )
 from graphgauge.kernels.jit import inlined, kernel
+from graphgauge.kernels.lanes import LANES, address, ahead, fill, first, load, load_every, load_some, ones, store, where
 
-# Cells of a tile: those of all levels stay in the second cache.
+# Cells of a tile: those of all levels stay in the second cache. Eight lanes of some rows are copied.
 _TILE = 1024
-_STRIDE = _TILE + 8
+_COPIED = ROWS * LANES
 
 
 def quantile_sums(
@@ -50,8 +61,7 @@ def quantile_sums(
     blocks, steps, horizons, nodes = y.shape
     place = np.arange(blocks) if place is None else place
     count = len(levels)
-    asked = np.full(2 * count, with_quantiles)
-    asked[:count] = True
+    asked = np.ones(2 * count if with_quantiles else count, np.bool_)
     totals = tuple(
         empty_totals(size, asked.size, count + len(pairs) + 1)
         for size in ((blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes))
@@ -63,8 +73,9 @@ def quantile_sums(
         add = _add_quantiles.implementation(quantiles.size * 2)
         with np.errstate(all="ignore"):
             add(
-                exact(y, dtype).reshape(-1), exact(quantiles, dtype).reshape(-1, count), seen, np.array(levels), ends,
+                exact(y, dtype).reshape(-1), exact(quantiles, dtype).reshape(-1), seen, np.array(levels), ends,
                 asked, steps_together(steps, horizons * nodes), place.astype(np.int64), *totals,
+                *empty_tile(asked.size, count + len(pairs) + 1), np.empty((count + 1) * _COPIED),
             )  # fmt: skip
     return rounded(totals[0], asked), rounded(totals[1], asked)
 
@@ -83,31 +94,34 @@ def column_sums(
     cells = blocks * steps * horizons * nodes
     if cells and (values or counts):
         numbers = np.empty((len(values), cells))
-        tallies = np.empty((len(counts), cells), np.int32)
+        tallies = np.empty((len(counts), cells), np.int64)
         for row, column in enumerate(values):
             numbers[row] = column.reshape(-1)
         for row, tally in enumerate(counts):
             tallies[row] = tally.reshape(-1)
         add = _add_columns.implementation(cells * (len(values) + len(counts)))
         with np.errstate(all="ignore"):
-            add(numbers, tallies, asked, steps_together(steps, horizons * nodes), place.astype(np.int64), *totals)
+            add(
+                numbers, tallies, asked, steps_together(steps, horizons * nodes), place.astype(np.int64), *totals,
+                *empty_tile(asked.size, len(counts)),
+            )  # fmt: skip
     return rounded(totals[0], asked), rounded(totals[1], asked)
 
 
 def _add_quantiles_twin(
     y: AnyArray, quantiles: AnyArray, mask: Mask, levels: Floats, ends: Ints, asked: Mask, together: int, place: Ints,
-    of_horizon: Totals, of_node: Totals,
+    of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints, copied: Floats,
 ) -> None:  # fmt: skip
     count, shape = levels.size, (of_horizon[0].shape[0], -1, of_horizon[0].shape[2], of_node[0].shape[2])
     seen = mask.reshape(shape) if mask.size else np.ones(y.size, np.bool_).reshape(shape)
     truth = np.where(seen, y.reshape(shape), 0).astype(np.float64)
-    table = [np.where(seen, quantiles[:, level].reshape(shape), 0).astype(np.float64) for level in range(count)]
+    table = [np.where(seen, quantiles[level::count].reshape(shape), 0).astype(np.float64) for level in range(count)]
     crossed = np.zeros(truth.shape, np.bool_)
     for level, quantile in enumerate(table):
         above = truth - quantile
         loss = np.maximum(levels[level] * above, (levels[level] - 1.0) * above)
         add_by_group(level, loss, place, of_horizon, of_node)
-        if asked[count + level]:
+        if asked.size > count:
             add_by_group(count + level, quantile, place, of_horizon, of_node)
         count_by_group(level, (truth <= quantile) & seen, place, of_horizon, of_node)
         if level:
@@ -122,91 +136,91 @@ def _add_quantiles_twin(
 @kernel(twin=_add_quantiles_twin)
 def _add_quantiles(
     y: AnyArray, quantiles: AnyArray, mask: Mask, levels: Floats, ends: Ints, asked: Mask, together: int, place: Ints,
-    of_horizon: Totals, of_node: Totals,
+    of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints, copied: Floats,
 ) -> None:  # fmt: skip
-    blocks, period, count, masked = (
-        of_horizon[0].shape[0],
-        of_horizon[0].shape[2] * of_node[0].shape[2],
-        levels.size,
-        mask.size > 0,
+    blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
+    counted, masked, rows_of = np.ones(of_node[2].shape[1], np.bool_), mask.size > 0, np.arange(asked.size)
+    cells, seen, sums, counts = (
+        (address(y), address(quantiles), address(copied)),
+        address(mask),
+        address(tile),
+        address(tally),
     )
-    last = count + len(ends)
-    counted = np.ones(last + 1, np.bool_)
-    tile, tally = np.empty((2 * asked.size, _STRIDE)), np.empty((last + 1, _STRIDE), np.int32)
-    value, truth = np.empty((count, _STRIDE)), np.empty(_STRIDE)
-    hidden, crossed = np.zeros(_STRIDE, np.int32), np.empty(_STRIDE, np.int32)
+    what = (levels.size, len(ends), masked, asked.size > levels.size)
+    chances, pairs = address(levels), address(ends)
     for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
-        for k in range(asked.size):
-            if asked[k]:
-                clear(tile[2 * k, :width])
-                clear(tile[2 * k + 1, :width])
-        for row in range(len(tally)):
-            clear(tally[row, :width])
-        clear(hidden[:width])
-        for row in range(begin, stop, lanes):
-            clear(crossed[:width])
-            for j in range(np.uint64(width)):
-                truth[j] = y[np.uint64(row) + j]
-            for level in range(count):
-                for j in range(np.uint64(width)):
-                    value[level, j] = quantiles[np.uint64(row) + j, level]
-            if masked:
-                for j in range(width):
-                    if not mask[row + j]:
-                        hidden[j] += 1
-                        truth[j] = 0.0
-                        value[:, j] = 0.0
-            for level in range(count):
-                _add_losses(width, levels[level], truth, value[level], tile[2 * level], tile[2 * level + 1])
-                _count_below(width, truth, value[level], tally[level])
-                if asked[count + level]:
-                    _add_all(width, value[level], tile[2 * (count + level)], tile[2 * (count + level) + 1])
-                if level:
-                    _note_less(width, value[level], value[level - 1], crossed)
-            for pair in range(len(ends)):
-                low, high, inside = value[ends[pair, 0]], value[ends[pair, 1]], tally[count + pair]
-                for j in range(np.uint64(width)):
-                    inside[j] += (low[j] <= truth[j]) & (truth[j] <= high[j])
-            for j in range(np.uint64(width)):
-                tally[last, j] += crossed[j]
-        if masked:
-            # With truth and quantiles 0 a masked cell was counted as below and inside.
-            for row in range(last):
-                for j in range(np.uint64(width)):
-                    tally[row, j] -= hidden[j]
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
-    round_totals(asked, of_horizon, of_node)
+        for top in range(begin, stop, ROWS * lanes):
+            rows = (top, min((stop - top - 1) // lanes + 1, ROWS), lanes)
+            for at in range(0, width, LANES):
+                if masked or width - at < LANES:
+                    _add_lanes(cells, seen, rows, at, width - at, what, chances, pairs, top == begin, sums, counts)
+                else:
+                    _add_lanes(cells, None, rows, at, LANES, what, chances, pairs, top == begin, sums, counts)
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
+    round_totals(of_horizon, of_node)
 
 
 @inlined
-def _add_losses(width: int, level: float, truth: Floats, quantile: Floats, high: Floats, low: Floats) -> None:
-    for j in range(np.uint64(width)):
-        above = truth[j] - quantile[j]
-        up, down = level * above, (level - 1.0) * above
-        high[j], low[j] = added(high[j], low[j], up if above > 0.0 else down)
-
-
-@inlined
-def _count_below(width: int, truth: Floats, quantile: Floats, below: AnyArray) -> None:
-    for j in range(np.uint64(width)):
-        below[j] += truth[j] <= quantile[j]
-
-
-@inlined
-def _note_less(width: int, one: Floats, other: Floats, less: AnyArray) -> None:
-    for j in range(np.uint64(width)):
-        less[j] |= one[j] < other[j]
-
-
-@inlined
-def _add_all(width: int, value: Floats, high: Floats, low: Floats) -> None:
-    for j in range(np.uint64(width)):
-        high[j], low[j] = added(high[j], low[j], value[j])
+def _add_lanes(
+    cells: tuple[Address, Address, Address], mask: Address | None, rows: Rows, at: int, count: int,
+    what: tuple[int, int, bool, bool], levels: Address, ends: Address, new: bool, tile: Address, tally: Address,
+) -> None:  # fmt: skip
+    """Add eight lanes of some rows; their truths and quantiles are copied first, 0 for cells that do not count."""
+    y, quantiles, copied = cells
+    size, pairs, masked, wide = what
+    for number in range(rows[1], 2 * rows[1]):
+        row = rows[0] + at + number * rows[2]
+        ahead(y, row)
+        for cell in range(row * size, (row + LANES) * size, 2 * LANES):
+            ahead(quantiles, cell)
+    stop = 0
+    for number in range(rows[1]):
+        row = rows[0] + at + number * rows[2]
+        seen = seen_cells(mask, masked, row, count)
+        store(copied, stop, read_cells(y, row, count, seen, 0.0))
+        for level in range(size):
+            quantile = load_every(quantiles, row * size + level, size, count)
+            if mask is not None:
+                quantile = where(seen, quantile, fill(0.0))
+            store(copied, (level + 1) * _COPIED + stop, quantile)
+        stop += LANES
+    for level in range(size):
+        q, place = levels[level], 2 * level * STRIDE + at
+        high, low = started(tile, place, new)
+        below = fill(0)
+        for j in range(0, stop, LANES):
+            above = load(copied, j) - load(copied, (level + 1) * _COPIED + j)
+            high, low = grown(high, low, where(above > 0.0, q * above, (q - 1.0) * above))
+            seen = seen_cells(mask, masked, rows[0] + at + j // LANES * rows[2], count)
+            below = below + counted_cells(above <= 0.0, seen)
+        kept(tile, place, high, low)
+        add_count(tally, level * STRIDE + at, below, new)
+        if wide:
+            high, low = started(tile, place + 2 * size * STRIDE, new)
+            for j in range(0, stop, LANES):
+                high, low = added(high, low, load(copied, (level + 1) * _COPIED + j))
+            kept(tile, place + 2 * size * STRIDE, high, low)
+    for pair in range(pairs):
+        inside = fill(0)
+        for j in range(0, stop, LANES):
+            low = load(copied, (ends[2 * pair] + 1) * _COPIED + j)
+            high = load(copied, (ends[2 * pair + 1] + 1) * _COPIED + j)
+            seen = seen_cells(mask, masked, rows[0] + at + j // LANES * rows[2], count)
+            inside = inside + counted_cells((low <= load(copied, j)) & (load(copied, j) <= high), seen)
+        add_count(tally, (size + pair) * STRIDE + at, inside, new)
+    crossing = fill(0)
+    for j in range(0, stop, LANES):
+        crossed = first(0)
+        for level in range(1, size):
+            crossed = crossed | (load(copied, (level + 1) * _COPIED + j) < load(copied, level * _COPIED + j))
+        crossing = crossing + ones(crossed)
+    add_count(tally, (size + pairs) * STRIDE + at, crossing, new)
 
 
 def _add_columns_twin(
-    values: Floats, counts: AnyArray, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals
-) -> None:
+    values: Floats, counts: Ints, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
+    tile: Floats, tally: Ints,
+) -> None:  # fmt: skip
     shape = (of_horizon[0].shape[0], -1, of_horizon[0].shape[2], of_node[0].shape[2])
     for row, value in enumerate(values):
         add_by_group(row, value.reshape(shape), place, of_horizon, of_node)
@@ -217,22 +231,32 @@ def _add_columns_twin(
 
 @kernel(twin=_add_columns_twin)
 def _add_columns(
-    values: Floats, counts: AnyArray, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals
-) -> None:
+    values: Floats, counts: Ints, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
+    tile: Floats, tally: Ints,
+) -> None:  # fmt: skip
     blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
     cells = max(values.shape[1], counts.shape[1])
-    counted = np.ones(len(counts), np.bool_)
-    tile, tally = np.empty((2 * asked.size, _STRIDE)), np.empty((len(counts), _STRIDE), np.int32)
+    numbers, tallies, sums, totals = address(values), address(counts), address(tile), address(tally)
+    counted, rows_of = np.ones(len(counts), np.bool_), np.arange(asked.size)
     for block, begin, stop, lanes, start, width in tiles_of(cells, blocks, together, period, _TILE):
-        for row in range(len(tile)):
-            clear(tile[row, :width])
-        for row in range(len(tally)):
-            clear(tally[row, :width])
-        for first in range(begin, stop, lanes):
-            for row in range(len(values)):
-                _add_all(width, values[row, first : first + width], tile[2 * row], tile[2 * row + 1])
-            for row in range(len(counts)):
-                for j in range(np.uint64(width)):
-                    tally[row, j] += counts[row, np.uint64(first) + j]
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
-    round_totals(asked, of_horizon, of_node)
+        for top in range(begin, stop, ROWS * lanes):
+            rows = min((stop - top - 1) // lanes + 1, ROWS)
+            for at in range(0, width, LANES):
+                count = min(width - at, LANES)
+                for k in range(asked.size):
+                    high, low = started(sums, 2 * k * STRIDE + at, top == begin)
+                    for row in range(rows):
+                        high, low = added(high, low, _some(numbers, k * cells + top + at + row * lanes, count))
+                    kept(sums, 2 * k * STRIDE + at, high, low)
+                for k in range(counted.size):
+                    number = fill(0)
+                    for row in range(rows):
+                        number = number + _some(tallies, k * cells + top + at + row * lanes, count)
+                    add_count(totals, k * STRIDE + at, number, top == begin)
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
+    round_totals(of_horizon, of_node)
+
+
+@inlined
+def _some(cells: Address, at: int, count: int) -> Any:
+    return load(cells, at) if count == LANES else load_some(cells, at, count)

@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.jit import inlined, kernel
+from graphgauge.kernels.lanes import LANES, address, fill, lane, load, root, where
+from graphgauge.kernels.lanes import first as lanes_before
 from graphgauge.kernels.threads import map_blocks, row_blocks
 
+# Members that are compared with others at once.
+_ROWS = 4
 # Vectors that the twin processes at once, in numbers.
 _AT_ONCE = 1 << 20
 # Constants of splitmix64, which turns positions into offsets.
@@ -44,7 +48,14 @@ def energy_scores(
     >>> energy_scores(y, members).score
     array([1.25])
     """
-    return _scored(_energy.implementation(members.size * members.shape[2]), y, members, mask, first, (), threads)
+    _, components, count = members.shape
+
+    def room() -> tuple[Floats, Floats]:
+        """For one vector: its members, in whole vectors of lanes and some more, and the truth."""
+        return np.zeros(components * -(-count // LANES) * LANES + _ROWS), np.empty(components)
+
+    energy = _energy.implementation(members.size * count)
+    return _scored(energy, y, members, mask, first, (), threads, room)
 
 
 def variogram_scores(
@@ -73,7 +84,7 @@ def variogram_scores(
 
 def _scored(
     score: Callable[..., None], y: AnyArray, members: AnyArray, mask: Mask | None, first: int, more: tuple[object, ...],
-    threads: int | None,
+    threads: int | None, room: Callable[[], tuple[Floats, ...]] = tuple,
 ) -> Joint:  # fmt: skip
     dtype = np.result_type(y.dtype, members.dtype, np.float32)
     seen = np.zeros((0, 0), np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_)
@@ -82,7 +93,7 @@ def _scored(
     def of_block(block: slice) -> None:
         part = exact(y[block], dtype), exact(members[block], dtype), seen[block] if mask is not None else seen
         with np.errstate(all="ignore"):
-            score(*part, *more, first + block.start, found.score[block], found.rotated[block])
+            score(*part, *more, first + block.start, found.score[block], found.rotated[block], *room())
 
     if y.size and members.shape[2]:
         map_blocks(of_block, row_blocks(len(y), members.size * 8), threads=threads)
@@ -114,17 +125,20 @@ def _rotated(members: Floats, first: int) -> Floats:
     return np.take_along_axis(members, place, axis=2)
 
 
-def _energy_twin(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats) -> None:
+def _energy_twin(
+    y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats, cloud: Floats,
+    truth: Floats,
+) -> None:  # fmt: skip
     step = max(1, _AT_ONCE // max(members[0].size, 1))
     for start in range(0, len(y), step):
         rows = slice(start, start + step)
         there = seen[rows] if seen.size else np.ones(y[rows].shape, np.bool_)
-        truth = np.where(there, y[rows], 0).astype(np.float64)
-        cloud = np.where(there[..., np.newaxis], members[rows], 0).astype(np.float64)
+        known = np.where(there, y[rows], 0).astype(np.float64)
+        every = np.where(there[..., np.newaxis], members[rows], 0).astype(np.float64)
         enough = there.sum(axis=1) >= 2
-        for scores, points in ((score, cloud), (rotated, _rotated(cloud, first + start))):
+        for scores, points in ((score, every), (rotated, _rotated(every, first + start))):
             count = points.shape[2]
-            away = np.sqrt(np.square(points - truth[..., np.newaxis]).sum(axis=1)).sum(axis=1)
+            away = np.sqrt(np.square(points - known[..., np.newaxis]).sum(axis=1)).sum(axis=1)
             apart = np.zeros(len(points))
             for lag in range(1, count):
                 gap = points[..., lag:] - points[..., :-lag]
@@ -133,36 +147,32 @@ def _energy_twin(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: 
 
 
 @kernel(twin=_energy_twin)
-def _energy(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats) -> None:
+def _energy(
+    y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats, cloud: Floats,
+    truth: Floats,
+) -> None:  # fmt: skip
     vectors, components, count = members.shape
-    masked = seen.size > 0
-    near, line, squares = np.zeros(count), np.zeros(count), np.zeros((count, count))
+    width, masked = -(-count // LANES) * LANES, seen.size > 0
     for vector in range(vectors):
-        there = 0
-        for component in range(components):
-            there += not masked or seen[vector, component]
-        if there < 2:
-            continue
         for side in range(2):
-            near[:] = 0.0
-            squares[:] = 0.0
+            there = 0
             for component in range(components):
                 if masked and not seen[vector, component]:
                     continue
                 shift = _offset((first + vector) * components + component, count) if side else 0
-                cells, truth = members[vector, component], np.float64(y[vector, component])
-                for i in range(count):
-                    place = i + shift
-                    line[i] = np.float64(cells[place if place < count else place - count])
-                for i in range(count):
-                    near[i] += (line[i] - truth) * (line[i] - truth)
-                for i in range(count - 1):
-                    _add_squares(line[i], line[i + 1 :], squares[i, i + 1 :])
-            away, apart = 0.0, 0.0
-            for i in range(count):
-                away += np.sqrt(near[i])
-                for j in range(i + 1, count):
-                    apart += np.sqrt(squares[i, j])
+                truth[there] = y[vector, component]
+                for i in range(count - shift):
+                    cloud[there * width + i] = members[vector, component, i + shift]
+                for i in range(count - shift, count):
+                    cloud[there * width + i] = members[vector, component, i + shift - count]
+                there += 1
+            if there < 2:
+                break
+            points = address(cloud)
+            away, apart = _distances(points, address(truth), there, count, width), 0.0
+            for i in range(0, count - 1, _ROWS):
+                for j in range((i + 1) // LANES * LANES, count, LANES):
+                    apart += _gaps(points, there, i, j, count, width)
             found = away / count - apart / (count * count)
             if side:
                 rotated[vector] = found
@@ -171,10 +181,47 @@ def _energy(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Float
 
 
 @inlined
-def _add_squares(point: float, others: Floats, squares: Floats) -> None:
-    for j in range(np.uint64(others.size)):
-        gap = others[j] - point
-        squares[j] += gap * gap
+def _distances(points: Any, truth: Any, components: int, count: int, width: int) -> float:
+    """The summed distance of the members to the truth; addresses of both, of components by members."""
+    total = fill(0.0)
+    for j in range(0, count, LANES):
+        squares = fill(0.0)
+        for component in range(components):
+            gap = load(points, component * width + j) - truth[component]
+            squares = squares + gap * gap
+        total = total + where(lanes_before(count - j), root(squares), fill(0.0))
+    return added_up(total)
+
+
+@inlined
+def _gaps(points: Any, components: int, i: int, j: int, count: int, width: int) -> float:
+    """The summed distance of the members from i on to the later ones among those from j on: four and eight of them."""
+    one = two = three = four = fill(0.0)
+    for component in range(components):
+        at = component * width
+        others = load(points, at + j)
+        gap = others - points[at + i]
+        one = one + gap * gap
+        gap = others - points[at + i + 1]
+        two = two + gap * gap
+        gap = others - points[at + i + 2]
+        three = three + gap * gap
+        gap = others - points[at + i + 3]
+        four = four + gap * gap
+    total = fill(0.0)
+    for row in range(_ROWS):
+        squares = one if row == 0 else two if row == 1 else three if row == 2 else four
+        later = lanes_before(count - j) & ~lanes_before(i + row + 1 - j)
+        total = total + where(later, root(squares), fill(0.0))
+    return added_up(total)
+
+
+@inlined
+def added_up(numbers: Any) -> float:
+    total = 0.0
+    for number in range(LANES):
+        total += lane(numbers, number)
+    return total
 
 
 def _variogram_twin(
@@ -201,7 +248,7 @@ def _variogram(
     y: AnyArray, members: AnyArray, seen: Mask, pairs: Ints, power: float, first: int, score: Floats, rotated: Floats
 ) -> None:
     vectors, components, count = members.shape
-    masked, root = seen.size > 0, power == 0.5
+    masked, of_roots = seen.size > 0, power == 0.5
     for vector in range(vectors):
         total, total_rotated, used = 0.0, 0.0, 0
         for pair in range(len(pairs)):
@@ -210,7 +257,7 @@ def _variogram(
                 continue
             used += 1
             truth = abs(np.float64(y[vector, left]) - np.float64(y[vector, right]))
-            truth = np.sqrt(truth) if root else truth**power
+            truth = np.sqrt(truth) if of_roots else truth**power
             # Only the offset between the two matters.
             shift = (
                 _offset((first + vector) * components + right, count)
@@ -222,8 +269,8 @@ def _variogram(
                 gap = abs(np.float64(one[i]) - np.float64(other[i]))
                 place = i + shift
                 gap_rotated = abs(np.float64(one[i]) - np.float64(other[place if place < count else place - count]))
-                mean += np.sqrt(gap) if root else gap**power
-                mean_rotated += np.sqrt(gap_rotated) if root else gap_rotated**power
+                mean += np.sqrt(gap) if of_roots else gap**power
+                mean_rotated += np.sqrt(gap_rotated) if of_roots else gap_rotated**power
             total += (truth - mean / count) ** 2
             total_rotated += (truth - mean_rotated / count) ** 2
         if used:

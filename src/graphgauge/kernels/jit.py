@@ -211,7 +211,7 @@ class Inlined(Generic[P, R]):
 
     @cached_property
     def _compiled(self) -> Any:
-        return import_module("numba").njit(self._function)
+        return import_module("numba").njit(self._function, forceinline=True)
 
     @property
     def _numba_type_(self) -> Any:
@@ -274,6 +274,7 @@ def _compiled(loop: Callable[P, R]) -> Callable[P, R] | None:
     if numba.config.DISABLE_JIT:
         return None
     _listen()
+    import_module("graphgauge.kernels.lanes_llvm")  # what loops can use must be known before one is compiled
     # nogil lets blocks run in threads; numba's own parallel loops abort when two Python threads enter them.
     try:
         compiled: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)
