@@ -137,7 +137,7 @@ def test_text_has_no_order_of_its_own(kind, side):
         given |= {"real": SAMPLES, "real_conditions": names}
     if side != "real":
         given |= {"generated": SAMPLES, "conditions": names}
-    with pytest.raises(OptionError, match=r"order is not given.*labels=\[…\] in Python, --labels .* in a study"):
+    with pytest.raises(OptionError, match=r"order is not given.*in order with labels= \(a study has `labels`"):
         SampleTable.of(ordered=True, **given)
     assert SampleTable.of(**given).labels == ("easy", "expert", "hard", "middle")
     assert SampleTable.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)
