@@ -158,7 +158,7 @@ def test_a_subject_that_is_ordered_names_its_conditions():
             return samples.reshape(len(samples), -1).astype(float)
 
     names = TEXT[np.arange(len(SAMPLES)) % 4]
-    with pytest.raises(OptionError, match="`conditions` of a subject"):
+    with pytest.raises(OptionError, match="a subject `conditions`"):
         generation.collect(Ordered(), data=(SAMPLES, names))
     Ordered.conditions = tuple(TEXT)
     assert generation.collect(Ordered(), data=(SAMPLES, names)).labels == tuple(TEXT)
