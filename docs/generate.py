@@ -396,7 +396,7 @@ def _better(entry: Metric) -> str:
 
 def _range(entry: Metric) -> str:
     low, high = (f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
-    return f"{low} to {high}"
+    return f"{low} to {high}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _anchor(entry: Metric) -> str:

@@ -69,7 +69,7 @@ class Sweep:
 
 
 def curves(sweep: Sweep, values: Sequence[float]) -> dict[str, dict[str, Any]]:
-    """By metric: its values, the ends of its intervals and its levels of chance along a sweep."""
+    """By metric: its values, the ends of its intervals and its chance levels along a sweep."""
     chosen = [metric for metric in metrics(sweep.family) if sweep.covers(metric)]
     steps = [sweep.evaluate(value, chosen) for value in values]
     found: dict[str, dict[str, Any]] = {}

@@ -47,7 +47,7 @@ def test_no_curve_is_left_over() -> None:
 
 
 def test_curves_are_current(script: Any) -> None:
-    """The middle of every sweep: the inputs, and the values, intervals and levels of chance of all its metrics."""
+    """The middle of every sweep: the inputs, and the values, intervals and chance levels of all its metrics."""
     assert [(each.family, each.knob, list(each.values)) for each in script.SWEEPS] == [
         (each["family"], each["knob"], each["x"]) for each in STORED
     ], FIX

@@ -137,7 +137,7 @@ def test_text_has_no_order_of_its_own(kind, side):
         given |= {"real": SAMPLES, "real_conditions": names}
     if side != "real":
         given |= {"generated": SAMPLES, "conditions": names}
-    with pytest.raises(OptionError, match=r"order is not given.*labels=\[…\] in Python, --labels .* in a study"):
+    with pytest.raises(OptionError, match=r"order is not given.*in order with labels= \(a study has `labels`"):
         SampleTable.of(ordered=True, **given)
     assert SampleTable.of(**given).labels == ("easy", "expert", "hard", "middle")
     assert SampleTable.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)
@@ -158,7 +158,7 @@ def test_a_subject_that_is_ordered_names_its_conditions():
             return samples.reshape(len(samples), -1).astype(float)
 
     names = TEXT[np.arange(len(SAMPLES)) % 4]
-    with pytest.raises(OptionError, match="`conditions` of a subject"):
+    with pytest.raises(OptionError, match="a subject `conditions`"):
         generation.collect(Ordered(), data=(SAMPLES, names))
     Ordered.conditions = tuple(TEXT)
     assert generation.collect(Ordered(), data=(SAMPLES, names)).labels == tuple(TEXT)

@@ -467,7 +467,7 @@ class Result:
         return need("pandas", "a data frame").DataFrame([self._record()])
 
     def to_markdown(self) -> str:
-        """The value, its interval and level of chance as a table in Markdown.
+        """The value, its interval and chance level as a table in Markdown.
 
         Returns
         -------
@@ -486,7 +486,7 @@ class Result:
         return results_grid([self]).markdown()
 
     def to_latex(self) -> str:
-        """The value, its interval and level of chance as a table in LaTeX, for booktabs.
+        """The value, its interval and chance level as a table in LaTeX, for booktabs.
 
         Returns
         -------
@@ -925,7 +925,7 @@ class Evaluation(Mapping[str, Result]):
         return need("pandas", "a data frame").DataFrame(rows)
 
     def to_markdown(self) -> str:
-        """Values, intervals, levels of chance and counts as a table in Markdown, with the remarks below it.
+        """Values, intervals, chance levels and counts as a table in Markdown, with the remarks below it.
 
         Returns
         -------
@@ -944,7 +944,7 @@ class Evaluation(Mapping[str, Result]):
         return evaluation_grid(self).markdown()
 
     def to_latex(self) -> str:
-        """Values, intervals, levels of chance and counts in LaTeX, for booktabs, with the remarks as comments.
+        """Values, intervals, chance levels and counts in LaTeX, for booktabs, with the remarks as comments.
 
         Returns
         -------

@@ -108,6 +108,17 @@ class Case:
     samples that the classifier was not trained on, if they differ from `data`. `seen` and `classifier_seen` are hashes
     (by `overlap.sample_hashes`) of the samples that each was trained on; real samples among them are left out and
     counted. `notes` go into the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import generation
+    >>> class Coin:
+    ...     def generate(self, condition, n, *, temperature, seed):
+    ...         return np.random.default_rng(seed).random((n, 2)) < 0.5
+    >>> real = generation.Labelled([[1, 0], [0, 1]], ["easy", "hard"])
+    >>> generation.Case(Coin(), real, name="coin").name
+    'coin'
     """
 
     subject: Any

@@ -33,6 +33,14 @@ class Needed:
     `total` is per method, and per dataset if runs on given datasets are tested; `cautious` is the count if the spread
     is at the upper end of what the data allow (80 %). None if there is no spread to plan with, or if a million units
     are not enough.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> scores = {"ours": [.91, .93, .95, .90, .91, .94], "theirs": [.90, .92, .95, .91, .90, .93]}
+    >>> needed = stats.compare(scores, metric="accuracy", effect=0.01).needed[0]
+    >>> needed.total, needed.cautious
+    (61, 98)
     """
 
     names: tuple[str, str]
