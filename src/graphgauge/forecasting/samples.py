@@ -238,8 +238,7 @@ class Reliability:
 
     @property
     def share(self) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.n[:, np.newaxis] > 0, self.below / self.n[:, np.newaxis], np.nan)
+        return self.below / np.where(self.n > 0, self.n, np.nan)[:, np.newaxis]
 
     @cached_property
     def centred(self) -> Reliability:
@@ -278,7 +277,9 @@ class Reliability:
     def mean_distance(self) -> Floats:
         if not len(self.p):
             return np.full(len(self.n), np.nan)
-        return np.asarray(np.abs(self.share - self.p).mean(axis=1))
+        gap = self.share
+        gap -= self.p
+        return np.asarray(np.abs(gap, out=gap).mean(axis=1))
 
     def area(self) -> Floats:
         """The area between the diagonal and the curve, with points joined by straight lines from (0, 0) to (1, 1)."""
