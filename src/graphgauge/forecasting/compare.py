@@ -21,7 +21,7 @@ from graphgauge.forecasting.joint import joint_sums
 from graphgauge.forecasting.labels import Names
 from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
-from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
+from graphgauge.forecasting.serial import FEWEST, Slow, cosine_error, slowest
 from graphgauge.kernels.threads import map_blocks
 from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
@@ -283,7 +283,7 @@ def _error(influence: Floats, cells: Floats, ahead: int) -> tuple[float, float]:
     """The standard error of a mean over steps, and its degrees of freedom."""
     column = influence[:, np.newaxis]
     most = slowest(len(cells), ahead)
-    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], most, slow=[column], resemble=_RESEMBLE)
+    (error,), (df,) = cosine_error(column, cells[:, np.newaxis], most, slow=[Slow(column)], resemble=_RESEMBLE)
     return float(error), float(df)
 
 
