@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from graphgauge import forecasting, generation, ranking
+from graphgauge import evolution, forecasting, generation, ranking
 from graphgauge.engines.distributed import merged
 from graphgauge.kernels.device import counted as device_counted
 from graphgauge.kernels.device_distances import silhouettes
@@ -199,7 +199,7 @@ def flat(device: Device) -> Iterator[Row]:
     met = None if peer is None else took <= peer / 20
     yield Row(f"{name}, the 18 values of PyG", took, least, "bytes; comparisons", "≥ 20 × as fast as PyG", met, others)
     whole = device.seconds(lambda: read(ranking.evaluate(**given)), 3)
-    yield Row(f"{name}, everything read", whole, least, "the host's sort of all positives")
+    yield Row(f"{name}, everything read", whole, least, "the host's intervals of all positives")
 
 
 # ----------------------------------------------------------------------- pools
@@ -279,6 +279,28 @@ def forecasts(device: Device) -> Iterator[Row]:
             yield Row("MAE alone, torchmetrics", peer, device.reading(y, mean), "bytes")
 
 
+def ensembles(device: Device) -> Iterator[Row]:
+    """Quantiles and samples, by the functions that return plain numbers."""
+    cells, members = 2_000_000 // device.scale, 50
+    torch.manual_seed(0)
+    y, samples = torch.randn(cells, device="cuda"), torch.randn(cells, members, device="cuda")
+    levels = tuple(np.linspace(0.01, 0.99, members).round(4))
+    vectors, components = y[: cells // 207 * 207].view(-1, 207), samples[: cells // 207 * 207].view(-1, 207, members)
+    works: dict[str, tuple[Callable[..., float], tuple[Any, ...], str]] = {
+        f"CRPS of {cells:,} ensembles of {members}": (
+            lambda y, samples: forecasting.crps(y, samples=samples), (y, samples), "one sort of all members"),
+        f"pinball loss of {cells:,} × {members} quantiles": (
+            lambda y, samples: forecasting.pinball(y, samples, levels), (y, samples), "bytes"),
+        f"energy score of {len(vectors):,} vectors of 207, {members} members": (
+            forecasting.energy_score, (vectors, components), "bytes; distances of all members"),
+    }  # fmt: skip
+    for name, (work, given, limited_by) in works.items():
+        few = [each[:500] for each in given]
+        np.testing.assert_allclose(work(*few), work(*(each.cpu() for each in few)), rtol=1e-12)
+        took, extra = device.seconds(partial(work, *given), 5), device.extra_memory(partial(work, *given))
+        yield Row(name, took, device.reading(*given), limited_by, others=f"{extra / 1e9:.2f} GB extra")
+
+
 # ---------------------------------------------------------------- all entities
 
 
@@ -351,6 +373,35 @@ def distances(device: Device) -> Iterator[Row]:
                   "seconds, n² never stored", extra < 4e9, f"{extra / 1e9:.2f} GB extra")  # fmt: skip
 
 
+def pairs(device: Device) -> Iterator[Row]:
+    """All pairs of rows of bits, and all pairs of embeddings against births."""
+    rows, width = 50_000 // int(device.scale**0.5), 1024
+    torch.manual_seed(0)
+    bits = torch.rand(rows, width, device="cuda") < 0.1
+    matrix = torch.randn(4096, 4096, device="cuda")
+    rate = 2 * 4096**3 / device.events(lambda: matrix @ matrix)
+    for kind in ("hamming", "jaccard"):
+        few = bits[:1000]
+        assert generation.pairwise_distance(few, kind=kind) == generation.pairwise_distance(few.cpu(), kind=kind)
+        work = partial(generation.pairwise_distance, bits, kind=kind)
+        side = width if kind == "hamming" else rows  # Hamming distances come from the shorter side
+        yield Row(f"{kind} distances of {rows:,} rows of {width:,} bits", device.seconds(work, 3),
+                  side**2 * max(rows, width) / rate, "float32 products",
+                  others=f"{device.extra_memory(work) / 1e9:.2f} GB extra")  # fmt: skip
+    rng = np.random.default_rng(0)
+    nodes, width, births = 50_000 // int(device.scale**0.5), 16, 20_000
+    points = torch.rand(nodes, width, device="cuda", dtype=torch.float64) / 5
+    new = np.unique(np.sort(rng.integers(0, nodes, (births, 2)), axis=1), axis=0)
+    new = new[new[:, 0] < new[:, 1]]
+    some = new[(new < 2000).all(axis=1)]
+    few = points[:2000]
+    assert evolution.auc_synthetic(few, some[::2], some) == evolution.auc_synthetic(few.cpu(), some[::2], some)
+    work = partial(evolution.auc_synthetic, points, new[::2], new)
+    yield Row(f"births of {nodes:,} nodes in {width} dimensions against all pairs", device.seconds(work, 3),
+              nodes**2 / 2 * 8 * 3 * width / device.bytes_per_second, "bytes of the tiles",
+              others=f"{device.extra_memory(work) / 1e9:.2f} GB extra")  # fmt: skip
+
+
 def nccl(device: Device) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
@@ -361,7 +412,9 @@ def nccl(device: Device) -> Iterator[Row]:
     yield from ()
 
 
-SECTIONS = {each.__name__: each for each in (counts, flat, forecasts, pools, distances, entities, large, nccl)}
+SECTIONS = {each.__name__: each for each in (
+    counts, flat, forecasts, ensembles, pools, distances, pairs, entities, large, nccl,
+)}  # fmt: skip
 
 
 def shown(seconds: float) -> str:

@@ -395,3 +395,10 @@ def test_cells_that_come_up_again() -> None:
     assert once.again(step, horizon, node).size == 0
     assert once.again(step[::-1], horizon[::-1], node[::-1]).tolist() == [0, 1, 2]
     assert once.again(np.array([1, 1, 0]), np.array([1, 1, 0]), np.array([3, 3, 0])).tolist() == [1]
+
+
+def test_a_state_for_some_metrics_has_findings() -> None:
+    """The check against the truth's mean needs sums that were not asked for, and is left out."""
+    y = np.random.default_rng(0).normal(size=(40, 2, 3))
+    state = ForecastState(metrics=["mae"]).update(y, -y)
+    assert "no-better-than-the-mean" not in [each.check for each in state.evaluate(metrics=["mae"]).findings]

@@ -85,7 +85,7 @@ def test_bands_are_those_without_triton(dtype: torch.dtype, columns: int) -> Non
     low = torch.tensor([-1.0, 0, 1, 2, 9, -9, 0], dtype=dtype)
     bands = Bands(rows, 5, low, low + 1, dtype)
     expected = sorted(zip(*(each.tolist() for each in next(iter(bands.start(scores, 7)))), strict=True))
-    moved = [each.to(DEVICE) for each in (scores, bands._offsets, bands._low, bands._high)]
+    moved = [each.to(DEVICE) for each in (scores, bands._offsets, bands.low, bands.high)]
     for room in (len(expected) + 3, 1):
         numbers = [torch.zeros(size, dtype=torch.int32, device=DEVICE) for size in (7, 7, 1, room, room)]
         above, inside, found, band, column = numbers

@@ -38,8 +38,9 @@ class Axis:
     def __init__(
         self, name: str, labels: Any, n: Any, samples: Samples, rows: Sequence[int] | slice = slice(None)
     ) -> None:
-        self.name, self._samples, self._rows = name, samples, rows
-        self.columns: dict[str, Any] = {name: np.array(labels), "n": n[rows]}
+        self.name, self._samples = name, samples
+        self._rows = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
+        self.columns: dict[str, Any] = {name: np.array(labels), "n": n[self._rows]}
 
     def add(self, metric: Metric, params: Mapping[str, Any], whole: Result, confidence: float) -> None:
         """The columns of a metric, whose result over all groups is `whole`; none without a sample along this axis."""

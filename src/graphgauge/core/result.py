@@ -642,12 +642,14 @@ class Evaluation(Mapping[str, Result]):
         return replace(result, breakdowns=self.breakdowns) if self.breakdowns else result
 
     def __getitem__(self, key: str) -> Result:
-        key = self._named(key)
-        if key not in self._results:
-            if key in self.skipped:
-                raise InputError(f"{key} was skipped: {self.skipped[key]}")
-            raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
-        found = self._results[key]
+        found = self._results.get(key)
+        if found is None:
+            key = self._named(key)
+            if key not in self._results:
+                if key in self.skipped:
+                    raise InputError(f"{key} was skipped: {self.skipped[key]}")
+                raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
+            found = self._results[key]
         if isinstance(found, Deferred):
             # Two threads that read it at once both compute it, with equal bits.
             found = self._results[key] = self._complete(found.compute())

@@ -82,8 +82,10 @@ def biased(cells: Cells) -> Evidence | None:
 )
 def no_better_than_the_mean(cells: Cells) -> Evidence | None:
     """The mean of the truth would have a smaller squared error."""
+    if "y" not in cells.layout.floats:  # a state that was made for other metrics
+        return None
     estimate = r2(cells)
-    value = float(estimate.value[0])  # NaN if the truth was not summed
+    value = float(estimate.value[0])
     if cells.n[0] < _CELLS or not value < 0 or not _unlikely(value, estimate.influence):
         return None
     return {"r2": value}

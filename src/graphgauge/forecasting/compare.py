@@ -21,7 +21,7 @@ from graphgauge.forecasting.joint import joint_sums
 from graphgauge.forecasting.labels import Names
 from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
-from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
+from graphgauge.forecasting.serial import FEWEST, Slow, cosine_error, slowest
 from graphgauge.forecasting.sums import MOST_BLOCKS
 from graphgauge.kernels.threads import map_blocks
 from graphgauge.stats.expected_series import expected_serial_coverage, memory_of
@@ -321,11 +321,11 @@ def _error(influence: Floats, cells: Floats, most: int, confidence: float) -> tu
 
     That of the slowest cosines, or that corrected for the memory of the steps, if it makes a wider interval.
     """
-    plain = cosine_error(influence, cells, most, slow=[influence], resemble=_RESEMBLE)
+    plain = cosine_error(influence, cells, most, slow=[Slow(influence)], resemble=_RESEMBLE)
     memory = memory_of(influence, cells > 0)
     if not memory.any():
         return plain
-    other = cosine_error(influence, cells, most, memory=memory, slow=[influence], resemble=_RESEMBLE)
+    other = cosine_error(influence, cells, most, memory=memory, slow=[Slow(influence)], resemble=_RESEMBLE)
     narrow, wide = (error * t_quantile(df, confidence) for error, df in (plain, other))
     wider = wide > narrow
     return np.where(wider, other[0], plain[0]), np.where(wider, other[1], plain[1])

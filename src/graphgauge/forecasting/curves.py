@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from graphgauge.core.arrays import Floats
@@ -47,6 +49,14 @@ def _shares(axis: str, p: Floats, share: Floats, n: int) -> Table:
 
 def _band(n: int, p: Floats) -> tuple[Floats, Floats]:
     """The central 95 % of shares of n independent cells, pointwise for each p."""
+    low, high = _band_of(n, p.tobytes())
+    return low.copy(), high.copy()
+
+
+@lru_cache(maxsize=64)
+def _band_of(n: int, p: bytes) -> tuple[Floats, Floats]:
+    """Kept, because a model in training is evaluated on as many cells many times."""
     from scipy.special import bdtrik
 
-    return bdtrik(0.025, float(n), p) / n, np.ceil(bdtrik(0.975, float(n), p)) / n
+    share = np.frombuffer(p)
+    return bdtrik(0.025, float(n), share) / n, np.ceil(bdtrik(0.975, float(n), share)) / n

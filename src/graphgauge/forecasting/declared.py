@@ -12,7 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.options import exact_text
 from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
-from graphgauge.forecasting.serial import FEWEST, enough, interval_error
+from graphgauge.forecasting.serial import FEWEST, Slow, enough, interval_error
 from graphgauge.stats.expected_series import expected_serial_coverage
 from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
 
@@ -34,11 +34,9 @@ def _error(cells: Blocks[Any], estimate: Estimate) -> tuple[Floats, Floats]:
     return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells, estimate))
 
 
-def _absolute(cells: Blocks[Any], estimate: Estimate) -> Floats | None:
+def _absolute(cells: Blocks[Any], estimate: Estimate) -> Slow | None:
     """The influences of the absolute errors, if they were counted and the estimate depends on them."""
-    if estimate.facts.get("signed"):
-        return None
-    return np.asarray(cells.mean("abs").influence, np.float64) if "abs" in cells.layout.floats else None
+    return None if estimate.facts.get("signed") else cells.absolute
 
 
 def _t_bounds(cells: Blocks[Any], estimate: Estimate, confidence: float) -> Bounds:
@@ -93,7 +91,7 @@ def _coverage(
         estimate.influence[there, 0],
         of_series,
         confidence,
-        errors=None if errors is None else errors[there, 0],
+        errors=None if errors is None else errors.series[there, 0],
         bounds=bounds,
         rule=interval.__name__,
     )

@@ -14,7 +14,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
 from graphgauge.forecasting.joint import JointLayout
 from graphgauge.forecasting.measures import GRID, Layout, weight_of
-from graphgauge.forecasting.serial import transforms
+from graphgauge.forecasting.serial import Slow, transforms
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.doubled import dd_add, dd_times, sum_along
@@ -101,6 +101,11 @@ class Blocks(Generic[L]):
             value = factor * np.where(size > 0, self.total(name) / size, np.nan)
             influence = (factor * self.series(name) - value * self.series(over)) / size
         return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
+
+    @cached_property
+    def absolute(self) -> Slow | None:
+        """The influences of the absolute errors, if they were counted: all intervals look at their memory."""
+        return Slow(np.asarray(self.mean("abs").influence, np.float64)) if "abs" in self.layout.floats else None
 
     def weights(self, estimate: Estimate) -> Floats:
         """The number of cells behind an estimate, by block."""
@@ -238,8 +243,7 @@ class Reliability:
 
     @property
     def share(self) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.n[:, np.newaxis] > 0, self.below / self.n[:, np.newaxis], np.nan)
+        return self.below / np.where(self.n > 0, self.n, np.nan)[:, np.newaxis]
 
     @cached_property
     def centred(self) -> Reliability:
@@ -278,7 +282,9 @@ class Reliability:
     def mean_distance(self) -> Floats:
         if not len(self.p):
             return np.full(len(self.n), np.nan)
-        return np.asarray(np.abs(self.share - self.p).mean(axis=1))
+        gap = self.share
+        gap -= self.p
+        return np.asarray(np.abs(gap, out=gap).mean(axis=1))
 
     def area(self) -> Floats:
         """The area between the diagonal and the curve, with points joined by straight lines from (0, 0) to (1, 1)."""

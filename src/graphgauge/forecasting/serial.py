@@ -58,12 +58,28 @@ def transforms(influence: NDArray[np.floating], cells: NDArray[np.floating]) -> 
     return np.asarray(np.sqrt(2 / count) * (wave @ known))
 
 
+class Slow:
+    """A series of time blocks (rows) in which slow changes are looked for, once for all estimates that share it."""
+
+    def __init__(self, series: NDArray[np.floating]) -> None:
+        self.series = series
+        self._memory: dict[int, Floats] = {}
+
+    def memory(self, length: int) -> Floats:
+        """The memory of means of so many successive blocks, none of which is missing."""
+        if length not in self._memory:
+            self._memory[length] = memory_of(
+                _in_groups(self.series, length).mean(axis=1) if length > 1 else self.series
+            )
+        return self._memory[length]
+
+
 def cosine_error(
     influence: NDArray[np.floating],
     cells: NDArray[np.floating] | None = None,
     slowest: int | None = None,
     memory: NDArray[np.floating] | None = None,
-    slow: Sequence[NDArray[np.floating]] = (),
+    slow: Sequence[Slow] = (),
     resemble: float = RESEMBLE,
 ) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of an estimate, from the influence of each block (row).
@@ -79,7 +95,7 @@ def cosine_error(
     if cells is None:
         cells = np.ones(influence.shape)
     there = cells > 0
-    kept = there.any(axis=tuple(range(1, there.ndim)))
+    kept = np.asarray(there.any(axis=tuple(range(1, there.ndim))))
     influence, there = influence[kept], there[kept]
     blocks = there.sum(axis=0)
     counts = np.array([min(frequencies(int(n)), slowest or int(n)) for n in blocks.ravel()]).reshape(blocks.shape)
@@ -88,7 +104,7 @@ def cosine_error(
         counts, share = _fewer(counts, blocks, memory)
     if slow:
         known = np.zeros(counts.shape) if memory is None else memory
-        counts, share = _slower(counts, share, [series[kept] for series in slow], there, known, resemble)
+        counts, share = _slower(counts, share, slow, kept, there, known, resemble)
     if there.all():
         most = int(counts.max(initial=1))
         wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
@@ -122,21 +138,26 @@ def _fewer(
 def _slower(
     counts: NDArray[np.int64],
     share: Floats,
-    slow: Sequence[NDArray[np.floating]],
+    slow: Sequence[Slow],
+    kept: NDArray[np.bool_],
     there: NDArray[np.bool_],
     known: NDArray[np.floating],
     resemble: float,
 ) -> tuple[NDArray[np.int64], Floats]:
     """Fewer cosines, if means of several blocks resemble those of the next more than the `known` memory explains."""
-    order = None if there.all() else np.argsort(~there, axis=0, kind="stable")
-    if order is not None:
+    complete = bool(kept.all() and there.all())
+    if not complete:
+        order = np.argsort(~there, axis=0, kind="stable")
         there = np.take_along_axis(there, order, axis=0)
-        slow = [np.take_along_axis(series, order, axis=0) for series in slow]
+        gathered = [np.take_along_axis(each.series[kept], order, axis=0) for each in slow]
     length = 2
     while len(there) // length >= _FEWEST_MEANS:
         whole: NDArray[np.bool_] = np.asarray(_in_groups(there, length).all(axis=1))
         rows = whole.sum(axis=0)
-        memory = np.max([memory_of(_in_groups(series, length).mean(axis=1), whole) for series in slow], axis=0)
+        if complete:
+            memory = np.max([each.memory(length) for each in slow], axis=0)
+        else:
+            memory = np.max([memory_of(_in_groups(each, length).mean(axis=1), whole) for each in gathered], axis=0)
         found = ((memory - _memory_of_means(known, length)) * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
         length *= 2
         if not found.any():
@@ -160,14 +181,18 @@ def _in_groups(series: NDArray[Any], length: int) -> NDArray[Any]:
 
 
 def interval_error(
-    influence: NDArray[np.floating], cells: NDArray[np.floating], errors: NDArray[np.floating] | None = None
+    influence: NDArray[np.floating], cells: NDArray[np.floating], errors: Slow | None = None
 ) -> tuple[Floats, Floats]:
     """`cosine_error` for the memory of the influences, or of those of the absolute errors if that is longer.
 
     A score that few errors enter shows less memory than the errors have.
     """
-    known = [influence] if errors is None or np.array_equal(errors, influence) else [influence, errors]
-    memory = np.max([memory_of(series, cells > 0) for series in known], axis=0)
+    known = [Slow(influence)]
+    if errors is not None and not np.array_equal(errors.series, influence):
+        known.append(errors)
+    there = cells > 0
+    complete = bool(there.all())
+    memory = np.max([each.memory(1) if complete else memory_of(each.series, there) for each in known], axis=0)
     return cosine_error(influence, cells, memory=memory, slow=known)
 
 

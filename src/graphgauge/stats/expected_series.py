@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,14 +107,15 @@ def memory_of(series: Numbers, there: NDArray[np.bool_] | None = None) -> Floats
     left out, as if the rows around them were neighbours.
     """
     values = np.asarray(series, dtype=np.float64)
-    if there is not None and not there.all():
-        order = np.argsort(~there, axis=0, kind="stable")
-        values, there = np.take_along_axis(values, order, axis=0), np.take_along_axis(there, order, axis=0)
-    else:
-        there = np.ones(values.shape, bool)
-    rows = np.maximum(there.sum(axis=0), 1)
+    rows: Any = max(len(values), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        centred = np.where(there, values - np.where(there, values, 0.0).sum(axis=0) / rows, 0.0)
+        if there is None or there.all():
+            centred = values - values.sum(axis=0) / rows
+        else:
+            order = np.argsort(~there, axis=0, kind="stable")
+            values, there = np.take_along_axis(values, order, axis=0), np.take_along_axis(there, order, axis=0)
+            rows = np.maximum(there.sum(axis=0), 1)
+            centred = np.where(there, values - np.where(there, values, 0.0).sum(axis=0) / rows, 0.0)
         raw = (centred[1:] * centred[:-1]).sum(axis=0) / np.square(centred).sum(axis=0)
         found = np.minimum(raw + (1 + 3 * raw) / rows, _LONGEST)
     return np.where(found * np.sqrt(rows) >= 1, found, 0.0)
