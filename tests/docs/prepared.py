@@ -237,6 +237,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
         lambda: results(["weak", "strong"], "toy"),
     ),
     "docs/index.md": (scores,),
+    "docs/scale.md": (scores,),
     "docs/adaptive.md": (adaptive,),
     "docs/ranking.md": (scores, lists, embeddings, recommender, knowledge_graph),
     "docs/negatives.md": (edges,),

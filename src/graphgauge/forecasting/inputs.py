@@ -316,10 +316,11 @@ class Batch:
             floats and given[0].dtype in (np.float32, np.float64) and list(self.axes) == order and self.nan == "raise"
         )
 
-    def give_back(self) -> None:
-        """Give back the memory of mapped files; what is still needed comes from the page cache."""
+    def give_back(self, rows: slice) -> None:
+        """Give back the memory of these steps of mapped files; what is still needed comes from the page cache."""
         for _, array in (*self._arrays(), ("mask", self.mask)):
-            give_back(array)
+            if isinstance(array, np.ndarray):
+                give_back(self._rows(array, rows))
 
     def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
         yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))

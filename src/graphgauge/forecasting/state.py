@@ -473,7 +473,6 @@ class ForecastState:
             for (rows, _), (horizon, node, histograms, dropped) in zip(part, answers, strict=True):
                 self._add(start + rows.start, rows.stop - rows.start, horizon, node, histograms)
                 self.dropped += dropped
-            batch.give_back()
             # Once for several slabs, because joining sorts.
             spread = [histograms.spread for _, _, histograms, _ in answers if histograms.spread is not None]
             if spread:
@@ -601,6 +600,7 @@ class ForecastState:
             nodes, paths = ("joint" in self.layout.counted, "paths" in self.layout.counted)
             joint = joint_sums(slab, blocks, start + rows.start, pairs, nodes=nodes, paths=paths)
             more = more._replace(joint=joint)
+        batch.give_back(rows)
         return *sums, more, slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:

@@ -10,7 +10,7 @@ from graphgauge.kernels.row_hashes import Hashes, bits_of, mixed, place_weights,
 
 # Fewer equal queries may be a coincidence of coarse scores, even if none repeats within a state.
 _FEWEST = 5
-# Hashes that are kept, unless more of them begin with the same bits than can be told apart.
+# Hashes that are kept at most.
 MOST = 1 << 20
 _MOST_BITS = 32
 

@@ -486,7 +486,8 @@ def _from_pool(
     if given["max_memory"] is not None and size > given["max_memory"] and alone:
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
             nothing = np.empty(0, shards.files[0].dtype)
-            for block, scores in progress.over(shards.stream(_BLOCK_BYTES), len(shards)):
+            # Shorter blocks, because several arrays of their length are made of them.
+            for block, scores in progress.over(shards.stream(_BLOCK_BYTES // 4), len(shards)):
                 sides = (scores, nothing) if name == "pos_scores" else (nothing, scores)
                 try:
                     state.update_pool(*sides, nan=given["nan"])

@@ -16,7 +16,7 @@ from graphgauge.ranking.fingerprints import Fingerprints
 
 Files = Mapping[str, Sequence[ArrayFile]]
 
-# Rows at the beginning of a file by which most others are told apart.
+# Rows at the beginning of a file in which most other files differ.
 _BEGINNING = 64
 # Inputs that describe queries without scoring them: the same scores under other labels are the same part.
 _LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
