@@ -29,6 +29,7 @@ from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.family import BUILT_IN
+from graphgauge.core.family import family as family_of
 from graphgauge.core.findings import RUNS
 from graphgauge.core.metric import Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
@@ -88,7 +89,7 @@ _GUIDES = {
 
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
-    made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages())
+    made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages(), *_split_table())
     return {DOCS / path: text for path, text in made}
 
 
@@ -472,6 +473,19 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "",
     ]
     yield "audit/index.md", _page([*lines, *_toctree(["demo", *(item.name for item in items)], hidden=True)])
+
+
+# ------------------------------------------------------------------- engines
+
+
+def _split_table() -> Iterator[tuple[str, str]]:
+    """What `--engine dask` splits, from the declarations of the families."""
+    lines = ["| family | input | split into | what comes back |", "|---|---|---|---|"]
+    for name in BUILT_IN:
+        for split in family_of(name).splits:
+            parts = (split.into, split.joined) if split.into is not None else ("not split", f"{split.why}")
+            lines.append(f"| {name} | {_cell(split.form)} | {_cell(parts[0])} | {_cell(parts[1])} |")
+    yield "engines_splits.inc", _page(lines)
 
 
 # ---------------------------------------------------------------------- text

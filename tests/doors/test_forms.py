@@ -25,10 +25,12 @@ EVERYWHERE = {
     "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads", "until", "assist", "against",
                 "average", "inner", "guarantee", "max_queries", "joint", "until_state", "seed", "engine", "scheduler"},
     "forecasting": {"null_value", "null_tolerance", "horizons", "by", "naive", "season", "save_state", "seed", "nan",
-                    "threads", "weights", "convention"},
-    "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention"},
+                    "threads", "weights", "convention", "engine", "scheduler"},
+    "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads", "convention", "engine",
+                   "scheduler"},
     "explanation": {"explainer", "score", "signed", "label_threshold", "best_mode", "acc_mode",
-                    "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},
+                    "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan", "engine",
+                    "scheduler"},
 }  # fmt: skip
 SHARED = {"metrics", "confidence"}
 

@@ -179,6 +179,20 @@ def stack(folder):
     return saved(folder, true=true, pred=(true * 0.8 + rng.random(true.shape) * 0.5) * order)
 
 
+def only_generated(folder):
+    given = bits(folder)
+    return {name: given[name] for name in ("generated", "conditions", "permutations", "resamples")}
+
+
+def collected(folder):
+    from graphgauge.generation import SampleTable
+
+    rng = np.random.default_rng(14)
+    table = SampleTable.of(real=rng.random((40, 8)) < 0.5, generated=rng.random((30, 8)) < 0.4)
+    table.save(folder / "table.npz")
+    return {"table": str(folder / "table.npz"), "permutations": 49, "resamples": 50}
+
+
 CASES = {
     ("ranking", "matrix"): matrix,
     ("ranking", "pool"): pool,
@@ -195,6 +209,8 @@ CASES = {
     ("forecasting", "samples"): ensemble,
     ("recovery", "stack"): stack,
     ("generation", "samples"): bits,
+    ("generation", "only generated"): only_generated,
+    ("generation", "collected"): collected,
     ("explanation", "events"): events,
     ("evolution", "runs"): runs,
 }

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.engines.split_cases import CASES
 
-from graphgauge.core.family import family
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.family import BUILT_IN, families, family
 from graphgauge.core.result import Evaluation
 
 
@@ -78,3 +79,79 @@ def test_the_result_is_that_of_one_process(tmp_path, pretended, name, form):
     assert content(found) == content(alone)
     for column, values in items(alone).items():
         np.testing.assert_array_equal(items(found)[column], values)
+
+
+def split_of(declared, given):
+    return next(split for split in declared.splits if split.fits(given))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_split_has_a_case(tmp_path, name):
+    declared, tried = family(name), set()
+    for number, make in enumerate(make for (owner, _), make in CASES.items() if owner == name):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        tried.add(split_of(declared, make(folder)))
+    assert tried == {split for split in declared.splits if split.into is not None}
+
+
+@pytest.mark.parametrize(
+    ("declared", "split"),
+    [(declared, split) for declared in families() for split in declared.splits if split.into is None],
+    ids=lambda value: getattr(value, "form", None) or value.name,
+)
+def test_what_cannot_be_split_is_refused_with_what_can(declared, split):
+    values = dict.fromkeys(split.given, "given") | {"engine": "dask"}
+    with pytest.raises(OptionError) as refused:
+        declared._check_engine(values, list(values), str)
+    assert refused.value.field == "engine"
+    assert split.form in str(refused.value)
+    assert split.why in str(refused.value)
+    assert all(each.form in str(refused.value) for each in declared.splits if each.into is not None)
+
+
+@pytest.mark.parametrize("declared", families(), ids=lambda declared: declared.name)
+def test_every_family_has_the_engine_or_says_no_word_of_it(declared):
+    assert ("engine" in declared.fields) == bool(declared.splits)
+
+
+@pytest.mark.parametrize("how", ["missing", "truncated", "dtype", "width", "copied", "length"])
+def test_bad_shards_of_forecasts_are_refused_by_name_before_a_task_is_sent(tmp_path, pretended, how):
+    given = CASES["forecasting", "points"](tmp_path)
+    target = tmp_path / "pred-1.npy"
+    array = np.load(target)
+    if how == "missing":
+        target.unlink()
+    elif how == "truncated":
+        target.write_bytes(target.read_bytes()[:-50])
+    elif how == "copied":
+        for name in ("true", "pred"):
+            np.save(tmp_path / f"{name}-2.npy", np.load(tmp_path / f"{name}-1.npy"))
+    else:
+        changed = {"dtype": array.astype(np.float32), "width": array[..., :4], "length": array[:3]}
+        np.save(target, changed[how])
+    # Counterparts are counted, and the counts tell which array is short of one.
+    named = "--pred|pred" if how in ("missing", "length") else r"(pred|true)-[12]\.npy"
+    with pytest.raises(InputError, match=named):
+        family("forecasting").evaluate_files(**given, engine="dask")
+    assert PretendedCrew.sent == 0
+
+
+def test_unsorted_queries_are_refused(tmp_path, pretended):
+    given = CASES["ranking", "flat"](tmp_path)
+    queries = np.load(given["queries"])
+    np.save(given["queries"], queries[::-1])
+    with pytest.raises(OptionError, match="sorted by query"):
+        family("ranking").evaluate_files(**given, engine="dask")
+
+
+def test_one_graph_and_one_file_are_refused(tmp_path, pretended):
+    stack = CASES["recovery", "stack"](tmp_path)
+    for name in ("true", "pred"):
+        np.save(stack[name], np.load(stack[name])[0])
+    with pytest.raises(OptionError, match="this is one graph"):
+        family("recovery").evaluate_files(**stack, engine="dask")
+    forecast = CASES["forecasting", "points"](tmp_path)
+    whole = {name: path.replace("*", "0") for name, path in forecast.items()}
+    with pytest.raises(OptionError, match="shards of time"):
+        family("forecasting").evaluate_files(**whole, engine="dask")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,11 +19,12 @@ from graphgauge.core.files import is_pattern, matching
 from graphgauge.core.progress import Progress
 from graphgauge.core.urls import is_url
 from graphgauge.io.arrays import ArrayFile, Shards, open_array
+from graphgauge.kernels.jit import expect
 from graphgauge.ranking.inputs import checked_offsets
 from graphgauge.ranking.state import RankingState
 
-# Read by one task, and at once.
-TASK_BYTES = 1 << 28
+# Read by one task, and at once: a task takes milliseconds besides, and one that is lost is read again.
+TASK_BYTES = 1 << 27
 _BLOCK_BYTES = 1 << 25
 
 
@@ -85,7 +87,7 @@ def matrix_from_tasks(
             block.start, block.stop, {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
             rows_of(per_row, block), _options_of(state), {"nan": given["nan"], "threads": 1},
         )
-        for block in shards["neg_scores"].blocks(TASK_BYTES)
+        for block in _whole_files(shards["neg_scores"])
     ]  # fmt: skip
     return count_tasks(state, tasks, progress)
 
@@ -121,13 +123,25 @@ def pool_from_tasks(
         tasks += [
             Task(block.start, block.stop, {name: named.pieces(block.start, block.stop)}, {}, _options_of(state),
                  {"nan": given["nan"]}, pool=True)
-            for block in each.blocks(TASK_BYTES)
+            for block in _whole_files(each)
         ]  # fmt: skip
     return count_tasks(state, tasks, progress)
 
 
 def _options_of(state: RankingState) -> dict[str, Any]:
     return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
+
+
+def _whole_files(shards: Shards) -> list[slice]:
+    """Rows of one task each: many small files, or a part of a large one."""
+    width = math.prod(shards.shape[1:]) * shards.files[0].dtype.itemsize
+    found: list[slice] = []
+    for block in shards.blocks(TASK_BYTES):
+        if found and (block.stop - found[-1].start) * width <= TASK_BYTES:
+            found[-1] = slice(found[-1].start, block.stop)
+        else:
+            found.append(block)
+    return found
 
 
 def _cut_at(ends: AnyArray, most: int) -> list[slice]:
@@ -227,11 +241,12 @@ def counted(task: Task) -> bytes:
 
 def _counted(task: Task) -> RankingState:
     state = RankingState(**task.state)
+    opened = {name: _pieces(pieces) for name, pieces in task.pieces.items()}
+    expect(sum(math.prod(shards.shape) for shards in opened.values()))
     if "offsets" in task.labels:
-        opened = {name: _pieces(pieces) for name, pieces in task.pieces.items()}
         whole: dict[str, Any] = {name: shards.rows(0, len(shards)) for name, shards in opened.items()}
         return state.update(**whole, **task.labels, **task.update)
-    for block, arrays in _blocks(task):
+    for block, arrays in _blocks(opened):
         if task.pool:
             sides = arrays.get("pos_scores", np.empty(0)), arrays.get("neg_scores", np.empty(0))
             state.update_pool(*sides, nan=task.update["nan"])
@@ -265,9 +280,8 @@ def rows_of(labels: Mapping[str, Any], block: slice) -> dict[str, Any]:
     return {name: rows(value) for name, value in labels.items()}
 
 
-def _blocks(task: Task) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """Blocks of the task's rows, counted from its first, and the arrays of each."""
-    opened = {name: _pieces(pieces) for name, pieces in task.pieces.items()}
+def _blocks(opened: Mapping[str, Shards]) -> Iterator[tuple[slice, dict[str, Any]]]:
+    """Blocks of a task's rows, counted from its first, and the arrays of each."""
     widest = max(opened.values(), key=lambda shards: np.prod(shards.shape[1:]) * shards.files[0].dtype.itemsize)
     for block in widest.blocks(_BLOCK_BYTES):
         yield block, {name: shards.rows(block.start, block.stop) for name, shards in opened.items()}
