@@ -130,7 +130,8 @@ def inside(evaluation: Evaluation) -> dict[str, bool]:
 
 def coverage(kind: str, n: int, m: int, rate: float, runs: int) -> dict[str, tuple[int, int]]:
     """In how many runs each metric of a perfect generator is in its band, and of how many."""
-    rng = np.random.default_rng([len(kind), n, m, round(100 * rate), *[EDITIONS[kind]] * (kind in EDITIONS)])
+    edition = [EDITIONS[kind]] if kind in EDITIONS else []
+    rng = np.random.default_rng([len(kind), n, m, round(100 * rate), *edition])
     counts: dict[str, list[bool]] = {}
     for run in range(runs):
         evaluation = generation.evaluate(**perfect_case(kind, rng, n, m, rate), **QUICK, seed=run)

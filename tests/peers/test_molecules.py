@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from graphgauge.core.errors import InputError
+from graphgauge.generation import evaluate_files
 from graphgauge.generation.molecules import Molecules, evaluate_molecules, molecule_scores
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
@@ -42,3 +45,21 @@ def test_molecules_are_evaluated_as_labelled_graphs() -> None:
     assert found["novelty"].value == pytest.approx(7 / 12)
     assert "wasserstein_logp" in found
     assert found["mmd"].conventions["encodings"] == "latent vectors"
+
+
+def test_files_of_smiles_are_the_same_as_lists(tmp_path: Path) -> None:
+    made, train = [*BENZENES[:10], "CCCCl", "", "C1CC"], BENZENES[:5]
+    sides = {"real": BENZENES, "generated": made, "train": train, "against": BENZENES[::-1]}
+    paths = {}
+    for name, smiles in sides.items():
+        paths[name] = str(tmp_path / f"{name}.smi")
+        Path(paths[name]).write_text("".join(f"{text} name of it\n" if text else "\n" for text in smiles))
+    few = {"permutations": 19, "resamples": 49}
+    found = evaluate_files(**paths, **few)
+    expected = evaluate_molecules(BENZENES, made, train=train, **few)
+    for key, result in expected.items():
+        assert found[key].value == pytest.approx(result.value, nan_ok=True), key
+    assert any("validity_rate: generated 0.8462, against 1" in note for note in found.notes)
+    (tmp_path / "other.json").write_text("[[[0, 1]]]")
+    with pytest.raises(InputError, match="SMILES on one side"):
+        evaluate_files(real=paths["real"], generated=str(tmp_path / "other.json"))

@@ -46,6 +46,7 @@ from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import SAMPLE_KINDS, as_categories
 from graphgauge.generation.levels import Draws
+from graphgauge.generation.molecules import Molecules, as_arguments
 from graphgauge.generation.section_results import Request
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import SampleTable
@@ -78,7 +79,10 @@ def evaluate_files(
     subject: Annotated[str | None, Factory("Instead of a checkpoint: code that makes a subject, or a case.")] = None,
     real: Annotated[
         PathLike | None,
-        File("Without a model: real samples, an array of bits, .json with graphs, or a table (.csv, .parquet)."),
+        File(
+            "Without a model: real samples, an array of bits, .json with graphs, .smi with SMILES, or a table (.csv, "
+            ".parquet)."
+        ),
     ] = None,
     generated: Annotated[PathLike | None, File("Generated samples, likewise.")] = None,
     against: Annotated[
@@ -279,6 +283,8 @@ def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
     names = ("real", "generated", "train", "against", *_READERS)
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
+    if any(_is_smiles(path) for path in files.values()):
+        read = _molecules(read, files)
     options = {name: given[name] for name in ("nan", *_READ_AS)}
     rival_names: tuple[str, ...] = ("against", "against_valid", "against_statistics")
     other = {name: read.pop(name) for name in rival_names if name in read}
@@ -286,6 +292,26 @@ def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
     if other:
         table = replace(table, notes=(*table.notes, *_compared(given, read, other)))
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
+
+
+def _is_smiles(path: str) -> bool:
+    return path.lower().endswith((".smi", ".smiles"))
+
+
+def _molecules(read: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """SMILES as labelled graphs, with what is computed from them."""
+    samples = [name for name in ("real", "generated", "train", "against") if name in files]
+    other = [name for name in samples if not _is_smiles(files[name])]
+    if other:
+        raise InputError("SMILES on one side and samples of another kind on the other", where=files[other[0]])
+    found = as_arguments(*(read.get(name) for name in ("real", "generated", "train")))
+    if "against" in read:
+        rival = Molecules.of(read["against"], "against")
+        found |= {"against": rival.graphs, "against_valid": rival.valid, "against_statistics": rival.statistics}
+    said = [name for name in read if name in found and name not in samples]
+    if said:
+        raise OptionError(f"{said[0]} of molecules is computed from their SMILES", fix="Leave it out.").about(said[0])
+    return {**read, **found}
 
 
 def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -409,6 +435,8 @@ def _read_samples(path: str) -> Any:
         return _read_statistics(path)
     if path.lower().endswith((".g6", ".s6")):
         return _read_graph6(path)
+    if _is_smiles(path):
+        return _read_smiles(path)
     if not path.lower().endswith(".json"):
         return _read_sample_array(path)
     content = read_json(Path(path))
@@ -429,6 +457,16 @@ def _read_sample_array(path: str) -> Any:
             fix = f"{error.fix or ''} Write graphs as .json: a list of graphs, each a list of edges.".strip()
             raise InputError(error.what, where=error.where, fix=fix) from None
         raise
+
+
+def _read_smiles(path: str) -> list[str]:
+    """One molecule per line, before the first blank; a line without any is not valid."""
+    require_file(Path(path), path)
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not text ({error!s:.80})", where=path, fix="Write one SMILES per line.") from None
+    return [(line.split() or [""])[0] for line in lines]
 
 
 def _read_graph6(path: str) -> Graphs:

@@ -130,18 +130,26 @@ def evaluate_molecules(
     >>> ev["validity_rate"].value
     0.75
     """
-    sides = {"real": Molecules.of(real, "real"), "generated": Molecules.of(generated, "generated")}
-    learned = None if train is None else Molecules.of(train, "train").known
-    held_out = sides["real"].known
-    made = sides["generated"]
-    given: dict[str, Any] = {} if learned is None else {
-        "train": learned.graphs, "train_statistics": learned.statistics, "train_latents": learned.fingerprints,
-    }  # fmt: skip
-    return evaluate(
-        real=held_out.graphs, generated=made.graphs, valid=made.valid, statistics=held_out.statistics,
-        generated_statistics=made.statistics, latents=held_out.fingerprints, generated_latents=made.fingerprints,
-        **given, **options,
-    )  # fmt: skip
+    return evaluate(**as_arguments(real, generated, train), **options)
+
+
+def as_arguments(
+    real: Sequence[str] | None, generated: Sequence[str] | None, train: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Molecules as the arguments of `evaluate`."""
+    given: dict[str, Any] = {}
+    if real is not None:
+        held_out = Molecules.of(real, "real").known
+        given |= {"real": held_out.graphs, "statistics": held_out.statistics, "latents": held_out.fingerprints}
+    if generated is not None:
+        made = Molecules.of(generated, "generated")
+        given |= {"generated": made.graphs, "valid": made.valid, "generated_statistics": made.statistics,
+                  "generated_latents": made.fingerprints}  # fmt: skip
+    if train is not None:
+        learned = Molecules.of(train, "train").known
+        given |= {"train": learned.graphs, "train_statistics": learned.statistics,
+                  "train_latents": learned.fingerprints}  # fmt: skip
+    return given
 
 
 def molecule_scores(
