@@ -13,7 +13,7 @@ import pytest
 from tests.explanation.brute import Weighted, random_explanations
 
 import graphgauge
-from graphgauge import audit, explanation, forecasting, generation, ranking, recovery, stats
+from graphgauge import audit, evolution, explanation, forecasting, generation, ranking, recovery, stats
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.core.findings import Found
 from graphgauge.core.result import Evaluation, Result, Table
@@ -215,3 +215,56 @@ def test_long_tables_are_cut_with_a_note() -> None:
     assert "940 more rows" in table._repr_html_()
     assert "940 more rows" in str(table)
     assert "more rows" not in table.to_markdown()
+
+
+def test_items_can_be_subscripted_and_shown() -> None:
+    ranks = ranking.evaluate(POS, NEG, keep="items", ids=[f"<b>{number}" for number in range(90)]).per_item
+    events = explanation.evaluate(Weighted(0), random_explanations(0, 3), keep="items").per_item
+    lists = ranking.evaluate(scores=[3.0, 1.0, 2.0], labels=[1, 0, 1], queries=[0, 0, 1], keep="items").per_item
+    for items, metric in ((ranks, "mrr"), (events, "fidelity_drop@0.1"), (lists, "mrr_first")):
+        assert metric in items._ipython_key_completions_()
+        values = items[metric]
+        assert len(values) == len(items) == len(items.to_frame())
+        assert items[0]["id"] == items.ids[0]
+        assert items[-1][metric] == values[-1]
+        assert "array(" not in repr(items) + str(items)
+        assert "<b>" not in items._repr_html_()
+        with pytest.raises(IndexError, match="item 99"):
+            items[99]
+        with pytest.raises(InputError, match="metric"):
+            items[0.5]
+    assert ranks["mrr"].mean() == pytest.approx(ranked()["mrr"].value)
+
+
+def test_intervals_and_levels_read() -> None:
+    mrr = ranked()["mrr"]
+    assert str(mrr.ci) == f"{mrr.ci.low:.4f} to {mrr.ci.high:.4f} (95 %, {mrr.ci.method} over {mrr.ci.over})"
+    assert str(mrr.chance[-1]) == f"random scorer {mrr.chance[-1].value:.4f}"
+    assert repr(ranking.evaluate(POS, NEG).findings) == "<Found: nothing>"
+
+
+def test_sentences_are_shown_as_text() -> None:
+    truth = RNG.normal(size=(40, 2, 3))
+    test = forecasting.compare(truth, truth + RNG.normal(size=truth.shape), 0 * truth)
+    assert test._repr_html_().startswith("<p>Diebold–Mariano, ")
+    samples = {"<i>": RNG.random((30, 9)) > 0.5, "b": RNG.random((30, 9)) > 0.3}
+    (compared, *_) = generation.compare_samples(RNG.random((30, 9)) > 0.5, samples)
+    assert "&lt;i&gt;" in compared._repr_html_()
+
+
+def test_a_suite_draws_without_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    points = np.array([[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]])
+    suite = evolution.EvaluationSuite(labels=[0, 0, 1, 1], conditions=["<b>"])
+    assert repr(suite) == "<EvaluationSuite of <b>: no cycle yet>"
+    assert "<b>" not in suite._repr_html_()
+    suite.begin("<b>", points, [(1, 2)])
+    suite.step("<b>", points, [(0, 1)], [(1, 2), (0, 1)], cycle=0)
+    assert "1 run with 1 cycle>" in repr(suite)
+    assert suite._repr_html_().startswith("<table>")
+    assert suite.plot().axes
+    assert suite.evaluation().plot().axes
+    assert not list(tmp_path.iterdir())
+    assert suite.plot(tmp_path / "a.svg").axes
+    assert suite.plot(tmp_path / "a.html") is None
+    assert {path.name for path in tmp_path.iterdir()} == {"a.svg", "a.html"}

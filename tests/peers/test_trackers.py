@@ -128,3 +128,20 @@ def test_torchmetrics_gates_against_a_baseline(tmp_path, shift, worse):
     gate = metric.gate(tmp_path / "main.json", "mrr", 0.02)
     assert gate.worse == worse
     assert bool(gate) == (worse == "excluded")
+
+
+def test_a_metric_of_torchmetrics_draws_what_it_counted() -> None:
+    from matplotlib import pyplot
+
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+
+    rng = np.random.default_rng(0)
+    metric = GraphgaugeMetric(metrics="mrr")
+    steps = [metric(rng.normal(1, 1, 40), rng.normal(0, 1, (40, 9))) for _ in range(3)]
+    figure, axes = metric.plot()
+    assert axes in figure.axes
+    whole, (left, _) = pyplot.subplots(1, 2)
+    assert metric.plot(ax=left)[0] is whole
+    drawn, _ = metric.plot(steps)
+    assert drawn is not figure
+    pyplot.close("all")

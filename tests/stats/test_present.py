@@ -256,3 +256,23 @@ def test_remarks_cannot_break_any_markup() -> None:
         markdown = outcome.render("markdown")
         assert "<b>" not in markdown.replace("\\<b>", "")
         assert "](y)" not in markdown
+
+
+def test_metrics_of_a_dataset_stand_under_its_name() -> None:
+    rows = [
+        {"method": method, "dataset": dataset, "seed": seed, "f1": 0.5 + 0.1 * seed, "auc": 0.7}
+        for method in "ab"
+        for dataset in ("x_1", "y")
+        for seed in range(2)
+    ]
+    lines = aggregate(rows).to_latex(grouped=True, marks="none").splitlines()
+    assert lines[2:5] == [
+        r" & \multicolumn{2}{c}{x\_1} & \multicolumn{2}{c}{y} \\",
+        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}",
+        r"method & f1 $\uparrow$ & auc $\uparrow$ & f1 $\uparrow$ & auc $\uparrow$ \\",
+    ]
+    assert lines[6].count("&") == 4
+    plain = aggregate(rows).to_latex(marks="none")
+    assert "multicolumn" not in plain
+    one = aggregate([row for row in rows if row["dataset"] == "y"]).to_latex(grouped=True)
+    assert "multicolumn" not in one

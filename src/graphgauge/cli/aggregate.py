@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def command_about_results(
 def _finish(
     results: tuple[str, ...], form: str, output: str | None, figure: str | None, debug: bool, **options: Any
 ) -> None:
-    style = style_of(options)
+    style = replace(style_of(options), grouped=options.pop("grouped"))
     runs = load(list(results), columns=options.pop("columns"))
     refuse_replacing([output, figure], [*results, *(run.source for run in runs)])
     table = aggregate_results(runs, **read_all(FIELDS, options, flag))
@@ -71,8 +72,10 @@ def _finish(
 
 
 command = command_about_results(
-    "aggregate", aggregate_results, FIELDS, _finish, "Draw means with intervals (.svg, .png, .pdf)."
-)
+    "aggregate", aggregate_results, FIELDS, _finish, "Draw means with intervals (.svg, .png, .pdf).",
+    click.Option(["--grouped"], is_flag=True,
+                 help="Print the metrics of a dataset side by side, in LaTeX under a common head."),
+)  # fmt: skip
 
 
 def style_of(options: dict[str, Any]) -> Style:

@@ -121,6 +121,9 @@ class Found(tuple[Finding, ...]):
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "nothing found"
 
+    def __repr__(self) -> str:
+        return f"<Found: {', '.join(f'{each.severity} {each.check}' for each in self) or 'nothing'}>"
+
     def _repr_html_(self) -> str:
         return findings_grid(self).html() if self else "<p>nothing found</p>"
 

@@ -68,6 +68,12 @@ class Interval:
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
+    def __str__(self) -> str:
+        from graphgauge.core.text import interval_mark, number
+
+        ends = f"{number(self.low)} to {number(self.high)}"
+        return f"{interval_mark(self)}{ends} ({100 * self.level:g} %, {self.method} over {self.over})"
+
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
@@ -127,6 +133,11 @@ class Chance:
     high: float | None = None
     own: float | None = None
     note: str | None = None
+
+    def __str__(self) -> str:
+        from graphgauge.core.text import number
+
+        return f"{self.name} {number(self.value)}"
 
     def contains(self, value: float) -> bool | None:
         """Whether the band contains the value, up to rounding; None if the level has no band.

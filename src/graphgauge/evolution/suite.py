@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.figures import drawn
 from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
@@ -23,7 +25,7 @@ from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.page import Trend, page_test
-from graphgauge.stats.text import bounds, fixed
+from graphgauge.stats.text import bounds, fixed, several
 
 CONDITIONS = ("Normal", "Off", "Inverted")
 _SHOWN = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean")
@@ -253,7 +255,7 @@ class EvaluationSuite:
         Evaluation
             The means. With several conditions, values are only in the breakdown by condition.
         """
-        return summary(self._runs(), lambda evaluation, path: self.plot(path), self.shared_state())
+        return summary(self._runs(), lambda evaluation, path: self._draw(path), self.shared_state())
 
     def shared_state(self) -> tuple[str, str] | None:
         """Two conditions of one seed, the second of which started from the graph that the first ended with.
@@ -380,17 +382,54 @@ class EvaluationSuite:
         table = np.array([[values[name][seed] for name in names] for seed in seeds]).reshape(len(seeds), len(names))
         return page_test(table, names)
 
-    def plot(self, path: str | Path) -> None:
-        """Draw the dashboard into a .png, .svg, .pdf or .html file.
+    def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
+        """Draw the dashboard.
 
         Parameters
         ----------
         path
-            The file to write.
+            A .png, .svg, .pdf or .html file to write, too.
+        ax
+            Matplotlib axes whose place the dashboard takes, instead of a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows; None for an .html file.
+
+        Raises
+        ------
+        InputError
+            If no cycle was evaluated.
+
+        Examples
+        --------
+        >>> from graphgauge import evolution
+        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+        >>> suite = evolution.EvaluationSuite(labels=[0, 0, 1, 1], conditions=["Normal"])
+        >>> suite.begin("Normal", points, [(1, 2)])
+        >>> ev = suite.step("Normal", points, [(0, 1)], [(1, 2), (0, 1)], cycle=0)
+        >>> type(suite.plot("cycles.svg")).__name__
+        'ShownFigure'
         """
+        return drawn(lambda target: self._draw(target), path, ax)
+
+    def _draw(self, path: str | Path) -> None:
         from graphgauge.evolution.figure import draw_evolution, picture
 
         draw_evolution(picture(self), path)
+
+    def __repr__(self) -> str:
+        cycles = sum(len(own.evaluations) for own in self.evaluators.values())
+        done = (
+            f"{several(len(self.evaluators), 'run')} with {several(cycles, 'cycle')}"
+            if self.evaluators
+            else "no cycle yet"
+        )
+        return f"<EvaluationSuite of {', '.join(self.conditions)}: {done}>"
+
+    def _repr_html_(self) -> str:
+        return self.evaluation()._repr_html_() if self.evaluators else f"<p>{escape(repr(self))}</p>"
 
     def _run(self, condition: str, seed: int) -> Run:
         return one_of("condition", condition, self.conditions), whole_number("seed", seed)

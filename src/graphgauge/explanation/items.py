@@ -10,13 +10,14 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats
 from graphgauge.core.errors import InputError, UnknownNameError
+from graphgauge.core.shown import ItemTable
 from graphgauge.core.state import load_state, save_state
 
 _KIND = "explanation-items"
 
 
-@dataclass(frozen=True)
-class Items:
+@dataclass(frozen=True, repr=False)
+class Items(ItemTable):
     """One row per event: its id and its value of each metric that is a mean over events, NaN if undefined.
 
     `signed` has the signed values of metrics that are sizes of a change: comparisons take these, because an explainer
@@ -31,15 +32,18 @@ class Items:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, metric: str) -> Floats:
-        """The values of a metric by event, as they enter its mean."""
+    @property
+    def shown(self) -> dict[str, AnyArray]:
+        return dict(self.columns)
+
+    def values_of(self, metric: str) -> Floats:
         if metric not in self.columns:
             raise UnknownNameError("metric of single events", metric, self.columns)
         return self.columns[metric]
 
     def values(self, metric: str, *, ties: str | None = None) -> Floats:
         """The values of a metric by event for a comparison; `ties` has no effect: they are broken in `collect`."""
-        return self.signed[metric] if metric in self.signed else self[metric]
+        return self.signed[metric] if metric in self.signed else self.values_of(metric)
 
     def remark(self, metric: str) -> str | None:
         """What a comparison by these values should say."""

@@ -14,6 +14,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval, SimulatedInterval
+from graphgauge.core.shown import Sentence
 from graphgauge.forecasting.declared import equal, nearest
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
@@ -43,7 +44,7 @@ _GIVEN = {
 
 
 @dataclass(frozen=True)
-class DieboldMariano:
+class DieboldMariano(Sentence):
     """The outcome of a test that two forecasts have the same expected loss.
 
     `difference` is the mean loss of a minus that of b, over all cells: below 0 a is better. `df` are the degrees of

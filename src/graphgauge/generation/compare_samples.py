@@ -13,6 +13,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find
 from graphgauge.core.options import confidence_level, metric_names, whole_number
+from graphgauge.core.shown import Sentence
 from graphgauge.generation.declared import FAMILY, FEWEST_COMPARED
 from graphgauge.generation.distances import row_ids, unique_at
 from graphgauge.generation.evaluate import evaluate, require_graphs
@@ -30,7 +31,7 @@ _COPIES = ("copied-training-set", "near-copies")
 
 
 @dataclass(frozen=True)
-class SampleComparison:
+class SampleComparison(Sentence):
     """One metric of two generators on the same real samples.
 
     `p_value` is that of random exchanges of samples between the generators, corrected (Holm) for the number of metrics

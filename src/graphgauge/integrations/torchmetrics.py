@@ -61,6 +61,26 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
         self.state.merge(batch)
         return self._values(self.fold.evaluate(batch))
 
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw the family's figure of what was counted, or given values of one or several steps.
+
+        Parameters
+        ----------
+        val
+            What `compute` or `forward` returned, or a list of it: drawn as torchmetrics does.
+        ax
+            Matplotlib axes to draw on, instead of a new figure.
+
+        Returns
+        -------
+        tuple
+            The figure and its first axes.
+        """
+        if val is not None:
+            return self._plot(val, ax)
+        figure = self.evaluation().plot(ax=ax)
+        return figure, figure.axes[0] if ax is None else ax
+
     def reset(self) -> None:
         super().reset()
         self.state.reset()

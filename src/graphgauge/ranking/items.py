@@ -12,6 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find, metrics
+from graphgauge.core.shown import ItemTable
 from graphgauge.core.state import load_state, save_state
 from graphgauge.kernels.spill import is_stored, joined, stored
 from graphgauge.ranking.inputs import cutoff
@@ -27,8 +28,8 @@ _KIND = "ranking-items"
 POOL = "one pool for all positives, which therefore err together"
 
 
-@dataclass(frozen=True)
-class Items:
+@dataclass(frozen=True, repr=False)
+class Items(ItemTable):
     """One row per query: its id, the negatives above and tied with its positive, and the candidates.
 
     `ties` is the tie rule of the evaluation that kept them, if there was one, and `negatives` says how the negatives
@@ -56,6 +57,14 @@ class Items:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def shown(self) -> dict[str, AnyArray]:
+        counts = {"greater": self.greater, "equal": self.equal, "candidates": self.candidates}
+        return {"mrr": self.values_of("mrr"), **counts}
+
+    def values_of(self, metric: str) -> Floats:
+        return self.values(metric, ties=self.ties or TIES[0])
 
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
         """The value of each query, for a metric that is a mean over queries.
@@ -194,8 +203,8 @@ class Items:
             raise InputError("not per-query ranking items", where=str(path)) from None
 
 
-@dataclass(frozen=True)
-class ListItems:
+@dataclass(frozen=True, repr=False)
+class ListItems(ItemTable):
     """Queries with any number of positives: their ids and the counts of their candidate lists, in the same order.
 
     `ties` is the tie rule of the evaluation that kept them, if there was one. Of lists cut at `depth` only what their
@@ -220,6 +229,13 @@ class ListItems:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def shown(self) -> dict[str, AnyArray]:
+        return {"mrr_first": self.values_of("mrr_first")} if self.depth is None else {}
+
+    def values_of(self, metric: str) -> Floats:
+        return self.values(metric, ties=self.ties or TIES[0])
 
     def values(self, metric: str = "mrr_first", *, ties: str = "realistic") -> Floats:
         """The value of each query, for a metric that is a mean over queries.

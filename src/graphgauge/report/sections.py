@@ -24,6 +24,8 @@ _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
 # The most warnings and notes in a family's list.
 _WARNINGS = 20
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+# Levels that are not chance, in the row of chance.
+_KINDS = {"baseline": "a baseline", "ideal": "the best possible"}
 _MARKS_NOTE = "★ best mean; ≈ not significantly different (paired tests, Holm's correction over all pairs, α = 0.05)."
 _TARGET_NOTE = "◎: the best is closest to the target, by the mean distance of its runs; the value shown has its sign."
 
@@ -107,7 +109,20 @@ def dataset_table(family: Family, dataset: str) -> PageTable | None:
     if any(row.chance for found in of_key.values() for row in found):
         levels = (span((level for row in of_key[key] for level in row.chance), digits[key]) for key in keys)
         rows.append([Cell("chance", mark="chance"), *(Cell(level or "–") for level in levels)])
+        notes = *notes, *_level_notes(family, keys)
     return PageTable(f"{family.name} on {dataset}: mean and interval", heads, rows, notes=notes)
+
+
+def _level_notes(family: Family, keys: Sequence[str]) -> Iterator[str]:
+    """Whose level is in the row of chance, if it is not the same reference for all metrics."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for key in keys:
+        level = family.facts[key].chance_level
+        if level is not None:
+            kind = "" if level.kind == "chance" else f", {_KINDS[level.kind]}"
+            names[f"{level.name}{kind}"].append(key)
+    if len(names) > 1:
+        yield f"Chance: {'; '.join(f'{name} for {listing(own, 4)}' for name, own in names.items())}."
 
 
 def metric_table(family: Family) -> PageTable:

@@ -179,7 +179,8 @@ def _lead(family: Family, item: Compared, comparison: Comparison) -> Lead:
     holds = test.significant
     few = test.seeds_needed > len(comparison.units)
     verdict = "it holds" if holds else "it is open" if test.can_reject or not few else "it cannot be tested yet"
-    after = f" ({p_text(test.p_adjusted)} after Holm's correction)" if test.can_reject else ""
+    p = p_text(test.p_adjusted).replace(" ", "\u00a0")
+    after = f" ({p} after Holm's correction)" if test.can_reject else ""
     return Lead(f"{family.name}, {item.scope}", f"{said}: {verdict}{after}{_settled(comparison, test)}.", holds)
 
 

@@ -181,7 +181,10 @@ class Aggregate(Presented):
         style = style or Style()
         methods = style.ordered(dict.fromkeys(row.method for row in self.rows), str)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
-        several_sets = len({dataset for dataset, _ in columns}) > 1
+        datasets = list(dict.fromkeys(dataset for dataset, _ in columns))
+        several_sets = len(datasets) > 1
+        if style.grouped:
+            columns.sort(key=lambda column: datasets.index(column[0]))
         shares = {metric for metric in self.panels if style.percent and self._is_share(metric)}
         if style.percent and not shares:
             raise OptionError("no metric lies between −1 and 1, so none is given in percent", fix="Leave percent out.")
@@ -208,7 +211,8 @@ class Aggregate(Presented):
             heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip() + unfair)
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
-        return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
+        groups = tuple(dataset for dataset, _ in columns) if several_sets and style.grouped else ()
+        return Grid(["method", *heads], rows, tuple(self._notes(marks, style)), groups=groups)
 
     def _is_share(self, metric: str) -> bool:
         low, high = self.panels[metric].bounds

@@ -27,13 +27,15 @@ class Style:
     """How tables are printed: digits after the point, times 100, which methods come first, and what is marked.
 
     `marks="tests"` marks the best and what does not differ significantly from it; `"ranks"` the best and the second
-    best mean, as papers do, which says nothing about significance.
+    best mean, as papers do, which says nothing about significance. `grouped` puts the metrics of a dataset side by
+    side, in LaTeX under a common head.
     """
 
     digits: int | None = None
     percent: bool = False
     order: tuple[str, ...] = ()
     marks: str = "tests"
+    grouped: bool = False
 
     def __post_init__(self) -> None:
         one_of("marks", self.marks, MARKS)
@@ -114,10 +116,11 @@ class Presented(Mapping[Any, Any]):
         return need("pandas", "a data frame").DataFrame(self.records())
 
     def to_latex(
-        self, *, digits: int | None = None, percent: bool = False, order: Sequence[str] = (), marks: str = "tests"
-    ) -> str:
+        self, *, digits: int | None = None, percent: bool = False, order: Sequence[str] = (), marks: str = "tests",
+        grouped: bool = False,
+    ) -> str:  # fmt: skip
         """The table in LaTeX, for booktabs; see `Style` for the options."""
-        return self.grid(Style(digits, percent, tuple_of(order), marks)).latex()
+        return self.grid(Style(digits, percent, tuple_of(order), marks, grouped)).latex()
 
     def to_markdown(
         self, *, digits: int | None = None, percent: bool = False, order: Sequence[str] = (), marks: str = "tests"
