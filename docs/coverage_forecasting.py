@@ -279,7 +279,8 @@ it, and *width* the median width relative to that of an oracle who knows the var
 {good} of the {all} rows reach .93 with a width of at most 1.5. In {said} of the {short} rows below .93, the expectation is below
 what is covered, or at most .03 above it. {others} No rule reaches .93 for scores that depend on a few rare and large errors
 (`interval_score_95`; `rmse` and `nll` with t3 shocks, which have no fourth moment), in short series with strong memory, or if
-a series is too short to show that the variance changes: the interval is marked `≈`. {wide}
+a series is too short to show that the variance changes: the interval is marked `≈`. A cycle of which a series shows only
+three periods is taken for slow changes, and the interval is far too wide. {wide}
 
 """  # noqa: E501
 _TABLE = ["| design | metric | covers | too low | too high | width | expected | independent |", "|" + "---|" * 8]

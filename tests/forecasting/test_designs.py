@@ -77,7 +77,7 @@ def test_the_page_names_every_row_that_falls_short_of_its_expectation(simulation
             amiss += 1
             assert f"{name}, `{key}` (.{expected[2:]} for" in text
         if float(width) > WIDTH:
-            assert key == WIDER
+            assert key == WIDER or "weekly cycle" in name  # three periods are taken for slow changes
             assert f"{name}, `{key}` ({width})" in text
     assert amiss <= 0.05 * sum(float(row[0]) < GOAL for row in rows.values())
     # The same page again from its own rows.
