@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,13 @@ def transforms(influence: NDArray[np.floating], cells: NDArray[np.floating]) -> 
         return None
     known = influence[cells > 0]
     count = min(frequencies(len(known)), slowest(len(known), 1))
-    wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(known)) + 0.5) / len(known))
-    return np.asarray(np.sqrt(2 / count) * (wave @ known))
+    return np.asarray(np.sqrt(2 / count) * (_cosines(count, len(known)) @ known))
+
+
+@lru_cache(maxsize=16)
+def _cosines(count: int, blocks: int) -> Floats:
+    """The cosines of the lowest frequencies (rows) over so many blocks; metrics of one evaluation share them."""
+    return np.asarray(np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(blocks) + 0.5) / max(blocks, 1)))
 
 
 class Slow:
@@ -106,8 +112,7 @@ def cosine_error(
         known = np.zeros(counts.shape) if memory is None else memory
         counts, share = _slower(counts, share, slow, kept, there, known, resemble)
     if there.all():
-        most = int(counts.max(initial=1))
-        wave = np.cos(np.pi * np.outer(np.arange(1, most + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
+        wave = _cosines(int(counts.max(initial=1)), len(there))
         sums = np.cumsum(np.square(np.tensordot(wave, influence, axes=1)), axis=0)
         squares = np.take_along_axis(sums, counts[np.newaxis] - 1, axis=0)[0]
     else:

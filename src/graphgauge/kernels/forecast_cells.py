@@ -588,8 +588,8 @@ def fold_tile(
 
 @inlined
 def _merged(
-    tile: Address, row: int, high: Address, low: Address, to: int, size: int, total: float, total_low: float
-) -> tuple[float, float]:
+    tile: Address, row: int, high: Address, low: Address, to: int, size: int, total: Any, total_low: Any
+) -> tuple[Any, Any]:
     """Add the lanes of a quantity to the sums of their nodes; the total with all of them added."""
     lanes = lanes_low = fill(0.0)
     for j in range(0, size - size % LANES, LANES):

@@ -62,10 +62,8 @@ def quantile_sums(
     place = np.arange(blocks) if place is None else place
     count = len(levels)
     asked = np.ones(2 * count if with_quantiles else count, np.bool_)
-    totals = tuple(
-        empty_totals(size, asked.size, count + len(pairs) + 1)
-        for size in ((blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes))
-    )
+    sizes = (blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes)
+    by_horizon, by_node = (empty_totals(size, asked.size, count + len(pairs) + 1) for size in sizes)
     if y.size:
         dtype = np.result_type(y.dtype, quantiles.dtype, np.float32)
         seen = np.zeros(0, np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_).reshape(-1)
@@ -74,10 +72,11 @@ def quantile_sums(
         with np.errstate(all="ignore"):
             add(
                 exact(y, dtype).reshape(-1), exact(quantiles, dtype).reshape(-1), seen, np.array(levels), ends,
-                asked, steps_together(steps, horizons * nodes), place.astype(np.int64), *totals,
+                asked, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon,
+                by_node,
                 *empty_tile(asked.size, count + len(pairs) + 1), np.empty((count + 1) * _COPIED),
             )  # fmt: skip
-    return rounded(totals[0], asked), rounded(totals[1], asked)
+    return rounded(by_horizon, asked), rounded(by_node, asked)
 
 
 def column_sums(
@@ -87,10 +86,8 @@ def column_sums(
     blocks, steps, horizons, nodes = shape
     place = np.arange(blocks) if place is None else place
     asked = np.ones(len(values), np.bool_)
-    totals = tuple(
-        empty_totals(size, len(values), len(counts))
-        for size in ((blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes))
-    )
+    sizes = (blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes)
+    by_horizon, by_node = (empty_totals(size, len(values), len(counts)) for size in sizes)
     cells = blocks * steps * horizons * nodes
     if cells and (values or counts):
         numbers = np.empty((len(values), cells))
@@ -102,10 +99,11 @@ def column_sums(
         add = _add_columns.implementation(cells * (len(values) + len(counts)))
         with np.errstate(all="ignore"):
             add(
-                numbers, tallies, asked, steps_together(steps, horizons * nodes), place.astype(np.int64), *totals,
+                numbers, tallies, asked, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon,
+                by_node,
                 *empty_tile(asked.size, len(counts)),
             )  # fmt: skip
-    return rounded(totals[0], asked), rounded(totals[1], asked)
+    return rounded(by_horizon, asked), rounded(by_node, asked)
 
 
 def _add_quantiles_twin(

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from llvmlite import ir
-from numba import njit
-from numba.core import cgutils, types
-from numba.extending import intrinsic, models, overload, register_model
-
 from graphgauge.kernels.lanes import LANES
+
+# Without types of their own: those of numba are incomplete.
+_extending: Any = import_module("numba.extending")
+_njit: Any = import_module("numba").njit
+cgutils: Any = import_module("numba.core.cgutils")
+ir: Any = import_module("llvmlite.ir")
+types: Any = import_module("numba.core.types")
+intrinsic: Callable[[Callable[..., Any]], Any] = _extending.intrinsic
+_Type: Any = types.Type
 
 _INT, _BYTE = ir.IntType(32), ir.IntType(8)
 
@@ -20,7 +25,7 @@ def _vector(element: Any) -> Any:
     return ir.VectorType(element, LANES)
 
 
-class _Vector(types.Type):  # type: ignore[misc]
+class _Vector(_Type):  # type: ignore[misc]
     """Eight numbers of one kind."""
 
     def __init__(self, name: str, element: Any) -> None:
@@ -28,12 +33,12 @@ class _Vector(types.Type):  # type: ignore[misc]
         self.element, self.llvm = element, _vector(element)
 
 
-@register_model(_Vector)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Model(_extending.models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: _Vector) -> None:
         super().__init__(manager, kind, kind.llvm)
 
 
+_extending.register_model(_Vector)(_Model)
 FLOATS, INTS, FLAGS = (
     _Vector("float64", ir.DoubleType()),
     _Vector("int64", ir.IntType(64)),
@@ -53,10 +58,10 @@ def _function(operation: Any, arguments: int) -> Any:
         3: lambda a, b, c: operation(a, b, c),
         4: lambda a, b, c, d: operation(a, b, c, d),
     }
-    return njit(of[arguments], forceinline=True)
+    return _njit(of[arguments], forceinline=True)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _address(_: Any, array: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
@@ -72,7 +77,7 @@ def _widened(builder: Any, found: Any, kind: Any) -> Any:
     return found
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _load(_: Any, pointer: Any, at: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = pointer.dtype
@@ -82,7 +87,7 @@ def _load(_: Any, pointer: Any, at: Any) -> Any:
     return _OF_ARRAY[pointer.dtype](pointer, types.intp), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _load_every(_: Any, pointer: Any, at: Any, step: Any, count: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         """The last number there is read in place of those that are not."""
@@ -101,7 +106,7 @@ def _load_every(_: Any, pointer: Any, at: Any, step: Any, count: Any) -> Any:
     return _OF_ARRAY[pointer.dtype](pointer, types.intp, types.intp, types.intp), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _store(_: Any, pointer: Any, at: Any, numbers: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = builder.bitcast(builder.gep(args[0], [args[1]]), numbers.llvm.as_pointer())
@@ -111,7 +116,7 @@ def _store(_: Any, pointer: Any, at: Any, numbers: Any) -> Any:
     return types.void(pointer, types.intp, numbers), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _store_some(_: Any, pointer: Any, at: Any, numbers: Any, count: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         """Numbers that have no place are written where nobody looks."""
@@ -125,7 +130,7 @@ def _store_some(_: Any, pointer: Any, at: Any, numbers: Any, count: Any) -> Any:
     return types.void(pointer, types.intp, numbers, types.intp), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _fill(_: Any, number: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = signature.return_type
@@ -138,7 +143,7 @@ def _fill(_: Any, number: Any) -> Any:
     return INTS(types.int64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _first(_: Any, count: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         empty = ir.Constant(INTS.llvm, ir.Undefined)
@@ -149,17 +154,17 @@ def _first(_: Any, count: Any) -> Any:
     return FLAGS(types.int64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _where(_: Any, flags: Any, numbers: Any, others: Any) -> Any:
     return FLOATS(FLAGS, FLOATS, FLOATS), lambda context, builder, signature, args: builder.select(*args)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _ones(_: Any, flags: Any) -> Any:
     return INTS(FLAGS), lambda context, builder, signature, args: builder.zext(args[0], INTS.llvm)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _lane(_: Any, numbers: Any, place: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.extract_element(args[0], builder.trunc(args[1], _INT))
@@ -167,7 +172,7 @@ def _lane(_: Any, numbers: Any, place: Any) -> Any:
     return _OF_NUMBER[numbers](numbers, types.intp), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _larger_first(_: Any, one: Any, other: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         descending = builder.fcmp_ordered(">", *args)
@@ -178,7 +183,7 @@ def _larger_first(_: Any, one: Any, other: Any) -> Any:
     return types.UniTuple(kind, 2)(kind, kind), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _some(_: Any, flags: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits = builder.bitcast(args[0], ir.IntType(LANES))
@@ -187,17 +192,17 @@ def _some(_: Any, flags: Any) -> Any:
     return types.intp(FLAGS), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _bits(_: Any, numbers: Any) -> Any:
     return INTS(FLOATS), lambda context, builder, signature, args: builder.bitcast(args[0], INTS.llvm)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _of_bits(_: Any, bits: Any) -> Any:
     return FLOATS(INTS), lambda context, builder, signature, args: builder.bitcast(args[0], FLOATS.llvm)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _ahead(_: Any, pointer: Any, at: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         """A reading access, whose data should be kept in the second cache."""
@@ -216,7 +221,7 @@ address, fill, first, ones, some, bits, of_bits = (
     _function(operation, 1) for operation in (_address, _fill, _first, _ones, _some, _bits, _of_bits)
 )
 load_every, store_some = (_function(operation, 4) for operation in (_load_every, _store_some))
-load_some = njit(lambda pointer, at, count: _load_every(pointer, at, 1, count), forceinline=True)
+load_some = _njit(lambda pointer, at, count: _load_every(pointer, at, 1, count), forceinline=True)
 
 
 def _operator(symbol: Any, emit: Callable[[Any, Any, Any], Any], kinds: tuple[Any, ...], answer: Any = None) -> None:
@@ -225,11 +230,10 @@ def _operator(symbol: Any, emit: Callable[[Any, Any, Any], Any], kinds: tuple[An
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return emit(builder, *args)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def apply(_: Any, one: Any, other: Any) -> Any:
         return (answer or one)(one, one), code
 
-    @overload(symbol, strict=False)  # type: ignore[untyped-decorator]
     def operation(one: Any, other: Any) -> Any:
         if one in kinds and one == other:
             return lambda one, other: apply(one, other)
@@ -238,6 +242,8 @@ def _operator(symbol: Any, emit: Callable[[Any, Any, Any], Any], kinds: tuple[An
         if other in kinds and isinstance(one, types.Number):
             return lambda one, other: apply(_fill(one), other)
         return None
+
+    _extending.overload(symbol, strict=False)(operation)
 
 
 def _of_kinds(floats: str, ints: str | None = None) -> Callable[[Any, Any, Any], Any]:
@@ -256,10 +262,14 @@ _operator(operator.and_, lambda builder, one, other: builder.and_(one, other), (
 _operator(operator.or_, lambda builder, one, other: builder.or_(one, other), (FLAGS, INTS))
 _operator(operator.lshift, lambda builder, one, other: builder.shl(one, other), (INTS,))
 _operator(operator.rshift, lambda builder, one, other: builder.ashr(one, other), (INTS,))
+
+
+def _comparison(sign: str) -> Callable[[Any, Any, Any], Any]:
+    return lambda builder, one, other: builder.fcmp_ordered(sign, one, other)
+
+
 for _symbol, _sign in ((operator.lt, "<"), (operator.le, "<="), (operator.gt, ">"), (operator.ge, ">=")):
-    _operator(
-        _symbol, lambda builder, one, other, sign=_sign: builder.fcmp_ordered(sign, one, other), (FLOATS,), FLAGS
-    )  # fmt: skip
+    _operator(_symbol, _comparison(_sign), (FLOATS,), FLAGS)
 
 
 def _called(name: str) -> Callable[..., Any]:
@@ -273,12 +283,12 @@ def _called(name: str) -> Callable[..., Any]:
     return code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _magnitude(_: Any, numbers: Any) -> Any:
     return FLOATS(FLOATS), _called("fabs")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _root(_: Any, numbers: Any) -> Any:
     return FLOATS(FLOATS), _called("sqrt")
 
@@ -286,16 +296,18 @@ def _root(_: Any, numbers: Any) -> Any:
 root = _function(_root, 1)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _opposite(_: Any, flags: Any) -> Any:
     return FLAGS(FLAGS), lambda context, builder, signature, args: builder.not_(args[0])
 
 
-@overload(abs, strict=False)  # type: ignore[untyped-decorator]
 def _abs(numbers: Any) -> Any:
     return (lambda numbers: _magnitude(numbers)) if numbers == FLOATS else None
 
 
-@overload(operator.invert, strict=False)  # type: ignore[untyped-decorator]
 def _invert(flags: Any) -> Any:
     return (lambda flags: _opposite(flags)) if flags == FLAGS else None
+
+
+_extending.overload(abs, strict=False)(_abs)
+_extending.overload(operator.invert, strict=False)(_invert)
