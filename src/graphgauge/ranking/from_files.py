@@ -484,6 +484,7 @@ def _from_pool(
     size = sum(math.prod(file.shape) * file.dtype.itemsize for file in (*pos.files, *neg.files))
     alone = mask is None and given["keep"] is None and not any(value is not None for value in labels.values())
     if given["max_memory"] is not None and size > given["max_memory"] and alone:
+        state.count_pool()
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
             nothing = np.empty(0, shards.files[0].dtype)
             # Shorter blocks, because several arrays of their length are made of them.

@@ -288,6 +288,13 @@ class RankingState:
         self._update_shared(part, new=True)
         return self
 
+    def count_pool(self) -> RankingState:
+        """Count the scores of one pool from the first on: it is known that they take more than `max_memory`."""
+        self._refuse_mixing(shared=True)
+        self._shared = self._shared or SharedPool()
+        self._shared.count(self.max_memory)
+        return self
+
     def _update_shared(self, part: Part, *, new: bool = False) -> None:
         pool = self._shared or SharedPool()
         pool.require_alike(part)
