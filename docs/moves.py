@@ -254,6 +254,19 @@ def _drawn_graphs(off: float, count: int = 30) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _columns(common: float, n: int = 80) -> dict[str, Any]:
+    """Rows of two numbers and a category; those of real rows have a correlation of .7."""
+    rng = np.random.default_rng(7)
+
+    def rows(common: float) -> dict[str, Any]:
+        first = rng.normal(size=n)
+        second = common * first + (1 - common**2) ** 0.5 * rng.normal(size=n)
+        third = common * first + (1 - common**2) ** 0.5 * rng.normal(size=n)
+        return {"first": first, "second": second, "third": np.where(third > 0, "x", "y")}
+
+    return {"real": rows(0.7), "generated": rows(common), "resamples": 50, "permutations": 99}
+
+
 # --------------------------------------------------------------- explanation
 
 _LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
@@ -429,6 +442,10 @@ SWEEPS = (
     Sweep(
         "generation", "graphs on each side", (10, 15, 20, 30, 45, 60), ("graphs", "graph_training"),
         lambda n: _drawn_graphs(0.25, int(n)), log=True,
+    ),
+    Sweep(
+        "generation", "correlation of generated columns (of the real ones: 0.7)", (-0.9, -0.5, 0.0, 0.3, 0.5, 0.7, 0.8, 0.95),
+        ("columns",), _columns,
     ),
     Sweep("explanation", "noise in importances (sd)", (0.0, 0.2, 0.4, 0.6, 0.8, 1.2, 2.0), _EXPLAINED, _explained),
     Sweep("explanation", "share of edges (level)", _LEVELS, _EXPLAINED, lambda level: _explained(0.5), by_level=True),

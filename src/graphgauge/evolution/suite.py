@@ -232,7 +232,18 @@ class EvaluationSuite:
     # ---- results
 
     def part(self, condition: str, seed: int) -> RunPart | None:
-        """What is kept of one run, for `absorb`; None if it has no cycle after the start."""
+        """What is kept of one run, for `absorb` of another suite.
+
+        Parameters
+        ----------
+        condition, seed
+            The run.
+
+        Returns
+        -------
+        RunPart | None
+            Its evaluator and graphs; None if it has no cycle after the start.
+        """
         run = self._run(condition, seed)
         if run not in self.evaluators:
             return None
@@ -241,7 +252,13 @@ class EvaluationSuite:
         return RunPart(run, own, materials, self._starts[run], self._ends[run])
 
     def absorb(self, part: RunPart) -> None:
-        """Add a run that another suite has evaluated."""
+        """Add a run that another suite has evaluated.
+
+        Parameters
+        ----------
+        part
+            What `part` of the other suite returned.
+        """
         for evaluation, materials in zip(part.evaluator.evaluations, part.materials, strict=True):
             evaluation.materials |= materials  # an evaluation of another process comes without them
         self.evaluators[part.run] = part.evaluator

@@ -59,7 +59,13 @@ class SampleComparison(Sentence):
         return f"{text}; {verdict}" + (f"; {self.remark}" if self.remark else "")
 
     def without_remark(self) -> str:
-        """The same as text, without the remark: several metrics of one generator have one."""
+        """The same as text, without the remark: several metrics of one generator have one.
+
+        Returns
+        -------
+        str
+            One paragraph.
+        """
         return str(replace(self, remark=None))
 
 

@@ -64,6 +64,18 @@ class Items(ItemTable):
         return {"mrr": self.values_of("mrr"), **counts}
 
     def values_of(self, metric: str) -> Floats:
+        """The value of each query under the tie rule of the evaluation.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric that is a mean over queries.
+
+        Returns
+        -------
+        array
+            One number per query.
+        """
         return self.values(metric, ties=self.ties or TIES[0])
 
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
@@ -162,7 +174,13 @@ class Items(ItemTable):
         return sum(values.nbytes for values in self.columns().values() if not is_stored(values))
 
     def stored(self) -> Items:
-        """The same on disk, in temporary files that disappear with it."""
+        """The same on disk, in temporary files that disappear with it.
+
+        Returns
+        -------
+        Items
+            The same items, with columns that are read from the files.
+        """
         columns: dict[str, Any] = {name: stored([values], (), values.dtype) for name, values in self.columns().items()}
         return replace(self, **columns)
 
@@ -235,6 +253,18 @@ class ListItems(ItemTable):
         return {"mrr_first": self.values_of("mrr_first")} if self.depth is None else {}
 
     def values_of(self, metric: str) -> Floats:
+        """The value of each query under the tie rule of the evaluation.
+
+        Parameters
+        ----------
+        metric
+            The key of a metric that is a mean over queries.
+
+        Returns
+        -------
+        array
+            One number per query.
+        """
         return self.values(metric, ties=self.ties or TIES[0])
 
     def values(self, metric: str = "mrr_first", *, ties: str = "realistic") -> Floats:

@@ -289,7 +289,13 @@ class RankingState:
         return self
 
     def count_pool(self) -> RankingState:
-        """Count the scores of one pool from the first on: it is known that they take more than `max_memory`."""
+        """Count the scores of one pool from the first on: it is known that they take more than `max_memory`.
+
+        Returns
+        -------
+        RankingState
+            This state.
+        """
         self._refuse_mixing(shared=True)
         self._shared = self._shared or SharedPool()
         self._shared.count(self.max_memory)
