@@ -444,8 +444,8 @@ SWEEPS = (
         lambda n: _drawn_graphs(0.25, int(n)), log=True,
     ),
     Sweep(
-        "generation", "correlation of generated columns (of the real ones: 0.7)", (-0.9, -0.5, 0.0, 0.3, 0.5, 0.7, 0.8, 0.95),
-        ("columns",), _columns,
+        "generation", "correlation of generated columns (of the real ones: 0.7)",
+        (-0.9, -0.5, 0.0, 0.3, 0.5, 0.7, 0.8, 0.95), ("columns",), _columns,
     ),
     Sweep("explanation", "noise in importances (sd)", (0.0, 0.2, 0.4, 0.6, 0.8, 1.2, 2.0), _EXPLAINED, _explained),
     Sweep("explanation", "share of edges (level)", _LEVELS, _EXPLAINED, lambda level: _explained(0.5), by_level=True),
