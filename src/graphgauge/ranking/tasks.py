@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -236,7 +237,7 @@ def _flattened(labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def counted(task: Task) -> bytes:
     """The saved state of a task's rows."""
-    return saved(lambda: _counted(task), slice(task.start, task.stop))
+    return _bytes_of(_counted(task))
 
 
 def _counted(task: Task) -> RankingState:
@@ -245,25 +246,37 @@ def _counted(task: Task) -> RankingState:
     expect(sum(math.prod(shards.shape) for shards in opened.values()))
     if "offsets" in task.labels:
         whole: dict[str, Any] = {name: shards.rows(0, len(shards)) for name, shards in opened.items()}
-        return state.update(**whole, **task.labels, **task.update)
+        with _in_rows(task.start, task.stop):
+            return state.update(**whole, **task.labels, **task.update)
     for block, arrays in _blocks(opened):
-        if task.pool:
-            sides = arrays.get("pos_scores", np.empty(0)), arrays.get("neg_scores", np.empty(0))
-            state.update_pool(*sides, nan=task.update["nan"])
-        else:
-            state.update(**arrays, **rows_of(task.labels, block), **task.update)
+        with _in_rows(task.start + block.start, task.start + block.stop):
+            if task.pool:
+                sides = arrays.get("pos_scores", np.empty(0)), arrays.get("neg_scores", np.empty(0))
+                state.update_pool(*sides, nan=task.update["nan"])
+            else:
+                state.update(**arrays, **rows_of(task.labels, block), **task.update)
     return state
 
 
 def saved(counted: Callable[[], RankingState], rows: slice) -> bytes:
     """A state in its file format; errors name the rows of the part."""
+    with _in_rows(rows.start, rows.stop):
+        return _bytes_of(counted())
+
+
+@contextmanager
+def _in_rows(start: int, stop: int) -> Iterator[None]:
+    """Errors name these rows, from which indices in messages count."""
     try:
-        state = counted()
+        yield
     except OptionError:
         raise
     except InputError as error:
-        where = f"{error.where or 'scores'}, in rows {rows.start} to {rows.stop}"
+        where = f"{error.where or 'scores'}, in rows {start} to {stop}"
         raise InputError(error.what, where=where, fix=error.fix) from None
+
+
+def _bytes_of(state: RankingState) -> bytes:
     buffer = io.BytesIO()
     state.save(buffer)
     return buffer.getvalue()
