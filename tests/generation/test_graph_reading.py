@@ -16,6 +16,7 @@ from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation.graph_reading import LabelNames
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.overlap import learned
 from graphgauge.generation.table import SampleTable
 
 UNIQUE = "overall_uniqueness_ratio"
@@ -188,6 +189,11 @@ def test_a_label_is_the_same_through_every_reader() -> None:
     doors = [[path("COC")], [mapping("COC")], [data(atom=None, x=None)]]
     assert value("novelty", generated=doors[1] * 2, train=doors[0]) == 0
     assert value("novelty", generated=doors[0] * 2, train=doors[1]) == 0
+    numbers = [path([False, True, True]), mapping([0, 1, 1]), data(x=torch.tensor([0, 1, 1])), path([0, 1, 1], 7)]
+    for own in numbers[:3]:
+        for known in numbers[1:]:
+            if not (own is numbers[0] and known is numbers[3]):  # attributes with two names
+                assert learned(Graphs.of([own]), Graphs.of([known])).all()
     table = SampleTable.of(generated=doors[1] * 2, train=[data(x=torch.tensor([0, 1, 0]))])
     assert "no label of generated nodes occurs among the real and training graphs" in table.notes
 
@@ -264,6 +270,7 @@ def test_labels_can_be_ignored_through_every_reader(tmp_path: Path) -> None:
         ({"nodes": -1, "edges": []}, "beyond its -1 nodes"),
         ({"nodes": 2, "edges": [[0, 1]], "node_labels": "CO"}, "2 node_labels for 2 node"),
         ({"nodes": 2, "edges": [[0, 1]], "node_labels": 7}, "1 node_labels for 2 node"),
+        ((3, [[0, 1, 2], [1, 2, 0]]), "expected a graph"),
     ],
 )
 def test_what_is_no_graph_in_json(graph: Any, message: str) -> None:

@@ -300,3 +300,47 @@ def test_without_enough_new_samples_there_is_no_p_value() -> None:
     assert found["mmd"].defined
     assert not found["mmd_p_value"].defined
     assert "without those of the training set" in found["mmd_p_value"].reason
+
+
+def test_near_copies_keep_labels() -> None:
+    graphs = [nx.gnp_random_graph(9, 0.4, seed=seed) for seed in range(40)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {node: "CNO"[node % 3] for node in graph}, "atom")
+        nx.set_edge_attributes(graph, {edge: sum(edge) % 2 for edge in graph.edges}, "bond")
+    train = Graphs.of(graphs[:20])
+    moved = near_copies(train, np.random.default_rng(0))
+    found = generation.evaluate(real=graphs[20:], train=train, generated=moved, resamples=99, metrics=["diversity"])
+    assert found["nearer_to_training"].value > 0.9
+    assert "near-copies" in [finding.check for finding in found.findings]
+    np.testing.assert_array_equal(np.sort(moved.edge_labels), np.sort(train.edge_labels))
+
+
+@pytest.mark.parametrize("nodes", [10, 12])
+@pytest.mark.parametrize("change", ["moved", "removed"])
+def test_near_copies_of_small_graphs_are_recognised(nodes: int, change: str) -> None:
+    graphs = [nx.gnp_random_graph(nodes, 4 / (nodes - 1), seed=seed) for seed in range(100)]
+    train = graphs[:50]
+    copies: Any = near_copies(Graphs.of(train), np.random.default_rng(0))
+    if change == "removed":
+        copies = [nx.Graph(graph) for graph in train]
+        for graph in copies:
+            graph.remove_edge(*next(iter(graph.edges)))
+    for made, expected in ((copies, True), ([nx.gnp_random_graph(nodes, 4 / (nodes - 1), seed=500 + s)
+                                             for s in range(50)], False)):  # fmt: skip
+        found = generation.evaluate(
+            real=graphs[50:], train=train, generated=made, metrics=["novelty", "nearer_to_training"], resamples=199
+        )
+        assert ("near-copies" in [finding.check for finding in found.findings]) == expected
+
+
+def test_a_perfect_generator_of_frequent_samples_is_in_its_band() -> None:
+    """Most real samples are in the training set, so what remains is not the whole distribution."""
+    rng, inside = np.random.default_rng(0), 0
+    for seed in range(25):
+        real, made, train = (rng.random((count, 8)) < 0.25 for count in (200, 100, 40))
+        found = generation.evaluate(
+            real=real, generated=made, train=train, statistics={"size": real.sum(1)}, seed=seed,
+            generated_statistics={"size": made.sum(1)}, metrics=["overall_mean_distance"], resamples=99,
+        )["overall_mean_distance"]  # fmt: skip
+        inside += "perfect" in found.compatible
+    assert inside >= 20  # 29 % of runs without the statistics of those left out

@@ -151,3 +151,14 @@ def test_a_value_like_that_of_real_samples_is_not_called_repetitive() -> None:
     assert f"{level.own:.4f} with so many samples: perfect {level.value:.4f}" in text
     (row,) = [line for line in str(found).splitlines() if line.strip().startswith(f"{UNIQUE} ")][:1]
     assert f"{level.value:.4f}" not in row
+
+
+def test_rows_that_repeat_by_chance_are_no_leak() -> None:
+    rng = np.random.default_rng(0)
+
+    def rows(count: int) -> dict[str, Any]:
+        return {"k": rng.poisson(1.5, count), "c": np.where(rng.random(count) < 0.3, "a", "b")}
+
+    found = generation.evaluate(real=rows(200), generated=rows(100), train=rows(20), permutations=49, resamples=199)
+    assert found["num_real"] == 200
+    assert any("repeat each other" in note for note in found.notes)
