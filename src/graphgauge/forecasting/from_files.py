@@ -292,13 +292,17 @@ def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
 
 
 def _values(file: ArrayFile) -> Any:
-    """All rows, with column names if the file has some; a first column of times, or of an index, labels the rows."""
-    values = file.rows(0, len(file))
-    if file.columns is None:
+    """All rows, with column names if the file has some; a column of times, or of an index, labels the rows.
+
+    It is the first, or the last, where pandas writes it to Parquet.
+    """
+    values, names = file.rows(0, len(file)), file.columns
+    if names is None:
         return values
-    if file.columns[0].lower() in _INDEX and len(file.columns) > 1:
-        return NamedColumns(values[:, 1:], file.columns[1:], values[:, 0])
-    return NamedColumns(values, file.columns)
+    first, last = (len(names) > 1 and names[place].lower() in _INDEX for place in (0, -1))
+    if first:
+        return NamedColumns(values[:, 1:], names[1:], values[:, 0])
+    return NamedColumns(values[:, :-1], names[:-1], values[:, -1]) if last else NamedColumns(values, names)
 
 
 def _one_row(weights: Any) -> Any:

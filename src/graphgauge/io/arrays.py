@@ -23,7 +23,7 @@ from graphgauge.core.files import (
     require_file,
     split_member,
 )
-from graphgauge.io.delimited import read_named_numbers
+from graphgauge.io.delimited import NO_DATES, read_named_numbers
 from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import open_parquet, sound
 
@@ -276,6 +276,9 @@ def _matrix(batch: Any) -> AnyArray:
     if len(columns) == 1:
         only: AnyArray = columns[0]
         return only
+    for name, column in zip(batch.schema.names, columns, strict=True):
+        if column.dtype.kind in "mM":
+            raise InputError(f"column {name!r:.60} contains dates, not numbers", fix=NO_DATES)
     return np.column_stack(columns)
 
 
