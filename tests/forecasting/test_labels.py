@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -295,3 +296,25 @@ def test_number_types_of_pandas(dtype: str) -> None:
     text = pd.DataFrame(whole).astype(object)
     with pytest.raises(InputError, match="Python objects"):
         forecasting.evaluate(text, forecast, axes=("time", "node"))
+
+
+@pytest.mark.parametrize("name", ["time", None])
+def test_the_index_that_pandas_writes_last_to_parquet_is_no_node(tmp_path: Path, name: str | None) -> None:
+    index = pd.Index(np.arange(10, 10 + STEPS), name=name)
+    frames = [pd.DataFrame(values, index=index, columns=SENSORS) for values in (Y, MEAN)]
+    paths = [str(tmp_path / f"{which}.parquet") for which in ("true", "pred")]
+    frames[0].to_parquet(paths[0])
+    frames[1].iloc[::-1, ORDER].to_parquet(paths[1])
+    found = forecasting.evaluate_files(true=paths[0], pred=paths[1], axes=AXES, by=["node"])
+    assert found["mae"].n == Y.size
+    assert found["mae"].value == pytest.approx(np.abs(Y - MEAN).mean(), rel=1e-12)
+    assert list(found.by("node")["node"]) == SENSORS
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_dates_in_files_of_numbers_are_named(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"true.{ending}"
+    frame = pd.DataFrame(Y, index=TIMES.rename("time"), columns=SENSORS)
+    frame.to_csv(path) if ending == "csv" else frame.to_parquet(path)
+    with pytest.raises(InputError, match=r"(2026-01-01 00:00:00' is not a number|'time' contains dates).*long table"):
+        forecasting.evaluate_files(true=str(path), pred=str(path), axes=AXES)

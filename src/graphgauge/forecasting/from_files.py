@@ -379,12 +379,17 @@ def _values(file: ArrayFile) -> Any:
 
 
 def _named(file: ArrayFile, values: AnyArray) -> Any:
-    """All rows, with column names if the file has some; a first column of times, or of an index, labels the rows."""
-    if file.columns is None:
+    """Rows with column names if the file has some; a column of times, or of an index, labels the rows.
+
+    It is the first, or the last, where pandas writes it to Parquet.
+    """
+    names = file.columns
+    if names is None:
         return values
-    if file.columns[0].lower() in _INDEX and len(file.columns) > 1:
-        return NamedColumns(values[:, 1:], file.columns[1:], values[:, 0])
-    return NamedColumns(values, file.columns)
+    first, last = (len(names) > 1 and names[place].lower() in _INDEX for place in (0, -1))
+    if first:
+        return NamedColumns(values[:, 1:], names[1:], values[:, 0])
+    return NamedColumns(values[:, :-1], names[:-1], values[:, -1]) if last else NamedColumns(values, names)
 
 
 def _one_row(weights: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +22,9 @@ Row = tuple[int, list[str]]
 _BATCH = 1 << 18
 # Columns from which on a first line of whole numbers above decimals can only be names.
 _MANY = 8
+# What to do about dates in a file of numbers.
+NO_DATES = "Number the steps, or write a long table with a column of dates and one row per cell."
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def read_rows(path: Path, separator: str = ",") -> Iterator[Row]:
@@ -195,7 +199,8 @@ def as_floats(rows: Sequence[Row], path: Path) -> Floats:
     for line, cells in equal:
         for cell in cells:
             if not is_number(cell):
-                raise unreadable(path, line, f"{cell!r:.60} is not a number", "Write nan for a missing number.")
+                fix = NO_DATES if _DATE.match(cell.strip()) else "Write nan for a missing number."
+                raise unreadable(path, line, f"{cell!r:.60} is not a number", fix)
     return np.array([cells for _, cells in equal], dtype=np.float64)
 
 

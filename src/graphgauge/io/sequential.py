@@ -15,7 +15,7 @@ from graphgauge.core.files import first_line
 from graphgauge.core.urls import Url
 from graphgauge.io.ahead import RunningHash
 from graphgauge.io.array_file import ArrayFile
-from graphgauge.io.delimited import NumberFile
+from graphgauge.io.delimited import NO_DATES, NumberFile
 from graphgauge.io.parquet import open_parquet, sound
 
 # Bytes of rows that are decoded at once.
@@ -172,4 +172,8 @@ def _matrix(batch: Any, path: Path | Url) -> AnyArray:
     if len(columns) == 1:
         only: AnyArray = columns[0]
         return only
+    for name, column in zip(batch.schema.names, columns, strict=True):
+        if column.dtype.kind in "mM":
+            what = f"column {name!r:.60} contains dates, not numbers"
+            raise InputError(what, where=str(path), fix=NO_DATES)
     return np.column_stack(columns)
