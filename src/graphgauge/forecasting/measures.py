@@ -294,10 +294,11 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
     counted = slab.counted
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if slab.members is not None:
-            y = slab.y[counted].astype(np.float64)
-            members = slab.members[counted]
+            chosen = counted if slab.mask is not None else slice(None)
+            y = slab.y[chosen].reshape(-1).astype(np.float64)
+            members = slab.members[chosen].reshape(-1, layout.members)
             floats |= zip(("crps", "crps_fair"), ensemble_scores(y, members), strict=True)
-            members = np.sort(members, axis=-1).astype(np.float64) if layout.reachable else members
+            members = np.sort(members, axis=-1) if layout.reachable else members
             ends = {level: central(members, level) for level in layout.reachable}
             if "over" in layout.counted:
                 floats |= {
@@ -358,7 +359,7 @@ def _said(slab: Slab, layout: Layout) -> dict[str, Floats]:
 def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats]]:
     """Winkler's score of each cell, for each level."""
     y = slab.y.astype(np.float64)
-    members = None if slab.members is None else np.sort(slab.members, axis=-1).astype(np.float64)
+    members = None if slab.members is None else np.sort(slab.members, axis=-1)
     for place, level in enumerate(layout.bounded):
         if slab.std is not None:
             margin = layout.half_widths[place] * slab.std.astype(np.float64)
@@ -412,7 +413,7 @@ def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:
     return table
 
 
-def central(members: Floats, level: float) -> tuple[Floats, Floats]:
+def central(members: NDArray[np.floating], level: float) -> tuple[Floats, Floats]:
     """The ends of the central interval, at ranks p·(m + 1) among the sorted members.
 
     A truth that is exchangeable with the members is between them with that probability, for any number of members.
@@ -421,5 +422,6 @@ def central(members: Floats, level: float) -> tuple[Floats, Floats]:
     for p in ((1 - level) / 2, (1 + level) / 2):
         place = min(max(p * (members.shape[-1] + 1) - 1, 0.0), members.shape[-1] - 1.0)
         before = min(int(place + 1e-9), members.shape[-1] - 2)
-        ends.append(members[..., before] + (place - before) * (members[..., before + 1] - members[..., before]))
+        below, above = (members[..., at].astype(np.float64, copy=False) for at in (before, before + 1))
+        ends.append(below + (place - before) * (above - below))
     return ends[0], ends[1]

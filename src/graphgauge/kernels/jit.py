@@ -154,6 +154,12 @@ def _finish() -> None:
         thread.join()
 
 
+def settle() -> None:
+    """Wait for what is being compiled; until then calls use the twins."""
+    for thread in list(_compiling):
+        thread.join()
+
+
 def leave(status: int) -> None:
     """End the process now if something is being compiled, which would delay its end."""
     if any(thread.is_alive() for thread in _compiling):
