@@ -31,7 +31,7 @@ def test_it_ends_with_the_page_and_three_sentences(demo):
     assert done.returncode == 0, done.stderr
     *_, page, empty, first, second, third = done.stdout.rstrip("\n").split("\n")
     assert page == "Page: here/report.html"
-    assert (folder / "here" / "report.html").stat().st_size <= 2_000_000
+    assert (folder / "here" / "report.html").stat().st_size <= 2_500_000
     assert empty == ""
     for family, part in demos().items():
         assert re.search(rf"in {family} \({part.metric} 0\.\d+, chance 0\.\d+\)", first)
