@@ -25,7 +25,8 @@ def test_series_with_memory_or_tails_are_expected_to_cover_less():
         return lfilter([1.0], [1.0, -memory], news - 1, axis=1)[:, 80:]
 
     rng = np.random.default_rng(0)
-    for memory in (0.0, 0.9):
+    # A hundred steps with memory .9 could also have a memory as long as the series, which is allowed for.
+    for memory, below in ((0.0, 0.06), (0.9, 0.14)):
         series = drawn(rng, memory, 2000)
         means = series.mean(axis=1)
         low, high = intervals(means, (series - means[:, None]) / 100)
@@ -36,7 +37,7 @@ def test_series_with_memory_or_tails_are_expected_to_cover_less():
         ]
         expected = float(np.mean([0.95 if value is None else value for value in found]))
         assert expected <= covered + 0.03
-        assert expected >= covered - 0.1
+        assert expected >= covered - below
     assert expected_serial_coverage(0.0, np.zeros(50), intervals, 0.95) is None
 
 
