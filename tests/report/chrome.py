@@ -120,10 +120,8 @@ class Chrome:
         """
         entries = self._call("POST", "/se/log", {"type": "performance"})
         events = [json.loads(entry["message"])["message"] for entry in entries]
-        asked = [
-            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
-        ]
-        return [address for address in asked if not address.startswith("chrome://")]
+        sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        return [each["request"]["url"] for each in sent if not each["documentURL"].startswith("chrome://")]
 
     def close(self) -> None:
         try:

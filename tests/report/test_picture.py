@@ -43,7 +43,7 @@ def test_a_leader_is_named_with_its_difference_and_interval(tmp_path: Path) -> N
     assert lead.text.startswith(f"fast {fast} against {slow} of slow, difference in mrr ")
     stated = float(lead.text.partition("difference in mrr ")[2].split()[0])
     assert stated == pytest.approx(difference, abs=0.006)
-    assert "it holds (p = 0.0078 after Holm's correction)" in lead.text
+    assert "it holds (p\u00a0=\u00a00.0078 after Holm's correction)" in lead.text
 
 
 def test_an_open_difference_says_what_would_settle_it(tmp_path: Path) -> None:
