@@ -89,8 +89,8 @@ class Costs:
 
     Rates are bytes per second. `counts` is None if the inputs cannot be sampled; then nothing is said about time.
     `fixed` are the seconds of an evaluation that do not depend on its size, `start` those until it begins. A saved
-    state has `state` bytes and `growth` for each byte that was read, up to `most_growth`, and `merge` are the seconds of
-    adding one to another.
+    state has `state` bytes and `growth` for each byte that was read, up to `most_growth`, and `merge` are the seconds
+    of adding one to another.
     `kept` are the bytes of the state in memory, None if they are not known in advance.
     """
 
