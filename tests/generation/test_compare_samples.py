@@ -38,12 +38,25 @@ def test_a_generator_that_moves_one_edge_of_its_training_graphs_is_not_called_be
     train, real, bad = parts
     copies = near_copies(Graphs.of(train), np.random.default_rng(0))
     found = generation.compare_samples(
-        real, {"copies": copies, "bad": bad}, train=train, permutations=199, resamples=99
+        real, {"copies": copies, "bad": bad}, train=train, permutations=199, resamples=199
     )
     assert any(one.p_value <= 0.05 for one in found)
     assert all(one.better != "copies" for one in found)
     assert all("copies: 100% of the samples are nearer to a training sample" in one.remark for one in found)
     assert all(one.remark.endswith("(near-copies)") for one in found)
+
+
+def test_generators_that_are_equally_far_from_the_real_samples_are_rarely_told_apart() -> None:
+    rng = np.random.default_rng(0)
+    called = 0
+    for seed in range(20):
+        columns = [{"x": rng.normal(shift, 1, 60)} for shift in (0, 0.7, -0.7)]
+        (one,) = generation.compare_samples(
+            columns[0], {"above": columns[1], "below": columns[2]}, metrics=["energy_distance"], permutations=99,
+            resamples=99, seed=seed,
+        )  # fmt: skip
+        called += one.better is not None
+    assert called <= 4  # binomial: more than 4 of 20 at 5 % have a probability of 0.003
 
 
 def test_energy_and_shares_by_hand() -> None:

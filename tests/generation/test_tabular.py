@@ -228,6 +228,21 @@ def test_copies_of_rows_are_found() -> None:
     assert any("near-copies" in str(test.remark) for test in winner)
 
 
+def test_noisy_copies_of_rows_of_few_columns_are_found() -> None:
+    """Rows with another value in one of two columns are as near to other rows, but rows with a little noise are not."""
+    rng = np.random.default_rng(14)
+    train, real, fresh = ({"x": x, "y": x + 0.2 * rng.normal(size=100)} for x in rng.normal(size=(3, 100)))
+    near = {name: column + 1e-3 * rng.standard_normal(100) for name, column in train.items()}
+    found = {
+        name: generation.evaluate(real=real, generated=made, train=train, metrics=["nearer_to_training"], **QUICK)
+        for name, made in {"near": near, "fresh": fresh}.items()
+    }
+    levels = {level.name: level for level in found["near"]["nearer_to_training"].levels}
+    assert levels["near_copy"].value < levels["perfect"].high
+    assert "near-copies" in {finding.check for finding in found["near"].findings}
+    assert "near-copies" not in {finding.check for finding in found["fresh"].findings}
+
+
 def test_nearest_rows_by_hand() -> None:
     """In units of the spread of real and training rows; another category is one unit away."""
     train = {"x": np.arange(10.0), "c": ["a"] * 10}

@@ -188,7 +188,7 @@ def test_another_test_is_not_passed_as_the_same(other: str, over: str, tmp_path:
     base, new = ranking.evaluate(pos, neg, keep="items"), OTHER_TESTS[other](pos - 0.5, neg)
     for metric in ("mrr", "hits@10"):
         assert new[metric].value > base[metric].value
-        with pytest.raises(InputError, match=r"different truths, .*level of the random scorer is .* for new"):
+        with pytest.raises(InputError, match=r"different truths: .*level of the random scorer is .* for new"):
             gate(new, base, metric=metric, margin=0.01, over=over)
     files = [run.save(tmp_path / name, method=name, dataset="d", seed=seed) for name, run, seed in
              (("new", new, 1), ("base", base, 2))]  # fmt: skip

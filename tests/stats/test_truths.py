@@ -110,7 +110,7 @@ def test_truths_may_differ_from_seed_to_seed(tmp_path):
 
 def test_one_seed_that_differs_is_named(tmp_path):
     rows = truths(*(("a", seed, f"graph {seed}") for seed in range(3)), *(("bb", seed, "graph 0") for seed in range(3)))
-    with pytest.raises(InputError, match=r"seed 1, true is 'true.npy' \(graph 1…\) for a, 'true.npy' \(graph 0…\) for"):
+    with pytest.raises(InputError, match=r"seed 1: true is 'true.npy' \(graph 1…\) for a, 'true.npy' \(graph 0…\) for"):
         compare(str(write(tmp_path, rows)), metric="score")
 
 

@@ -213,8 +213,8 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
         if len(results) < _MANY:
             continue
         p = _homogeneity(list(results.values()))
-        if p > _ALPHA:
-            best = _best_first(results)[0]
+        best, second = _best_first(results)[:2]
+        if p > _ALPHA and results[best].value != results[second].value:
             yield {
                 "where": where, "best": best, "count": len(results), "key": key, "value": results[best].value, "p": p
             }  # fmt: skip
@@ -237,7 +237,7 @@ def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evide
         first, second = _best_first(results)[:2]
         difference = abs(results[first].value - results[second].value)
         error = float(np.hypot(_error(results[first]), _error(results[second])))
-        if difference < 1.96 * error:
+        if 0 < difference < 1.96 * error:
             yield {
                 "where": where, "first": first, "second": second, "key": key, "difference": difference, "error": error
             }  # fmt: skip

@@ -618,7 +618,7 @@ def _too_few_seeds(seeds: list[int], unit: str = "seed") -> str | None:
     have = several(total, unit) if len(seeds) == 1 else f"{total} in all, {fewest} in the smallest dataset"
     return (
         f"its coverage needs at least {_FEWEST_SEEDS} {unit}s in every dataset and {_FEWEST_RUNS} in all, "
-        f"and there are {have}"
+        f"and there {'is' if total == 1 else 'are'} {have}"
     )
 
 

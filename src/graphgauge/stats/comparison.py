@@ -251,10 +251,11 @@ class Comparison(Presented):
             kind = "exact" if self.friedman.exact else "chi-squared"
             yield f"Friedman: χ² = {self.friedman.statistic:.3g}, {p_text(self.friedman.p_value)} ({kind})."
             yield f"Nemenyi's critical difference of mean ranks: {self.critical_difference:.3g}."
+        said: dict[str, list[str]] = {}  # pairs of which the same can be said, such as that seeds are too few
         for test in self.tests:
-            yield f"{' vs '.join(test.names)}: {test.conclusion}"
-            if test.margin is not None:
-                yield f"{' vs '.join(test.names)}: {test.equivalence}"
+            for sentence in (test.conclusion, *((test.equivalence,) if test.margin is not None else ())):
+                said.setdefault(sentence, []).append(" vs ".join(test.names))
+        yield from (f"{listing(pairs)}: {sentence}" for sentence, pairs in said.items())
         yield from self.caveats()
         yield from (f"{need}" for need in self.needed)
         if self.simulated is not None:

@@ -51,7 +51,7 @@ def several_do(count: int, noun: str, one: str, more: str) -> str:
     return f"{several(count, noun)} {one if count == 1 else more}"
 
 
-def listing(names: list[str], limit: int = 8) -> str:
+def listing(names: list[str], limit: int = 8, between: str = ", ") -> str:
     """The first names, and a count of the rest."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
+    return between.join(names[:limit]) + more

@@ -31,14 +31,14 @@ def different_truths(runs: Iterable[Run], *, items: bool = False) -> dict[str, s
     for run in runs:
         by_dataset[run.dataset].append(run)
     found = {dataset: _by_seed(own) or _across_seeds(own, items) for dataset, own in by_dataset.items()}
-    return {dataset: listing(said, _SHOWN) for dataset, said in found.items() if said}
+    return {dataset: listing(said, _SHOWN, "; ") for dataset, said in found.items() if said}
 
 
 def refuse_different(conflicts: dict[str, str]) -> None:
     if conflicts:
-        where = "; ".join(f"on {dataset}: {said}" if dataset else said for dataset, said in conflicts.items())
+        where = "; ".join(f"on {dataset}, {said}" if dataset else said for dataset, said in conflicts.items())
         raise InputError(
-            f"methods were measured against different truths, {where}",
+            f"methods were measured against different truths: {where}",
             fix="Measure all against the same files, with the same candidates, masks and weights; equal content in "
             "other files is recognised in arrays of numbers. "
             'truths="any" compares them with a warning.',
@@ -56,7 +56,10 @@ def _by_seed(runs: list[Run]) -> list[str]:
     for run in runs:
         for name, truth in run.truths.items():
             held[name, run.seed].setdefault(truth.hashes, (run.method, truth))
-    return [f"seed {seed}, {_said(name, one)}" for (name, seed), one in held.items() if len(one) > 1]
+    several = len({run.seed for run in runs}) > 1
+    return [
+        (f"seed {seed}: " if several else "") + _said(name, one) for (name, seed), one in held.items() if len(one) > 1
+    ]
 
 
 def _across_seeds(runs: list[Run], items: bool) -> list[str]:
