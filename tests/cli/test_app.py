@@ -1,6 +1,5 @@
 """The command group: help that costs nothing, versions, and the pages that explain metrics."""
 
-import os
 import subprocess
 import sys
 
@@ -57,14 +56,20 @@ def test_a_reader_that_goes_away_is_no_error():
     assert "Traceback" not in done.stderr
 
 
-def test_completion_passes_over_a_command_that_is_unknown():
-    code = "from graphgauge.cli.app import cli; cli.main(prog_name='graphgauge')"
-    environment = {
-        **os.environ,
-        "_GRAPHGAUGE_COMPLETE": "bash_complete",
-        "COMP_WORDS": "graphgauge rnking ",
-        "COMP_CWORD": "2",
-    }
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0
-    assert done.stderr == ""
+def completed(*words):
+    """What a shell is offered for the last word."""
+    asked = {"COMP_WORDS": " ".join(["graphgauge", *words]), "COMP_CWORD": str(len(words))}
+    done = run(_GRAPHGAUGE_COMPLETE="bash_complete", **asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+def test_shells_complete_commands_files_and_keys_of_metrics():
+    assert "_graphgauge_completion" in run(_GRAPHGAUGE_COMPLETE="bash_source").stdout
+    assert completed("rank") == ["plain,ranking"]
+    assert completed("ranking", "--pos-sc") == ["plain,--pos-scores"]
+    assert completed("ranking", "--pos-scores", "scores/p") == ["file,scores/p"]
+    assert completed("recovery", "--true", "t") == ["file,t"]
+    assert completed("ranking", "--metrics", "mrr,hits") == ["plain,mrr,hits@10"]
+    assert completed("metrics", "directed_f") == ["plain,directed_f1"]
+    assert completed("rnking", "")  # an unknown command is passed over

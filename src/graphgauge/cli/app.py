@@ -83,6 +83,8 @@ def main() -> None:
     """Run the command line; errors are one paragraph and an exit code, a traceback only with --debug."""
     from graphgauge.cli.streams import lasting_streams
 
+    if _COMPLETION in os.environ:  # click answers the shell in bytes, and ends
+        cli.main(prog_name="graphgauge")
     with lasting_streams() as (stdout, _):
         status = _status()
         stdout.flush()
@@ -106,8 +108,6 @@ def _status() -> int:
         error.show()
         return error.exit_code
     except SystemExit as stop:
-        if _COMPLETION in os.environ:
-            raise
         # Code that a command imports may call sys.exit; this is not a failed gate.
         return _told(stop, f"internal fault: imported code called sys.exit({stop.code!r:.60}).", INTERNAL_FAULT)
     except Exception as error:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
+from graphgauge.cli.complete import Complete, files, keys
 from graphgauge.cli.options import OnceCommand, ParamType
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import Family, family
@@ -58,7 +59,7 @@ class _KindType(ParamType):
             self.fail(error.what, param, ctx)
 
 
-def option_of(field: Field) -> click.Option:
+def option_of(field: Field, family: str | None = None) -> click.Option:
     """The option of a field on the command line."""
     kind = field.kind
     given: dict[str, Any] = {"help": kind.help, "required": field.required}
@@ -66,11 +67,17 @@ def option_of(field: Field) -> click.Option:
         return click.Option([field.flag], is_flag=True, **given)
     if isinstance(kind, Files | NamedFiles | Texts):
         shown = {NamedFiles: "NAME=FILE", Files: "FILE"}.get(type(kind))
-        return click.Option([field.flag], multiple=True, metavar=shown, **given)
+        return click.Option([field.flag], multiple=True, metavar=shown, shell_complete=_completed(kind), **given)
     if isinstance(kind, File):
-        return click.Option([field.flag], metavar=kind.shown, **given)
+        return click.Option([field.flag], metavar=kind.shown, shell_complete=files, **given)
+    if field.name == "metrics":
+        given["shell_complete"] = keys(family, several=True)
     default = _default_text(field.default)
     return click.Option([field.flag], type=_type_of(kind), default=default, show_default=default is not None, **given)
+
+
+def _completed(kind: Kind) -> Complete | None:
+    return files if isinstance(kind, Files) else None
 
 
 def _type_of(kind: Kind) -> Any:
@@ -103,7 +110,7 @@ class FamilyCommand(OnceCommand):
 
     def __init__(self, declared: Family) -> None:
         self.family = declared
-        options = [option_of(field) for field in declared.fields.values()]
+        options = [option_of(field, declared.name) for field in declared.fields.values()]
         super().__init__(
             declared.name, params=[*options, *OUTPUT_OPTIONS], help=declared.help, callback=self._finish,
         )  # fmt: skip

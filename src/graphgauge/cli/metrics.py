@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from graphgauge.cli.complete import keys
 from graphgauge.core.family import family_names
 from graphgauge.core.metric import Metric, NoChance, NoInterval, find, metrics
 from graphgauge.core.references import REFERENCES
 
 
 @click.command(name="metrics")
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=keys())
 @click.option("--family", type=click.Choice(family_names()), help="Only this family.")
 def command(key: str | None, family: str | None) -> None:
     """List all metrics, or explain the metric KEY."""
