@@ -167,7 +167,7 @@ def table_arrays(
         others = [name for name in frame.names if name not in roles.values()]
         raise InputError(
             f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300], where=frame.where,
-            fix="Name it: columns={'mean': …}, or model=….",
+            fix="Name it: model=…, or columns={'mean': …}.",
         )  # fmt: skip
     nodes, node = _places(frame, roles["id"])
     if not len(node):

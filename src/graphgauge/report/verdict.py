@@ -53,7 +53,7 @@ def _claim(family: Family) -> _Claim:
     within = [item for item in outcomes if item.dataset is not None]
     metric = family.headlines[0]
     if overall is not None and _can_reject(overall):
-        return _standing(overall, f" over {several(len(overall.units), overall.unit)}")
+        return _standing(overall, f" over {overall.over}")
     if len(within) == 1 and within[0].outcome is not None:
         comparison = within[0].outcome
         return _standing(comparison, f" on {within[0].dataset} over {several(len(comparison.units), comparison.unit)}")
@@ -193,6 +193,8 @@ def _settled(comparison: Comparison, test: MethodTest) -> str:
             if error is None
             else f"; in simulations of such runs the test rejects equal methods in {error:.0%} of cases"
         )
+    if comparison.design.datasets == "these":  # units are datasets, and runs are what is tested
+        return ""
     few = test.seeds_needed > len(comparison.units)
     least = f"; at least {several(test.seeds_needed, comparison.unit)} are needed" if few else ""
     columns = [comparison.methods.index(name) for name in test.names]
