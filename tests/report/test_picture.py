@@ -10,6 +10,7 @@ import pytest
 from tests.report.sample import write
 
 from graphgauge import ranking, stats
+from graphgauge.core.findings import Finding
 from graphgauge.core.result import Chance, Evaluation, Result, Table
 from graphgauge.report.asked import asked
 from graphgauge.report.charts import curves_chart, groups_charts
@@ -195,3 +196,13 @@ def test_a_claim_about_these_datasets_is_judged_as_the_study_asked(tmp_path: Pat
     (lead,) = told.leads
     assert lead.holds
     assert lead.where == "ranking, all datasets"
+
+
+def test_a_leader_with_a_finding_of_its_own_has_it_next_to_its_lead(tmp_path: Path) -> None:
+    copied = Finding("copied-training-set", "warning", "it copies what it learned from", {}, "Regularise it.")
+    for method, values in CLEAR.items():
+        for seed, value in enumerate(values):
+            findings = (copied,) if method == "fast" else ()
+            write(Evaluation("ranking", [result(value)], findings=findings), tmp_path, method, "toy", seed)
+    (lead,) = leads([family("ranking", collect([tmp_path]).records)])
+    assert lead.text.endswith("But fast has the finding copied-training-set.")
