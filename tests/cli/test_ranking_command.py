@@ -16,6 +16,7 @@ from tests.command import MODULE
 from tests.command import graphgauge as run
 
 import graphgauge
+from graphgauge.core.errors import InputError
 
 
 @pytest.fixture
@@ -50,6 +51,13 @@ def test_one_file_of_positives_beside_several_of_negatives(scores):
     one = run("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg-*.npy", "--format", "csv", cwd=folder)
     both = run(*MATRIX, "--format", "csv", cwd=folder)
     assert one.stdout == both.stdout
+
+
+def test_a_shard_with_fewer_negatives_is_refused(scores):
+    folder, _, neg = scores
+    np.save(folder / "neg-1.npy", neg[40:80, :10])
+    with pytest.raises(InputError, match=r"neg-1\.npy\): has 10 negatives per query, and neg-0\.npy has 20"):
+        graphgauge.ranking.evaluate_files(pos_scores=str(folder / "pos-*.npy"), neg_scores=str(folder / "neg-?.npy"))
 
 
 def test_numbered_shards_are_read_in_numeric_order(tmp_path):

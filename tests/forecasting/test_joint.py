@@ -130,3 +130,18 @@ def test_the_interval_of_the_gain_tells_whether_dependence_was_learnt() -> None:
     assert sum(result.interval.low <= 0 <= result.interval.high for result in alone) >= 33
     # Cell by cell the two kinds of forecast are equally good.
     assert abs(np.mean([result.value for result in alone])) < 0.002
+
+
+def test_a_copy_of_a_shard_is_refused(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(2):
+        for name in ("y", "m"):
+            np.save(tmp_path / f"{name}-{number}.npy", rng.normal(size=(5, 2)))
+    given = {"true": str(tmp_path / "y-*.npy"), "pred": str(tmp_path / "m-*.npy"), "axes": ["time", "node"]}
+    forecasting.evaluate_files(**given, metrics=["mae"])
+    np.save(tmp_path / "y-2.npy", np.load(tmp_path / "y-0.npy"))  # the same truth may occur again
+    np.save(tmp_path / "m-2.npy", np.load(tmp_path / "m-1.npy"))
+    assert forecasting.evaluate_files(**given, metrics=["mae"])["mae"].n == 30
+    np.save(tmp_path / "m-2.npy", np.load(tmp_path / "m-0.npy"))
+    with pytest.raises(InputError, match=r"y-2\.npy: has the same content as y-0\.npy"):
+        forecasting.evaluate_files(**given, metrics=["mae"])

@@ -185,6 +185,7 @@ def test_two_models_of_a_table() -> None:
         expected = forecasting.compare(truth, naive, naive + 0.5, loss=loss)
         found = forecasting.compare_table(table.sample(frac=1, random_state=1), "Naive", "Drift", loss=loss)
         assert (found.steps, found.horizon) == (80, 3)
+        assert f"{'Naive' if found.difference < 0 else 'Drift'} has the smaller mean loss" in str(found)
         assert (found.difference, found.p_value) == pytest.approx((expected.difference, expected.p_value), rel=1e-9)
     for name in ("Naive", "Drift"):
         table[f"{name}-lo-80"], table[f"{name}-hi-80"] = table[name] - 1, table[name] + 1

@@ -11,7 +11,7 @@ import pytest
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import family
-from graphgauge.io.arrays import OPENERS, open_array, open_arrays, read_array, read_labels
+from graphgauge.io.arrays import OPENERS, Shards, open_array, open_arrays, read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 
 
@@ -141,3 +141,19 @@ def test_a_file_named_like_a_pattern_is_that_file(tmp_path, monkeypatch):
     assert len(open_arrays(["a*.npy"])) == 2
     with pytest.raises(InputError, match="no file matches"):
         open_arrays(["neg[1].npy"])
+
+
+def test_a_truncated_array_is_called_truncated(tmp_path: Path) -> None:
+    np.save(tmp_path / "whole.npy", np.ones((40, 3)))
+    (tmp_path / "part.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"part\.npy: is truncated: it has 988 bytes"):
+        open_array(tmp_path / "part.npy")
+
+
+def test_rows_across_shards_of_other_widths_are_refused(tmp_path: Path) -> None:
+    for number, width in enumerate((3, 3, 2)):
+        np.save(tmp_path / f"{number}.npy", np.full((4, width), number))
+    shards = Shards(open_arrays([str(tmp_path / "*.npy")]))
+    assert shards.rows(2, 8).shape == (6, 3)
+    with pytest.raises(InputError, match=r"2\.npy: has the row shape \(2,\), and files before it have \(3,\)"):
+        shards.rows(6, 10)

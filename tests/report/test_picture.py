@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.report.sample import write
 
-from graphgauge import ranking
+from graphgauge import ranking, stats
+from graphgauge.core.findings import Finding
 from graphgauge.core.result import Chance, Evaluation, Result, Table
+from graphgauge.report.asked import asked
 from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
 from graphgauge.report.forest import forest
 from graphgauge.report.html import write_report
+from graphgauge.report.page import page
 from graphgauge.report.sections import dataset_table, headline
 from graphgauge.report.verdict import leads
 from graphgauge.report.worst import worst_items
@@ -43,7 +47,7 @@ def test_a_leader_is_named_with_its_difference_and_interval(tmp_path: Path) -> N
     assert lead.text.startswith(f"fast {fast} against {slow} of slow, difference in mrr ")
     stated = float(lead.text.partition("difference in mrr ")[2].split()[0])
     assert stated == pytest.approx(difference, abs=0.006)
-    assert "it holds (p\u00a0=\u00a00.0078 after Holm's correction)" in lead.text
+    assert "it holds (p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.0078 after Holm's correction)" in lead.text
 
 
 def test_an_open_difference_says_what_would_settle_it(tmp_path: Path) -> None:
@@ -168,3 +172,37 @@ def test_a_comparison_is_shown_once(tmp_path: Path) -> None:
     page = write_report(tmp_path, tmp_path / "r.html").read_text(encoding="utf-8")
     assert "fast vs slow" in page
     assert page.count("fast vs slow") == 1
+
+
+def test_a_claim_about_these_datasets_is_judged_as_the_study_asked(tmp_path: Path) -> None:
+    """Three datasets are too few for a claim about others, and four seeds too few for one dataset alone."""
+    for number, dataset in enumerate(("x", "y", "z")):
+        made(
+            tmp_path,
+            {method: [value + number / 10 for value in values[:4]] for method, values in CLEAR.items()},
+            dataset,
+        )
+    found = stats.compare(str(tmp_path), metric="mrr", datasets="these")
+    (tmp_path / "comparisons").mkdir()
+    (tmp_path / "comparisons" / "1.json").write_text(found.to_json())
+    content = {"study": "s", "gates": [], "comparisons": [{"title": "t", "file": "comparisons/1.json", "error": None}]}
+    plain = page(collect([tmp_path]), asked([tmp_path]))
+    assert plain.verdict.startswith("In ranking, on none of 3 datasets does one method differ")
+    (tmp_path / "study.json").write_text(json.dumps(content))
+    told = page(collect([tmp_path]), asked([tmp_path]))
+    assert (
+        told.verdict == "In ranking, fast has the best mrr over runs on 3 datasets and differs significantly from slow."
+    )
+    (lead,) = told.leads
+    assert lead.holds
+    assert lead.where == "ranking, all datasets"
+
+
+def test_a_leader_with_a_finding_of_its_own_has_it_next_to_its_lead(tmp_path: Path) -> None:
+    copied = Finding("copied-training-set", "warning", "it copies what it learned from", {}, "Regularise it.")
+    for method, values in CLEAR.items():
+        for seed, value in enumerate(values):
+            findings = (copied,) if method == "fast" else ()
+            write(Evaluation("ranking", [result(value)], findings=findings), tmp_path, method, "toy", seed)
+    (lead,) = leads([family("ranking", collect([tmp_path]).records)])
+    assert lead.text.endswith("But fast has the finding copied-training-set.")

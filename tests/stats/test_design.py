@@ -15,8 +15,11 @@ from click.testing import CliRunner
 
 from graphgauge.cli.compare import command
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
+from graphgauge.core.truths import Reference, Truth
 from graphgauge.stats import Model, compare, paired_test, simulate, units_needed, unpaired_test
+from graphgauge.stats.design import split_of
 from graphgauge.stats.paired import Plan
+from graphgauge.stats.runs import Run
 
 RNG = np.random.default_rng(4)
 
@@ -363,3 +366,15 @@ def test_gaps_do_not_depend_on_the_order_of_rows(missing: Any, design: Any) -> N
         except GraphgaugeError as error:
             found.add(str(error))
     assert len(found) == 1
+
+
+def test_equal_levels_do_not_show_a_shared_split() -> None:
+    """A random scorer scores the same on every split with as many candidates."""
+    level, file = Reference(("0.13",), ("0.13",)), Truth(("true.npy",), ("abc",))
+
+    def runs(*truths: Truth) -> list[Run]:
+        return [Run("a", "toy", seed, {}, truths={"true": truth}) for seed, truth in enumerate(truths)]
+
+    assert split_of(runs(level, level), ["toy"]) is None
+    assert split_of(runs(file, file), ["toy"]) == "shared"
+    assert split_of(runs(level, Reference(("0.2",), ("0.2",))), ["toy"]) == "per seed"

@@ -213,8 +213,8 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
         if len(results) < _MANY:
             continue
         p = _homogeneity(list(results.values()))
-        best, second = _best_first(results)[:2]
-        if p > _ALPHA and results[best].value != results[second].value:
+        if p > _ALPHA:
+            best = _best_first(results)[0]
             yield {
                 "where": where, "best": best, "count": len(results), "key": key, "value": results[best].value, "p": p
             }  # fmt: skip

@@ -7,9 +7,9 @@ import sys
 
 import click
 
-# `name="value"`, `name=0`, `name=[]` or `name=` in a sentence; not in a call, a path or a longer expression.
+# `name="value"`, `name=0`, `name=…`, `name=[]` or `name=` in a sentence; not in a call, a path or a longer expression.
 _ARGUMENT = re.compile(
-    r"""(?<![\w.\[{=/-])(?<!\w\()([a-z][a-z_]*)=(?:"([\w.=@+,…-]+)"|(-?\d[\d.]*\d|\d)|(\[\])|(?=[ ,;.)]|$))"""
+    r"""(?<![\w.\[{=/-])(?<!\w\()([a-z][a-z_]*)=(?:"([\w.=@+,…-]+)"|(-?\d[\d.]*\d|\d|…)|(\[\])|(?=[ ,;.)]|$))"""
 )
 
 

@@ -49,7 +49,7 @@ class DieboldMariano(Sentence):
 
     `difference` is the mean loss of a minus that of b, over all cells: below 0 a is better. `df` are the degrees of
     freedom of Student's t, which is the number of cosines in the estimate of the long-run variance. `skill` is
-    1 − the mean loss of a over that of b, with its interval, if losses cannot be negative.
+    1 − the mean loss of a over that of b, with its interval, if losses cannot be negative. `names` are those of both.
     """
 
     difference: float
@@ -63,6 +63,7 @@ class DieboldMariano(Sentence):
     reason: str | None = None
     skill: float = nan
     skill_interval: Interval | None = None
+    names: tuple[str, str] = ("a", "b")
 
     @property
     def expected_error(self) -> float | None:
@@ -81,7 +82,7 @@ class DieboldMariano(Sentence):
     def __str__(self) -> str:
         if self.reason is not None:
             return f"Diebold–Mariano: no test, {self.reason}."
-        better = "a" if self.difference < 0 else "b" if self.difference > 0 else "neither"
+        better = "neither" if self.difference == 0 else self.names[self.difference > 0]
         assert self.interval is not None
         low, high = self.interval
         return (

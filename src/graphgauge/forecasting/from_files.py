@@ -260,8 +260,10 @@ def _from_arrays(
     state = _counting(given["metrics"], streamed, axes=given["axes"], shard=shard, **common)
     edges = np.cumsum([0, *lengths["true"]]).tolist()
     blocks = [slice(first, last) for first, last in itertools.pairwise(edges)]
+    _refuse_copies(arrays)
     if given["engine"] == "dask":
-        _require_alike(arrays)
+        for name, parts in arrays.items():
+            require_alike(name, Shards(parts))
         sent = located(FAMILY.fields, {name: given[name] for name in FAMILY.fields if name in given}, Path.cwd())
         places = [{name: _address(parts[number]) for name, parts in arrays.items()} for number in range(len(blocks))]
         tasks = [_Shard(sent, own, streamed, block.start) for own, block in zip(places, blocks, strict=True)]
@@ -320,10 +322,10 @@ def _counted_shard(task: _Shard) -> bytes:
     return buffer.getvalue()
 
 
-def _require_alike(arrays: Mapping[str, list[ArrayFile]]) -> None:
-    """Refuse a shard of another dtype or width, or a copy of another one, before anything is counted."""
-    for name, parts in arrays.items():
-        require_alike(name, Shards(parts))
+def _refuse_copies(arrays: Mapping[str, list[ArrayFile]]) -> None:
+    """Refuse a shard whose arrays are all copies of those of another one, before anything is counted."""
+    if len(arrays["true"]) == 1:
+        return
     seen: dict[Any, int] = {}
     for number, truth in enumerate(arrays["true"]):
         beginning = truth.shape, truth.rows(0, min(len(truth), 1)).tobytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
@@ -130,7 +131,8 @@ def compare_table(
     loss = options.get("loss", "absolute")
     if loss in ("absolute", "squared"):
         forecasts = {name: {"y_pred": forecast["y_pred"]} for name, forecast in forecasts.items()}
-    return compare(given["y_true"], forecasts["a"], forecasts["b"], mask=given["mask"], **options)
+    found = compare(given["y_true"], forecasts["a"], forecasts["b"], mask=given["mask"], **options)
+    return replace(found, names=(a, b))
 
 
 def _refuse_arrays(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -167,7 +169,7 @@ def table_arrays(
         others = [name for name in frame.names if name not in roles.values()]
         raise InputError(
             f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300], where=frame.where,
-            fix="Name it: columns={'mean': …}, or model=….",
+            fix="Name it: model=…, or call it mean.",
         )  # fmt: skip
     nodes, node = _places(frame, roles["id"])
     if not len(node):

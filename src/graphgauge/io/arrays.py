@@ -100,11 +100,18 @@ class Shards:
         return sum(len(file) for file in self.files)
 
     def rows(self, start: int, stop: int) -> AnyArray:
-        parts, first = [], 0
+        parts: list[AnyArray] = []
+        first, shape = 0, self.files[0].shape[1:]
         for file in self.files:
             last = first + len(file)
             if first < stop and start < last:
+                if parts and file.shape[1:] != shape:
+                    raise InputError(
+                        f"has the row shape {file.shape[1:]}, and files before it have {shape}", where=str(file.path),
+                        fix="Write all shards alike.",
+                    )  # fmt: skip
                 parts.append(file.rows(max(start - first, 0), min(stop, last) - first))
+                shape = file.shape[1:]
             first = last
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -178,7 +185,15 @@ def _open_url(url: Url) -> ArrayFile:
 
 
 def _open_npy(path: Path, name: str | None) -> ArrayFile:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if "greater than file size" not in str(error):
+            raise
+        raise InputError(
+            f"is truncated: it has {path.stat().st_size:,} bytes, and its head announces more", where=str(path),
+            fix="Write or copy it again.",
+        ) from None  # fmt: skip
     return MappedArray(path, array)
 
 

@@ -352,7 +352,7 @@ def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
             )
         mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
         if offsets is None:
-            _check_shards(pos, neg)
+            _check_shards(pos, neg, masked=mask is not None)
         refuse_repeated(files)
         return ScoredQueries(pos, neg, offsets=offsets, mask=mask, **threads)
     if form is FLAT:
@@ -421,7 +421,7 @@ def _from_matrix(
         if drawn is not None:
             raise OptionError("a pool of negatives was not drawn for each positive", fix="Leave out negatives.")
         return _from_pool(state, pos, neg, given, labels, files, policy, progress)
-    _check_shards(pos, neg)
+    _check_shards(pos, neg, masked=drawn is not None or bool(given["mask"]))
     expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
     if drawn is not None:
@@ -723,12 +723,21 @@ _PARTS: dict[Any, Callable[[Mapping[str, Any], Opened], RowParts]] = {
 }  # fmt: skip
 
 
-def _check_shards(pos: Shards, neg: Shards) -> None:
+def _check_shards(pos: Shards, neg: Shards, *, masked: bool) -> None:
     for files, width, name in ((pos.files, 1, "pos_scores"), (neg.files, 2, "neg_scores")):
         for file in files:
             if len(file.shape) != width:
                 wanted = "(n,)" if width == 1 else "(n, k)"
                 raise InputError(f"expected shape {wanted}, found {file.shape}", where=f"{name} ({file.path.name})")
+    first = neg.files[0]
+    for file in neg.files[1:]:
+        # A mask says which of them are padding. Without one, a shard with fewer negatives has better ranks.
+        if not masked and file.shape[1] != first.shape[1]:
+            raise InputError(
+                f"has {file.shape[1]} negatives per query, and {first.path.name} has {first.shape[1]}",
+                where=f"neg_scores ({file.path.name})",
+                fix="Write all shards alike, with a mask if some queries have fewer negatives.",
+            )
     if len(pos.files) == len(neg.files):
         for one, other in zip(pos.files, neg.files, strict=True):
             if len(one) != len(other):

@@ -48,6 +48,7 @@ class Asked:
     metrics: Sequence[str] = ()
     unreadable: Sequence[str] = ()
     ignored: Collection[str] = ()
+    stratified: Collection[str] = ()  # metrics whose claim is about these datasets, not about others like them
 
 
 def asked(folders: Iterable[Path]) -> Asked:
@@ -65,7 +66,7 @@ def asked(folders: Iterable[Path]) -> Asked:
 def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
     try:
         gates = _gates(content["gates"])
-        comparisons, metrics, unreadable = [], [], []
+        comparisons, metrics, unreadable, stratified = [], [], [], []
         for entry in content["comparisons"]:
             title = str(entry["title"])
             if entry["file"] is None:
@@ -79,9 +80,13 @@ def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
                     AskedComparison(title, _table(found, title), "", str(found["metric"]), pairs or None)
                 )
                 metrics.append(str(found["metric"]))
+                if found.get("design", {}).get("datasets") == "these":
+                    stratified.append(str(found["metric"]))
             except InputError as error:
                 unreadable.append(str(error))
-        return Asked(str(content["study"]), gates, comparisons, metrics, unreadable, ignored_checks(content))
+        return Asked(
+            str(content["study"]), gates, comparisons, metrics, unreadable, ignored_checks(content), stratified
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"not the outcome of a study ({type(error).__name__})", where=SUMMARY) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.collect import Record
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
+from graphgauge.stats.design import DatasetsDesign
 from graphgauge.stats.runs import Runs
 from graphgauge.stats.text import listing
 
@@ -176,8 +177,11 @@ class Family:
         return dict(found)
 
 
-def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> Family:
-    """Summaries and comparisons of one family; metrics in `asked` lead."""
+def family(name: str, records: Iterable[Record], asked: Sequence[str] = (), stratified: Collection[str] = ()) -> Family:
+    """Summaries and comparisons of one family; metrics in `asked` lead.
+
+    Of metrics in `stratified`, the comparison over all datasets is about these datasets, as the study declared.
+    """
     mine = tuple(record for record in records if record.run.family == name)
     runs = Runs(record.run for record in mine)
     facts: dict[str, Result] = {}
@@ -204,7 +208,8 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
                 results = tuple(found[key, dataset, summary.method])
                 rows[key, dataset, summary.method] = _row(summary, results, marks.get(summary.method, ""))
     headlines = _headlines(name, facts, [key for key in asked if key in tables], refused)
-    comparisons = tuple(_compare(runs, headlines[0])) if headlines and len(runs.methods) > 1 else ()
+    compared = headlines and len(runs.methods) > 1
+    comparisons = tuple(_compare(runs, headlines[0], headlines[0] in stratified)) if compared else ()
     return Family(name, mine, runs, facts, rows, refused, headlines, comparisons, tables)
 
 
@@ -238,8 +243,8 @@ def _headlines(name: str, facts: dict[str, Result], asked: list[str], refused: d
     return tuple(dict.fromkeys([*asked, *known, *judged]))[:_HEADLINE_METRICS]
 
 
-def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
-    """Over all datasets, with datasets as units, and within each, with seeds as units."""
+def _compare(runs: Runs, metric: str, these: bool) -> Iterable[Compared]:
+    """Over all datasets, with datasets as units or within `these`, and within each, with seeds as units."""
     scopes: list[str | None] = [*sorted(runs.datasets, key=natural)]
     for dataset in [None, *scopes] if len(scopes) > 1 else scopes:
         part = runs if dataset is None else runs.only(dataset=[dataset])
@@ -248,6 +253,7 @@ def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
             continue
         try:
             with np.errstate(over="ignore"):
-                yield Compared(dataset, compare(part, metric=metric, missing="omit"))
+                design: DatasetsDesign = "these" if these and dataset is None else "drawn"
+                yield Compared(dataset, compare(part, metric=metric, missing="omit", datasets=design))
         except InputError as error:
             yield Compared(dataset, None, str(error))

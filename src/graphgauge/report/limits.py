@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from graphgauge.report.asked import Asked
 from graphgauge.report.family import Family, Row
 from graphgauge.stats.collect import Collected
-from graphgauge.stats.text import listing, several
+from graphgauge.stats.text import listing, several, several_do
 
 
 def limits(collected: Collected, asked: Asked, families: Sequence[Family]) -> list[str]:
@@ -78,7 +78,7 @@ def _too_few(families: Sequence[Family]) -> Iterator[str]:
                     continue
                 place = "over datasets{}" if item.dataset is None else "on {}"
                 where[
-                    f"In {name}, {several(len(comparison.units), comparison.unit)} are too few for the "
+                    f"In {name}, {several_do(len(comparison.units), comparison.unit, 'is', 'are')} too few for the "
                     f"{comparison.design.runs} tests of {len(comparison.methods)} methods {place} to reject, "
                     f"regardless of the scores: it takes at least {needed}."
                 ].append("" if item.dataset is None else item.scope)

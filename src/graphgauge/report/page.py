@@ -84,7 +84,7 @@ class Page:
 
 
 def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
-    families = [family(name, collected.records, asked.metrics) for name in collected.families]
+    families = [family(name, collected.records, asked.metrics, asked.stratified) for name in collected.families]
     views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
     evaluations = [record.evaluation for record in collected.records if record.evaluation is not None]
     found = finding_lines(evaluations, asked.ignored)

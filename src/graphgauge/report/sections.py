@@ -238,7 +238,9 @@ def _value_cell(row: Row | None, digits: int | None, *, chance: bool = False) ->
     mark = f"{APPROXIMATE} " if row.approximate else ""
     notes = [mark + bounds((row.low, row.high), digits)] if row.over and digits is not None else []
     if chance and row.chance:
-        notes.append(f"chance {span(row.chance, digits)}")
+        levels = (level for each in row.results if (level := each.chance_level))
+        named = sorted({level.name if level.kind == "ideal" else "chance" for level in levels})
+        notes.append(f"{' or '.join(named)} {span(row.chance, digits)}")
     if row.runs != row.planned:
         notes.append(f"{row.runs} of {row.planned} runs")
     return Cell(text, " · ".join(notes), row.value, row.mark)

@@ -53,7 +53,7 @@ def _claim(family: Family) -> _Claim:
     within = [item for item in outcomes if item.dataset is not None]
     metric = family.headlines[0]
     if overall is not None and _can_reject(overall):
-        return _standing(overall, f" over {several(len(overall.units), overall.unit)}")
+        return _standing(overall, f" over {overall.over}")
     if len(within) == 1 and within[0].outcome is not None:
         comparison = within[0].outcome
         return _standing(comparison, f" on {within[0].dataset} over {several(len(comparison.units), comparison.unit)}")
@@ -181,7 +181,17 @@ def _lead(family: Family, item: Compared, comparison: Comparison) -> Lead:
     verdict = "it holds" if holds else "it is open" if test.can_reject or not few else "it cannot be tested yet"
     p = p_text(test.p_adjusted).replace(" ", "\u00a0")
     after = f" ({p} after Holm's correction)" if test.can_reject else ""
-    return Lead(f"{family.name}, {item.scope}", f"{said}: {verdict}{after}{_settled(comparison, test)}.", holds)
+    text = f"{said}: {verdict}{after}{_settled(comparison, test)}.{_but(family, item, best)}"
+    return Lead(f"{family.name}, {item.scope}", text, holds)
+
+
+def _but(family: Family, item: Compared, best: str) -> str:
+    """The findings of a leader that not all other methods have: a copy of the training set may have the best value."""
+    runs = [run for run in family.runs if item.dataset in (None, run.dataset)]
+    others = [{*run.findings} for run in runs if run.method != best]
+    own = dict.fromkeys(check for run in runs if run.method == best for check in run.findings)
+    found = [check for check in own if not all(check in theirs for theirs in others)]
+    return f" But {best} has the finding{'s' if len(found) > 1 else ''} {listing(found)}." if found else ""
 
 
 def _settled(comparison: Comparison, test: MethodTest) -> str:
@@ -193,6 +203,8 @@ def _settled(comparison: Comparison, test: MethodTest) -> str:
             if error is None
             else f"; in simulations of such runs the test rejects equal methods in {error:.0%} of cases"
         )
+    if comparison.design.datasets == "these":  # units are datasets, and runs are what is tested
+        return ""
     few = test.seeds_needed > len(comparison.units)
     least = f"; at least {several(test.seeds_needed, comparison.unit)} are needed" if few else ""
     columns = [comparison.methods.index(name) for name in test.names]

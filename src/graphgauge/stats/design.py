@@ -15,6 +15,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
+from graphgauge.core.truths import Reference
 from graphgauge.stats.runs import Panel, Run, Seed
 from graphgauge.stats.text import listing, several
 
@@ -152,15 +153,22 @@ def _kind(by_method: Mapping[str, set[Seed]]) -> str:
 
 
 def split_of(runs: Iterable[Run], datasets: Sequence[str]) -> str | None:
-    """Whether the receipts record one truth for all seeds of each dataset."""
+    """Whether the receipts record one truth for all seeds of each dataset; None if they do not say.
+
+    Levels in place of files, such as that of a random scorer, differ between splits of different sizes only: equal ones
+    do not show that a split is shared.
+    """
     held: dict[str, dict[Seed, set[tuple[Any, ...]]]] = {dataset: {} for dataset in datasets}
+    seen = set()
     for run in runs:
         if run.truths and run.dataset in held:
             content = tuple(sorted((name, truth.hashes) for name, truth in run.truths.items()))
             held[run.dataset].setdefault(run.seed, set()).add(content)
+            if any(truth.paths and not isinstance(truth, Reference) for truth in run.truths.values()):
+                seen.add(run.dataset)
     kinds = {
-        "shared" if len(set().union(*by_seed.values())) == 1 else "per seed"
-        for by_seed in held.values()
+        ("shared" if dataset in seen else None) if len(set().union(*by_seed.values())) == 1 else "per seed"
+        for dataset, by_seed in held.items()
         if len(by_seed) > 1
     }
     return kinds.pop() if len(kinds) == 1 else None
