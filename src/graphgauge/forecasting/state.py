@@ -50,7 +50,7 @@ from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, even_blocks, map_blocks
 
 if TYPE_CHECKING:
-    from graphgauge.core.result import Evaluation
+    from graphgauge.core.evaluation import Evaluation
 
 
 # Rows of a long table that are arranged into arrays at once.
