@@ -138,7 +138,7 @@ print(*[name for name in {UNNEEDED} if name in sys.modules])
 
 def test_the_constructor_runs_no_check(monkeypatch):
     ran = []
-    monkeypatch.setattr("graphgauge.core.result.find", lambda family, materials: ran.append(family) or ())
+    monkeypatch.setattr("graphgauge.core.evaluation.find", lambda family, materials: ran.append(family) or ())
     evaluation = Evaluation("ranking", [], materials={"ranks": None})
     assert ran == []
     assert evaluation.findings == evaluation.findings == ()
@@ -206,5 +206,5 @@ def test_findings_do_not_see_what_happens_after_the_call(name):
 def test_the_answers_of_a_table_are_checked_before_evaluate_returns(monkeypatch):
     event = random_event(np.random.default_rng(0), "e", edges=8, temporal=True)
     found = explanation.evaluate(Weighted(1), [explanation.Explanation(event, np.ones(len(event.subgraph)), "flat")])
-    monkeypatch.delattr("graphgauge.core.result.find")
+    monkeypatch.delattr("graphgauge.core.evaluation.find")
     assert "tied-importance" in {finding.check for finding in found.findings}

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family
 from graphgauge.core.metric import Metric, find, metrics
-from graphgauge.core.result import Evaluation
 
 Inputs = dict[str, Any]
 # Values that are sums in another order may differ by rounding.

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.findings import RUNS, SEVERITIES, Finding, find
-from graphgauge.core.result import Evaluation
 from graphgauge.stats.text import listing, several
 
 

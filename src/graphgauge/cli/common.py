@@ -19,9 +19,10 @@ import click
 from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate, GateOutcome
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Result
 from graphgauge.core.schema import dumps, plain, result_path, write_result
 from graphgauge.kernels import jit
 

@@ -15,6 +15,7 @@ from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
 from graphgauge.cli.complete import Complete, files, keys
 from graphgauge.cli.options import OnceCommand, ParamType
 from graphgauge.core.errors import OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import (
     Choice,
@@ -39,7 +40,6 @@ from graphgauge.core.fields import (
 from graphgauge.core.gates import Gate, metrics_with_gates
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import refuse_data
 from graphgauge.io.ahead import hashing_while_reading
 from graphgauge.io.code import source_hash

@@ -14,8 +14,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family, family_names
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Result, Table
 from graphgauge.core.text import HEADS, number, remark_lines, result_cells, summary_lines, title_line
 
 # The most rows of a breakdown on a terminal, and the metrics that have a column on one of usual width. The

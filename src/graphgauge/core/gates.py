@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.metric import DEFAULT, Metric, asked, find, renamed_keys
-from graphgauge.core.result import Evaluation, Kind, Result, Table
+from graphgauge.core.result import Kind, Result, Table
 from graphgauge.core.text import APPROXIMATE
 
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ import numpy as np
 from graphgauge._version import __version__
 from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
 from graphgauge.core.json_schema import checker
-from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
+from graphgauge.core.result import READINGS, Chance, Direction, Interval, Kind, Result, Table
 
 # Every edition's schema begins with this.
 FORMAT = "graphgauge/result/"

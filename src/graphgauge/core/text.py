@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grids import Cell, Grid
-from graphgauge.core.result import Evaluation, Interval, Result, Table
+from graphgauge.core.result import Interval, Result, Table
 from graphgauge.core.scrub import clean
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import write_text, writing
-from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_result
 from graphgauge.demo import Demo, demos
 from graphgauge.study.runner import Outcome

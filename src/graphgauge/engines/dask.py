@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.result import Evaluation
 from graphgauge.engines.fold import Fold
 
 # States that one task merges: many tasks can merge at once, and none has all states in memory.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family as family_named
-from graphgauge.core.result import Evaluation
 from graphgauge.core.state import state_class
 
 

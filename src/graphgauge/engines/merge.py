@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family
 from graphgauge.core.fields import (
     Choice,
@@ -26,7 +27,6 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.forms import Shown
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.core.state import load_state, state_class
 from graphgauge.io.hashing import receipt_input
 from graphgauge.io.watch import watched

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Evaluation
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.evolution.family import refuse_together
 from graphgauge.evolution.inputs import labels_by_node, listed, original_nodes
 from graphgauge.evolution.ledger import Ledger

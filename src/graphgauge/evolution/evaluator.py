@@ -11,11 +11,11 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measured
 from graphgauge.core.metric import Metric, find, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Evaluation
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.cycle import Grown, Options, recoded
 from graphgauge.evolution.inputs import COORDINATES, Labelled, among, as_edges, distinct, inserted, original_nodes

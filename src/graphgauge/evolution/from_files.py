@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
@@ -22,7 +23,6 @@ from graphgauge.core.fields import (
     Whole,
 )
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.evolution.cycle import NEGATIVES, NULLS
 from graphgauge.evolution.evaluate import evaluate, stored_runs
 from graphgauge.evolution.family import FAMILY

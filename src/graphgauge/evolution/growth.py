@@ -12,11 +12,12 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measured
 from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Evaluation, Table
+from graphgauge.core.result import Table
 from graphgauge.evolution.evaluate import edges_by_id, labels_by_row, listed_runs, refuse_for_ledger, stored_runs
 from graphgauge.evolution.growth_metrics import ALPHA, CHANCES, Replays
 from graphgauge.evolution.growth_outcomes import OUTCOMES, PAIR_SCORES, Embed, Outcomes, embedded, embedding_of

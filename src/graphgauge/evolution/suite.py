@@ -12,11 +12,12 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figures import drawn
 from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
 from graphgauge.evolution.inputs import as_edges, listed, rows_by_index
 from graphgauge.evolution.ledger import Change, Codes

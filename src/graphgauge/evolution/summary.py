@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measured
 from graphgauge.core.metric import Baseline, Metric, find
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.samples import TOO_FEW_CYCLES, Trajectory
 from graphgauge.stats.dyads import TOO_FEW

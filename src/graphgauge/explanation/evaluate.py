@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import Chosen, measured
 from graphgauge.core.metric import Estimate, Metric, NoInterval, are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Result, Table
 from graphgauge.explanation.collect import Stages, collect, refuse_original
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import FromFactory, made
 from graphgauge.core.fields import (
     Choice,
@@ -25,7 +26,6 @@ from graphgauge.core.fields import (
     Whole,
 )
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.explanation.conventions import CONVENTIONS
 from graphgauge.explanation.evaluate import GROUPS, evaluate
 from graphgauge.explanation.family import ASKING, FAMILY

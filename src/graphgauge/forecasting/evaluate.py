@@ -12,11 +12,12 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints, as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Evaluation, Table
+from graphgauge.core.result import Table
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.conventions import as_reported, checked_convention, masked_by, would_report
 from graphgauge.forecasting.copies import every_so_often, first_steps

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.core.result import Evaluation, Table
+from graphgauge.core.result import Table
 from graphgauge.forecasting.curves import pit_table, reliability_table
 from graphgauge.forecasting.samples import Reliability, Spread
 

@@ -16,6 +16,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -37,7 +38,6 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.forms import require
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.core.urls import Url
 from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, text_array
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.result import Evaluation
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.forecasting.compare import DieboldMariano, compare
 from graphgauge.forecasting.evaluate import evaluate
 from graphgauge.forecasting.grids import lead_labels

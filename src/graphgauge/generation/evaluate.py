@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.findings import Finding
 from graphgauge.core.metric import asked, find, sections, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.drawings import drawings

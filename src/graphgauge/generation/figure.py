@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Result
 
 # The main metric of each section, and its axis label.
 _PANELS = {

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
@@ -35,7 +36,6 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.files import read_json, require_file, split_member
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.core.state import load_state
 from graphgauge.generation.collect import Collection

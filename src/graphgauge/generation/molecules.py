@@ -11,9 +11,9 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.core.metric import Level
-from graphgauge.core.result import Evaluation
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.inputs import Bits
 from graphgauge.generation.levels import SPLITS, simulated, split_sizes, splits

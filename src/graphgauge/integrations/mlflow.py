@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.result import Evaluation
 from graphgauge.integrations.numbers import tracked
 
 

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.gates import Gate, GateOutcome
 from graphgauge.core.options import confidence_level, whole_number
-from graphgauge.core.result import Evaluation
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.until import rank_until
 

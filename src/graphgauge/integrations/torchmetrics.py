@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.result import Evaluation
 from graphgauge.engines.distributed import merged
 from graphgauge.engines.fold import Fold
 

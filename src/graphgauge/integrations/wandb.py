@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.result import Evaluation
 from graphgauge.integrations.numbers import tracked
 
 

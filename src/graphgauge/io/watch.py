@@ -13,9 +13,9 @@ from typing import Any, ParamSpec, cast
 from graphgauge.core.cluster import engine_of
 from graphgauge.core.described import documented
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import fields_of, named_paths, read_all
 from graphgauge.core.files import Signature, files_named, signature_of
-from graphgauge.core.result import Evaluation
 from graphgauge.core.urls import Url, is_url
 from graphgauge.io.remote import Copies
 

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.later import read
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, asked, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
+from graphgauge.core.result import Interval, Result, SimulatedInterval, Table, enclosing
 from graphgauge.kernels.device_tails import PoolSums, pool_sums
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics

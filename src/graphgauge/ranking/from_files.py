@@ -13,6 +13,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
@@ -37,7 +38,6 @@ from graphgauge.core.fields import (
     located,
 )
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.core.urls import Url, as_place
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs

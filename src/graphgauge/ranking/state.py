@@ -44,7 +44,7 @@ from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
-    from graphgauge.core.result import Evaluation
+    from graphgauge.core.evaluation import Evaluation
     from graphgauge.ranking.beyond import Catalog, Recommended
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints, is_tensor, require_shape
 from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import thread_count, whole_number
-from graphgauge.core.result import Evaluation
 from graphgauge.kernels.lists import last_places
 from graphgauge.ranking.all_entities import MINUS_INF, as_floats
 from graphgauge.ranking.entity_sets import EntitySets, number_of_sets

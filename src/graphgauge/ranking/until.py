@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.core.state import Place
 from graphgauge.ranking.all_entities import Scorer
 from graphgauge.ranking.drawn import AskedQueries, EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides

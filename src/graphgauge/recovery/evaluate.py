@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import Axis, Measured, measured, sample_for
 from graphgauge.core.metric import Metric, are_default, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
-from graphgauge.core.result import Evaluation
 from graphgauge.recovery.classes import class_of
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare, refitted
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES

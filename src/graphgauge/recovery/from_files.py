@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -27,7 +28,6 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.io.graphs import has_columns, read_graph
 from graphgauge.io.hashing import receipt_input
 from graphgauge.io.watch import watched

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family_names
 from graphgauge.core.files import parse_json
-from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import FORMAT, is_result, read_content, result_files
 from graphgauge.core.scrub import clean, scrub
 from graphgauge.stats.load import from_result

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family, family_names
 from graphgauge.core.files import read_json
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Result
 from graphgauge.core.schema import (
     checked_content,
     evaluation_from_dict,

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import read_json
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Result, Table
 from graphgauge.core.schema import checked_content, is_result, read_result
 from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.compare import compare

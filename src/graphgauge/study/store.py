@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import is_temporary, write_text
-from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, read_content, sealed, side_path
 from graphgauge.io.hashing import file_hash
 from graphgauge.study.model import COMPARISONS, Item, Study

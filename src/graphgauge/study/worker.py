@@ -21,10 +21,10 @@ from queue import SimpleQueue
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family
 from graphgauge.core.fields import Fields, located
 from graphgauge.core.files import UnwritableError
-from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_to_dict, write_result
 from graphgauge.engines.merge import merge_files
 from graphgauge.io.code import source_hash

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge import explanation
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grids import Cell, Grid
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Result
 from graphgauge.core.schema import write_result
 from graphgauge.explanation import Context, Explanation
 from graphgauge.explanation.table import AnswerTable, write_explanations
