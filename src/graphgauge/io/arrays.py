@@ -100,7 +100,8 @@ class Shards:
         return sum(len(file) for file in self.files)
 
     def rows(self, start: int, stop: int) -> AnyArray:
-        parts, first, shape = [], 0, self.files[0].shape[1:]
+        parts: list[AnyArray] = []
+        first, shape = 0, self.files[0].shape[1:]
         for file in self.files:
             last = first + len(file)
             if first < stop and start < last:
