@@ -466,7 +466,7 @@ def evaluation_from_dict(
             findings=tuple(Finding(**{"message": "", **_known(Finding, entry)}) for entry in content["findings"]),
             notes=tuple(content.get("notes", ())),
             run=run,
-            drawings={entry["name"]: _table_from_dict(entry) for entry in content.get("drawings", ())},
+            drawings={entry["name"]: _drawing_from_dict(entry) for entry in content.get("drawings", ())},
         )
         evaluation.gates = tuple(GateOutcome.from_dict(entry) for entry in content.get("gates", ()))
         return evaluation
@@ -596,6 +596,17 @@ def _table_from_dict(entry: Mapping[str, Any]) -> Table:
     if {values.shape for values in columns.values()} != {(len(columns[axis]),)}:
         raise ValueError(f"columns of the breakdown by {axis} differ in length")
     return Table(axis, columns)
+
+
+def _drawing_from_dict(entry: Mapping[str, Any]) -> Table:
+    """Places in a drawing are whole numbers, and stay so."""
+    table = _table_from_dict(entry)
+
+    def whole(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        are_whole = column.dtype.kind == "f" and all(type(value) is int for value in entry["columns"][name])
+        return column.astype(np.int64) if are_whole and np.abs(column).max(initial=0) < 2**53 else column
+
+    return Table(table.axis, {name: whole(name, column) for name, column in table.columns.items()})
 
 
 def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
