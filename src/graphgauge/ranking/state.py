@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape, sorted_unique
+from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.later import Later
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
-from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
-from graphgauge.kernels.counting import joint_histogram, single_row_counts
-from graphgauge.kernels.device import device_histogram
-from graphgauge.kernels.histogram import Histogram
-from graphgauge.kernels.score_cells import Blocks, ScoreCells, require_countable
+from graphgauge.core.state import CountedShards, Place
+from graphgauge.kernels.score_cells import Blocks
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.counted_pool import CountedPool
+from graphgauge.ranking.counts import RankingCounts
 from graphgauge.ranking.family import FLAT, MATRIX
 from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import (
@@ -31,15 +29,12 @@ from graphgauge.ranking.inputs import (
     as_groups,
     as_integers,
     as_weights,
-    checked_offsets,
-    counted,
-    named_groups,
 )
 from graphgauge.ranking.items import Items, ListItems
-from graphgauge.ranking.labels import Labels, QueryIds
+from graphgauge.ranking.labels import QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
-from graphgauge.ranking.parts import CutLists, Layout, ListPart, in_range, sound_cells, sound_ids
+from graphgauge.ranking.parts import CutLists, Layout, ListPart, in_range
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
@@ -48,15 +43,11 @@ if TYPE_CHECKING:
     from graphgauge.ranking.beyond import Catalog, Recommended
 
 
-# Single queries are gathered as plain integers and turned into arrays this many at a time.
-_GATHER = 1 << 14
 # The most bytes of counts in memory, if nothing is said.
 _COUNTS_BYTES = 1 << 30
-# The source of cluster labels: the caller, or the queries of the flat form in order of arrival.
-_GIVEN, _BY_QUERY = "given", "by query"
 
 
-class RankingState:
+class RankingState(RankingCounts):
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
@@ -129,25 +120,24 @@ class RankingState:
         self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
         self.lowest_candidates = 0
         self._layout = Layout()
-        self._cut: CutLists | None = None
+        self._cut = None
         self._own_clusters = 0
         self._numbered = 0
-        self._labels: dict[str, Labels] = {}
-        self._cells: Histogram | None = None
-        self._singles: list[tuple[int, int, int]] = []
-        self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
-        self._counted_pool: ScoreCells | None = None
-        self._read_again: CountedPool | None = None
-        self._items: list[Items] = []
-        self._lists: list[ListPart] = []
-        # Lists that are not among the cells yet, with the clusters of their queries: many metrics need no ranks.
-        self._uncounted: list[tuple[ListPart, Ints]] = []
+        self._labels = {}
+        self._cells = None
+        self._singles = []
+        self._pool = []
+        self._counted_pool = None
+        self._read_again = None
+        self._items = []
+        self._lists = []
+        self._uncounted = []
         self._top: list[TopItems] = []
         self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
-        self._shared: SharedPool | None = None
+        self._shared = None
         self._ranked: RankingState | None = None
         self._shards, self._fingerprints = CountedShards(), Fingerprints()
-        self._own_shard: str | None = None
+        self._own_shard = None
 
     # ------------------------------------------------------------------ in
 
@@ -256,10 +246,6 @@ class RankingState:
             fix="Use one state for each form of input.",
         )
 
-    @property
-    def _anything(self) -> bool:
-        return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
-
     def update_pool(self, pos_scores: Any, neg_scores: Any, *, nan: str = "raise") -> RankingState:
         """Count a block of one pool (m,) and of its positives (n,), as `update`; blocks may have the same scores.
 
@@ -314,30 +300,6 @@ class RankingState:
         self.dropped_candidates += part.dropped_candidates
         self._count_pool()
 
-    def _require_countable(self, *scores: AnyArray) -> None:
-        """Refuse integers that cells cannot tell apart, before anything is counted."""
-        for each in scores if self._limits_pool else ():
-            require_countable(each)
-
-    def _count_pool(self) -> None:
-        """Count pooled scores in cells, if they take more memory than they may.
-
-        What is known about single positives needs their scores, which are then kept.
-        """
-        self._read_again = None
-        if self._shared is not None:
-            free = self.keep is None and not self._shared.labelled
-            if self._limits_pool and free and self._shared.bytes > self.max_memory:
-                self._shared.count(self.max_memory)
-            return
-        held = sum(pos.nbytes + neg.nbytes for pos, neg, *_ in self._pool)
-        if self._counted_pool is None and self._limits_pool and held > self.max_memory:
-            self._counted_pool = ScoreCells(self.max_memory)
-        if self._counted_pool is not None:
-            for pos, neg, *_ in self._pool:
-                self._counted_pool.add(pos, neg)
-            self._pool = []
-
     @property
     def counts_pool(self) -> bool:
         """Whether pooled scores were counted in cells, because they take more than `max_memory`."""
@@ -347,10 +309,6 @@ class RankingState:
     def reads_again(self) -> bool:
         """Whether they were then read again."""
         return self._read_again is not None
-
-    @property
-    def _pool_cells(self) -> ScoreCells | None:
-        return self._counted_pool if self._shared is None else self._shared.counted
 
     def read_again(self, positives: Blocks, negatives: Blocks) -> RankingState:
         """Make pooled metrics exact: both functions give all scores that were counted, again, in any blocks.
@@ -396,74 +354,6 @@ class RankingState:
     def _refuse_weighted_pool(self, weights: Any) -> None:
         if self.pooled and weights is not None:
             raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
-
-    @property
-    def _counts_only(self) -> bool:
-        return not (self.pooled or self.keep) and self._layout == Layout() and self._shared is None
-
-    def _count_single(self, pos: Any, neg: AnyArray) -> bool:
-        """The fast path for one query; False if the batch needs the general path."""
-        if neg.ndim != 2 or len(neg) != 1 or neg.dtype.char not in "fd":
-            return False
-        if type(pos) is not np.ndarray or pos.shape != (1,) or neg.dtype != pos.dtype:
-            return False
-        score = pos[0]
-        if score != score:
-            return False
-        greater, equal, missing = single_row_counts(score, neg[0])
-        if missing:
-            return False
-        self._singles.append((greater, equal, neg.shape[1] + 1))
-        if len(self._singles) >= _GATHER:
-            self._gather()
-        return True
-
-    def _gather(self) -> None:
-        if self._singles:
-            singles, self._singles = self._singles, []
-            rows = np.array(singles, dtype=np.int64).T
-            try:
-                self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
-            except InputError:  # a full disk
-                self._singles = singles
-                raise
-
-    def _update_scores(
-        self,
-        batch: Scores,
-        groups: Mapping[str, Any] | None,
-        cluster: Any,
-        weights: Any,
-        ids: Any,
-        nan: str,
-        threads: int | None,
-    ) -> None:
-        if self.pooled and batch.repeats_one_row:
-            raise InputError(
-                f"is one row repeated {len(batch)} times: a pooled metric would count every negative that often",
-                where="neg_scores",
-                fix="Pass one pool for all positives as it is: neg_scores (m,).",
-            )
-        if self.pooled and self._limits_pool:
-            self._require_countable(as_numeric(batch.pos, "pos_scores"), as_numeric(batch.neg, "neg_scores"))
-        matrix = batch.offsets is None and batch.mask is None
-        if matrix and self._counts_only and groups is cluster is weights is ids is None:
-            if is_cuda(batch.neg):
-                cells = device_histogram(batch.pos, batch.neg)
-            else:
-                cells = joint_histogram(batch.pos, batch.neg, threads=threads)
-            if cells is not None:
-                candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
-                self._mark()
-                self._histogram(Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
-                return
-        counts = counted(batch, nan, threads)
-        cluster = self._add_batch(counts, len(batch), groups, cluster, weights, ids)
-        if self.pooled:
-            rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
-            neg, lengths = batch.flat_negatives(rows)
-            self._pool.append((as_numeric(batch.pos, "pos_scores")[rows], neg.copy(), lengths, cluster))
-            self._count_pool()
 
     def update_counts(
         self,
@@ -584,136 +474,6 @@ class RankingState:
         if self.pooled:
             raise OptionError("pooled metrics need scores, not counts")
 
-    def _add_batch(
-        self, counts: Counted, length: int, groups: Mapping[str, Any] | None, cluster: Any, weights: Any, ids: Any
-    ) -> Ints | None:
-        """Count queries under their labels; returns the clusters of those that were kept."""
-        labels = as_groups(groups)
-        cluster = None if cluster is None else as_clusters(cluster)
-        weights = None if weights is None else as_weights(weights)
-        self._store_items()
-        numbers = self._item_ids(ids, length)
-        for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
-            if values is not None:
-                require_shape(values, (length,), name, "One per query.")
-        if numbers is not None:
-            self._ids.require_new(numbers)
-        keep = slice(None) if counts.rows is None else counts.rows
-        labels = {name: values[keep] for name, values in labels.items()}
-        clusters: Ints | None = None if cluster is None else cluster[keep]
-        if weights is None:
-            self._add(counts, labels, clusters)
-        else:
-            self._add_weighted(counts, labels, clusters, weights[keep])
-        if numbers is not None:
-            self._ids.add(numbers)
-        if numbers is not None and self.keep is not None:
-            self._items.append(
-                Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters,
-                      weight=None if weights is None else weights[keep])
-            )  # fmt: skip
-            self._numbered += length if ids is None else 0
-        return clusters
-
-    def _store_items(self) -> None:
-        """Move kept items to disk if they take more than they may; as for counts, before anything is added."""
-        if sum(part.held_bytes for part in self._items) > self.max_memory:
-            held = [part for part in self._items if part.held_bytes]
-            self._items = [*(part for part in self._items if not part.held_bytes), Items.join(held).stored()]
-
-    def _item_ids(self, ids: Any, length: int) -> AnyArray | None:
-        """The ids of a batch; given ones are checked also if no items are kept."""
-        if ids is not None:
-            names = as_labels(ids, "ids")
-            if len(sorted_unique(names)) < names.size:
-                raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
-            return names
-        return None if self.keep is None else np.arange(self._numbered, self._numbered + length)
-
-    def _add_weighted(
-        self, counts: Counted, labels: Mapping[str, AnyArray], clusters: Ints | None, weights: Floats
-    ) -> None:
-        """Without clusters every query is one of its own, because its weight must be in its error, too."""
-        kind = _GIVEN if clusters is not None else _BY_QUERY
-        units = self._new_clusters(len(weights)) if clusters is None else clusters
-        self._add(counts, labels, units, kind, weights)
-        self._own_clusters += len(weights) if clusters is None else 0
-
-    def _new_clusters(self, queries: int) -> Ints:
-        return np.arange(self._own_clusters, self._own_clusters + queries)
-
-    def _update_flat(self, batch: FlatBatch, groups: Mapping[str, Any] | None, cluster: Any, weights: Any) -> None:
-        queries, kept = batch.queries, batch.kept
-
-        def per_query(values: Any, name: str, convert: Callable[[Any], AnyArray]) -> AnyArray:
-            return queries.one_each(values, name, convert)[kept]
-
-        labels = {}
-        for axis, values in named_groups(groups).items():
-            name = f"groups[{axis!r}]"
-            labels[axis] = per_query(values, name, partial(as_labels, name=name))
-        clusters = None if cluster is None else per_query(cluster, "cluster", as_clusters)
-        weight = None if weights is None else per_query(weights, "weights", as_weights)
-        first = self._own_clusters
-        if self.pooled:
-            self._require_countable(*batch.pool()[:2])
-        self._add_lists(batch.lists, labels, clusters, weight, queries.names[kept], queries.names)
-        if self.pooled:
-            units = np.arange(first, first + len(batch.lists)) if clusters is None else clusters
-            pos, neg, negatives = batch.pool()
-            # The negatives of a query are listed with its first positive; clusters bring them together.
-            lengths = np.where(batch.lists.place_in_query == 0, negatives[batch.lists.positive_query], 0)
-            self._pool.append((pos, neg, lengths, units[batch.lists.positive_query]))
-            self._count_pool()
-        self.dropped_queries += batch.dropped_queries
-        self.dropped_candidates += batch.dropped_candidates
-        self.emptied_queries += batch.emptied_queries
-        self.without_positives += batch.without_positives
-        self.lowest_candidates += batch.lowest_candidates
-
-    def _add_lists(
-        self,
-        lists: QueryLists,
-        labels: Mapping[str, AnyArray],
-        clusters: Ints | None,
-        weight: Floats | None,
-        ids: AnyArray,
-        names: AnyArray | None,
-        cut: CutLists | None = None,
-    ) -> None:
-        """Count lists under their labels and `ids`; queries that have `names` must be new."""
-        if names is not None:
-            self._queries.require_new(np.sort(names))
-        self._mark()
-        # Positives of one query share its negatives and are not independent: the query is their cluster.
-        units, kind = (self._new_clusters(len(lists)), _BY_QUERY) if clusters is None else (clusters, _GIVEN)
-        self._histogram(Layout(tuple(labels), kind, weight is not None, lists=True, cut=cut is not None))
-        codes = self._encoded(labels)
-        self._cut = None if cut is None else cut.joined(self._cut)
-        if names is not None:
-            self._queries.add(np.sort(names))
-        self._own_clusters += len(lists) if kind == _BY_QUERY else 0
-        part = ListPart(lists, codes, clusters, weight, ids if self.keep else None)
-        self._lists.append(part)
-        self._uncounted.append((part, units))
-
-    def _count_lists(self) -> None:
-        """Count the positives of all lists among the cells."""
-        while self._uncounted:
-            part, units = self._uncounted[0]
-            owner, above, beside, positives = part.lists.cells()
-            candidates = (part.lists.candidates - part.lists.relevant + 1)[owner]
-            columns: dict[str, Any] = {f"group:{axis}": codes[owner] for axis, codes in part.groups.items()}
-            columns |= {"cluster": units[owner], "greater": above, "equal": beside, "candidates": candidates}
-            if part.weight is not None:
-                columns["weight"] = part.weight[owner].view(np.int64)
-            # Cells come query by query: if queries are their own clusters, nothing is left to sort.
-            folded = self._layout.clusters == _BY_QUERY and not part.groups
-            self._histogram(self._layout).add(
-                [columns[name] for name in self._layout.columns], positives, folded=folded
-            )
-            self._uncounted.pop(0)  # not before: a full disk is reported, and nothing is lost
-
     def ranks_later(self, ties: str) -> Later:
         """The counts as they are now, computed when they are read.
 
@@ -732,12 +492,6 @@ class RankingState:
         frozen._uncounted, frozen._singles = list(self._uncounted), list(self._singles)
         return Later(partial(frozen.ranks, ties))
 
-    def _encoded(self, labels: Mapping[str, AnyArray]) -> dict[str, Ints]:
-        """The codes of labels; all of them are checked before any is changed."""
-        for axis, values in labels.items():
-            self._labels[axis].require_kind(values)
-        return {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
-
     def name_parts(self, names: Sequence[str], queries: Fingerprints | None = None) -> None:
         """Name the counted parts, instead of a random name: a state with one of these names will not merge.
 
@@ -755,55 +509,6 @@ class RankingState:
         self._shards.rename(self._own_shard, names)
         if queries is not None:
             self._fingerprints.absorb(queries)
-
-    def _mark(self) -> None:
-        if self._own_shard is None:
-            self._own_shard = self._first_shard or self._shards.own()
-            self._shards.add(self._own_shard)
-
-    def _histogram(self, layout: Layout) -> Histogram:
-        """The counts, for cells of this layout."""
-        self._gather()
-        if self._cells is None:
-            self._layout = layout
-            self._labels = {axis: Labels(axis) for axis in layout.axes}
-            self._cells = Histogram(len(layout.columns), self.max_memory)
-        elif layout != self._layout:
-            raise InputError(
-                f"this batch has {layout}; earlier ones have {self._layout}",
-                fix="Give every batch in the same form, with the same groups, cluster and weights.",
-            )
-        self._cells.make_room()
-        return self._cells
-
-    def _add(
-        self,
-        counts: Counted,
-        labels: Mapping[str, AnyArray],
-        cluster: Ints | None,
-        clusters: str = _GIVEN,
-        weight: Floats | None = None,
-    ) -> None:
-        self._mark()
-        cells = self._histogram(Layout(tuple(labels), None if cluster is None else clusters, weight is not None))
-        columns: dict[str, Any] = {f"group:{axis}": codes for axis, codes in self._encoded(labels).items()}
-        columns |= {"cluster": cluster, "greater": counts.greater, "equal": counts.equal,
-                    "candidates": counts.candidates}  # fmt: skip
-        if weight is not None:
-            columns["weight"] = weight.view(np.int64)  # by its bits: cells have integer columns
-        cells.add([columns[name] for name in self._layout.columns])
-        self.dropped_queries += counts.dropped_queries
-        self.dropped_candidates += counts.dropped_candidates
-        self.emptied_queries += counts.emptied_queries
-
-    def _counted_cells(self) -> tuple[dict[str, Ints], Ints]:
-        """The columns of all cells by name, and how many queries (or positives) each has."""
-        self._gather()
-        self._count_lists()
-        if self._cells is None:
-            return dict.fromkeys(self._layout.columns, np.empty(0, np.int64)), np.empty(0, np.int64)
-        columns, counts = self._cells.cells()
-        return dict(zip(self._layout.columns, columns, strict=True)), counts
 
     # --------------------------------------------------------------- merge
 
@@ -835,102 +540,9 @@ class RankingState:
         """
         if not isinstance(other, RankingState):
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
-        if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
-            raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
-        if other._anything and (self._anything or self._negatives) and self.negatives != other.negatives:
-            raise InputError(
-                f"the states have different negatives: {self.negatives or 'not stated'}, and "
-                f"{other.negatives or 'not stated'}",
-                fix="Rank all queries against the same negatives.",
-            )
-        other._gather()
-        if other._anything:
-            self._refuse_mixing(shared=other.shares_pool)
-            drawn = other.negatives
-        else:
-            drawn = self._drawn
-        if other._shared is not None:
-            return self._merge_shared(other, other._shared)
-        if other._cells is not None:
-            self._histogram(other._layout)
-            for axis, names in other._labels.items():
-                self._labels[axis].require_kind(np.array(list(names)))
-            cells = other._counted_cells()
-        queries, ids = other._queries.all(), other._ids.all()
-        # Nothing is counted before this check, and nothing can fail after it.
-        self._shards.require_apart(other._shards)
-        self._fingerprints.require_apart(other._fingerprints)
-        self._queries.require_new(queries)
-        self._ids.require_new(ids)
-        self._ids.add(ids)
-        self._fingerprints.absorb(other._fingerprints)
-        self._shards.absorb(other._shards)
-        self._drawn = None if self._negatives else drawn
-        self._queries.add(queries)
-        if other._cells is not None:
-            columns, counts = cells
-            for axis, names in other._labels.items():
-                columns[f"group:{axis}"] = self._labels[axis].recode(columns[f"group:{axis}"], names)
-            shift = self._own_clusters if self._layout.clusters == _BY_QUERY else 0
-            if shift:
-                columns["cluster"] = columns["cluster"] + shift
-            self._own_clusters += other._own_clusters
-            self._pool += [
-                (pos, neg, lengths, None if units is None else units + shift)
-                for pos, neg, lengths, units in other._pool
-            ]
-            if other._counted_pool is not None:
-                self._counted_pool = self._counted_pool or ScoreCells(self.max_memory)
-                self._counted_pool.merge(other._counted_pool)
-            self._count_pool()
-            self._histogram(other._layout).add([columns[name] for name in self._layout.columns], counts)
-        for part in other._lists:
-            codes = {axis: self._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
-            self._lists.append(replace(part, groups=codes))
-        self._items += other._items
-        self._cut = self._cut if other._cut is None else other._cut.joined(self._cut)
-        self._top += other._top
-        self._numbered += other._numbered
-        self.dropped_queries += other.dropped_queries
-        self.dropped_candidates += other.dropped_candidates
-        self.emptied_queries += other.emptied_queries
-        self.without_positives += other.without_positives
-        self.lowest_candidates += other.lowest_candidates
-        return self
+        from graphgauge.ranking.merged import merge
 
-    def _merge_shared(self, other: RankingState, others: SharedPool) -> RankingState:
-        pool = self._shared or SharedPool()
-        if pool.counted is not None or others.counted is not None:
-            return self._merge_counted(other, pool, others)
-        for part in others:
-            pool.require_alike(part)
-        self._shards.require_apart(other._shards)
-        for part in (*others, others.joined()):
-            pool.require_new(part.neg)
-        others.require_new(pool.joined().neg)
-        self._shards.absorb(other._shards)
-        for part in others:
-            pool.add(part)
-            self.dropped_queries += part.dropped_queries
-            self.dropped_candidates += part.dropped_candidates
-        self._shared, self._ranked = pool, None
-        self._count_pool()
-        return self
-
-    def _merge_counted(self, other: RankingState, pool: SharedPool, others: SharedPool) -> RankingState:
-        if pool.labelled or others.labelled or self.keep is not None:
-            raise InputError(
-                "one state has counted its pooled scores, the other has groups, cluster or ids of its positives",
-                fix="Raise max_memory, or leave them out.",
-            )
-        self._shards.require_apart(other._shards)
-        pool.require_apart(others)
-        pool.merge_counted(others, self.max_memory)
-        self._shards.absorb(other._shards)
-        self.dropped_queries += other.dropped_queries
-        self.dropped_candidates += other.dropped_candidates
-        self._shared, self._ranked, self._read_again = pool, None, None
-        return self
+        return merge(self, other)
 
     # ----------------------------------------------------------------- out
 
@@ -1015,11 +627,6 @@ class RankingState:
             candidates=columns["candidates"],
             ties=ties,
         )
-
-    @property
-    def _over(self) -> str:
-        """The units of the intervals; a query with several positives is a cluster."""
-        return "clusters" if self._layout.clusters == _GIVEN else "queries"
 
     def lists(self, ties: str, axis: str | None = None) -> Lists | None:
         """The whole candidate lists, if there are any.
@@ -1201,51 +808,9 @@ class RankingState:
         >>> ranking.RankingState.load("state.npz").n
         2
         """
-        columns, counts = self._counted_cells()
-        cells = [*columns.values(), counts] if self._cells is not None else [counts]
-        arrays: dict[str, AnyArray] = {"cells": np.array(cells, dtype=np.int64)}
-        pooled, items = self.pool(), Items.join(self._items) if self.keep else None
-        if self._shared is not None:
-            pooled, items, arrays = None, None, arrays | self._shared.arrays()
-        if (counted := self._pool_cells) is not None:
-            names = ("counted_keys", "counted_pos", "counted_neg")
-            arrays |= dict(zip(names, counted.columns(), strict=True))
-        elif isinstance(pooled, Pooled):
-            arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
-            if pooled.cluster is not None:
-                arrays["pool_cluster"] = pooled.cluster
-        if self._top:
-            arrays |= {f"top_{name}": values for name, values in TopItems.join(self._top).columns().items()}
-        if items is not None:
-            arrays |= {f"item_{name}": values for name, values in items.columns().items()}
-        if self._lists:
-            arrays |= {f"list_{name}": values for name, values in ListPart.join(self._lists).columns().items()}
-            arrays["queries"] = self._queries.all()
-        if len(self._fingerprints.all()):
-            arrays |= {"fingerprints": self._fingerprints.all(), "fingerprint_bits": np.array(self._fingerprints.shift)}
-        facts = {
-            "axes": None if self._cells is None else list(self._layout.axes),
-            "labels": {axis: list(known) for axis, known in self._labels.items()},
-            "clusters": self._layout.clusters,
-            "weighted": self._layout.weighted,
-            "lists": self._layout.lists,
-            "cut": None if self._cut is None else vars(self._cut),
-            "pooled": self.pooled,
-            "shares_pool": self.shares_pool,
-            "keep": self.keep,
-            "top": self.top,
-            "max_memory": self.max_memory,
-            "limits_pool": self._limits_pool,
-            "counted": None if counted is None else counted.shift,
-            "pool_contents": [] if self._shared is None or counted is None else self._shared.contents,
-            "negatives": self.negatives,
-            "own_clusters": self._own_clusters,
-            "numbered": self._numbered,
-            "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
-            "lowest": self.lowest_candidates,
-            "shards": sorted(self._shards.names),
-        }
-        save_state(place, self.kind, facts, arrays)
+        from graphgauge.ranking.saved import save
+
+        save(self, place)
 
     @classmethod
     def load(cls, place: Place) -> RankingState:
@@ -1274,56 +839,6 @@ class RankingState:
         >>> ranking.RankingState.load("state.npz").evaluate()["mrr"].value
         0.75
         """
-        _, facts, arrays = load_state(place, cls.kind)
-        try:
-            return cls._restored(facts, arrays)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-            raise InputError("the saved state is damaged", where=place_name(place)) from None
+        from graphgauge.ranking.saved import load
 
-    @classmethod
-    def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
-        state = cls(**options, top=facts.get("top"))
-        state._limits_pool = bool(facts.get("limits_pool", False))
-        state._drawn = facts.get("negatives")
-        state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
-            "dropped"
-        ]
-        state.lowest_candidates = facts.get("lowest", 0)
-        state._shards = CountedShards(facts["shards"])
-        state._fingerprints = Fingerprints(arrays.get("fingerprints"), int(arrays.get("fingerprint_bits", 0)))
-        state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
-        counted = None
-        if facts.get("counted") is not None:
-            columns = arrays["counted_keys"], arrays["counted_pos"], arrays["counted_neg"]
-            counted = ScoreCells.restored(state.max_memory, int(facts["counted"]), columns)
-        if facts.get("shares_pool"):
-            state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
-            if counted is not None:
-                state._shared.restore_counted(counted, facts["pool_contents"])
-            return state
-        state._counted_pool = counted
-        if facts["axes"] is not None:
-            lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
-            state._cut = CutLists.restored(facts.get("cut"))
-            layout = Layout(
-                tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists, state._cut is not None
-            )
-            cells = state._histogram(layout)
-            state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
-            cells.add(*sound_cells(arrays["cells"], layout.columns, state._labels))
-        if state.pooled and counted is None:
-            lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
-            state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
-        if state.keep:
-            state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
-            state._ids.add(state._items[0].ids)
-        top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
-        if top:
-            state._top = [TopItems(**top)]
-            state._top[0].check()
-        lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
-        state._lists = [ListPart.from_columns(lists)] if lists else []
-        if lists:
-            state._queries.add(sound_ids(arrays["queries"]))
-        return state
+        return load(cls, place)
