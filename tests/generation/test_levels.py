@@ -223,6 +223,89 @@ def test_the_ceiling_of_conditioning_has_the_runs_mix() -> None:
     assert "perfect" in result.compatible
 
 
+def test_a_classifier_without_confusions_may_have_some_on_further_samples() -> None:
+    """Nothing is corrected, so the band of corrected answers is that of the answers, with errors not seen so far."""
+    labels, codes = np.repeat([0, 1], 6), np.repeat([0, 1], 60)
+    found = generation.evaluate(
+        generated=np.zeros((120, 1)), conditions=codes, predicted=np.where(np.arange(120) % 20, codes, 1 - codes),
+        classifier_labels=labels, classifier_predicted=labels, labels=["a", "b"],
+    )  # fmt: skip
+    corrected, answered = (found[f"{kind}_exact_accuracy"] for kind in ("corrected", "overall"))
+    assert corrected.value == pytest.approx(answered.value)
+    assert "perfect" in corrected.compatible
+    assert level(corrected, "perfect").value == pytest.approx(1)
+    assert level(corrected, "perfect").low == pytest.approx(level(answered, "perfect").low, abs=0.1)
+
+
+@pytest.mark.parametrize("groups", [2, 5, 19])
+def test_confusions_that_were_not_seen_do_not_add_up_over_conditions(groups: int) -> None:
+    """Five real samples per condition, one of which is taken for a neighbour: so are those of a perfect generator."""
+    labels, codes = np.repeat(np.arange(groups), 5), np.repeat(np.arange(groups), 50)
+
+    def answered(codes: NDArray[np.int_]) -> NDArray[np.int_]:
+        beside = np.where(codes < groups - 1, codes + 1, codes - 1)
+        return np.where(np.arange(len(codes)) % 5, codes, beside)
+
+    found = generation.evaluate(
+        generated=np.zeros((len(codes), 1)), conditions=codes, predicted=answered(codes), ordered=True,
+        labels=[f"grade {code}" for code in range(groups)], classifier_labels=labels,
+        classifier_predicted=answered(labels), metrics=["overall_exact_accuracy", "overall_tolerance_1_accuracy"],
+        resamples=399,
+    )  # fmt: skip
+    for key, value in (("overall_exact_accuracy", 0.8), ("overall_tolerance_1_accuracy", 1.0)):
+        result = found[key]
+        assert result.value == pytest.approx(value)
+        assert level(result, "perfect").value == pytest.approx(value, abs=0.04)
+        assert "perfect" in result.compatible
+
+
+def test_real_samples_are_corrected_with_the_confusions_of_the_value() -> None:
+    """With many answers, their share is a draw of the rates, and the correction of two conditions is a linear map."""
+    labels, codes = np.repeat([0, 1], 12), np.repeat([0, 1], 10_000)
+    answers = np.where(np.arange(24) % 6, labels, 1 - labels)  # 10 of 12 are right
+    result = generation.evaluate(
+        generated=np.zeros((20_000, 1)), conditions=codes, predicted=codes, labels=["a", "b"],
+        classifier_labels=labels, classifier_predicted=answers, metrics=["corrected_exact_accuracy"],
+    )["corrected_exact_accuracy"]  # fmt: skip
+    rng = np.random.default_rng(0)
+    # One more sample with any answer for the lower end, none for the middle.
+    lower, middle = (
+        np.clip((rng.beta(10 + more, 2 + more, (20_000, 2)) - 2 / 12) / (8 / 12), 0, 1).mean(1) for more in (0.5, 0)
+    )
+    perfect = level(result, "perfect")
+    # Four standard errors of a mean of 199 draws, and of a quantile where the density is that of 2.5 to 3.5 %.
+    assert perfect.value == pytest.approx(middle.mean(), abs=4 * middle.std() / np.sqrt(199))
+    low, near = np.quantile(lower, [0.025, 0.035])
+    assert perfect.low == pytest.approx(low, abs=4 * np.sqrt(0.025 * 0.975 / 199) * (near - low) / 0.01)
+    assert perfect.high == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (300, 30), (40, 400)])
+def test_a_perfect_generator_of_conditions_is_in_its_bands(n: int, m: int) -> None:
+    """Neighbours are confused, each condition in its own way."""
+    rng = np.random.default_rng([n, m])
+    rates = np.array([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.0, 0.15, 0.85]]).cumsum(1)
+
+    def answered(codes: NDArray[np.int_]) -> NDArray[np.int_]:
+        return np.asarray((rng.random((len(codes), 1)) > rates[codes]).sum(1))
+
+    keys = [f"{kind}_{name}_accuracy" for kind in ("overall", "corrected") for name in ("exact", "tolerance_1")]
+    inside: dict[str, list[bool]] = {key: [] for key in keys}
+    for run in range(300):
+        known, asked = np.arange(n) % 3, np.arange(m) % 3
+        found = generation.evaluate(
+            generated=np.zeros((m, 1)), conditions=asked, predicted=answered(asked), labels=list("abc"), ordered=True,
+            classifier_labels=known, classifier_predicted=answered(known), metrics=keys, seed=run, **QUICK,
+        )  # fmt: skip
+        for key in keys:
+            if found[key].defined:
+                inside[key].append("perfect" in found[key].compatible)
+    for key, fits in inside.items():
+        assert len(fits) > 250
+        assert binomtest(sum(fits), len(fits), 0.95, alternative="less").pvalue > 0.05 / 12, (key, sum(fits), len(fits))
+
+
 def test_a_weak_classifier_is_reported_in_words_and_figures() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(100) % 4

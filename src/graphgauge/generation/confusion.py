@@ -18,7 +18,7 @@ _CLOSE, _CLOSE_FOR_RESAMPLES = 1e-9, 1e-6
 
 
 def compositions(confusion: NDArray[np.integer], predicted: NDArray[np.integer]) -> Floats:
-    """Most likely shares of the true conditions (C, K) among samples with predicted counts `predicted` (C, K).
+    """Most likely shares of the true conditions (…, C, K) among samples with predicted counts `predicted` (…, C, K).
 
     `confusion` (K, K) counts real samples by true and predicted condition. Maximum likelihood on the simplex by
     expectation maximisation (Saerens et al. 2002); shares are not negative. NaN for a request without samples, and
@@ -28,7 +28,8 @@ def compositions(confusion: NDArray[np.integer], predicted: NDArray[np.integer])
     array([[0.429, 0.571]])
     """
     real, answers = _checked(confusion, predicted)
-    found: Floats = _mixed(real[np.newaxis], answers[np.newaxis], _CLOSE)[0]
+    runs = answers.reshape(-1, *answers.shape[-2:])
+    found: Floats = _mixed(np.broadcast_to(real, (len(runs), *real.shape)), runs, _CLOSE).reshape(answers.shape)
     return found
 
 
@@ -93,8 +94,8 @@ def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floa
 
 def _checked(confusion: NDArray[np.integer], predicted: NDArray[np.integer]) -> tuple[Floats, Floats]:
     found = np.shape(confusion), np.shape(predicted)
-    if len(found[0]) != 2 or len(found[1]) != 2 or not found[0][0] == found[0][1] == found[1][1]:
+    if len(found[0]) != 2 or len(found[1]) < 2 or not found[0][0] == found[0][1] == found[1][-1]:
         raise InputError(
-            f"expected counts (K, K) and (C, K), found shapes {found[0]} and {found[1]}", where="confusion"
+            f"expected counts (K, K) and (…, C, K), found shapes {found[0]} and {found[1]}", where="confusion"
         )
     return np.asarray(confusion, np.float64), np.asarray(predicted, np.float64)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Baseline, Ideal, Level
@@ -224,14 +225,30 @@ def share_draws(
         return np.asarray(counts / m)
 
 
-def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.random.Generator) -> Ints:
-    """Answers (draws, conditions, answers) to as many samples of each condition as `counts`, if they were real."""
+def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+    """Answers (3, draws, conditions, answers) to as many samples of each condition as `counts`, if they were real.
+
+    Few held-out samples do not show all confusions. For the lower end of a band, each condition has one more sample,
+    with any answer; for its middle, none; for the upper end, half a sample with the answer that was requested. A
+    single prior would add up over conditions: real samples of many would be above or below the band.
+    """
     groups = len(confusion)
-    drawn = np.zeros((draws, groups, groups), np.int64)
+    unseen = np.stack([np.full((groups, groups), 1 / groups), np.zeros((groups, groups)), np.eye(groups) / 2])
+    drawn = np.zeros((len(unseen), draws, groups, groups), np.int32)
     for code in np.flatnonzero(counts):
-        rates = generator.dirichlet(confusion[code] + 1 / groups, draws)
-        drawn[:, code] = generator.multinomial(int(counts[code]), rates)
+        for prior, answers in zip(unseen, drawn, strict=True):
+            rates = generator.dirichlet(confusion[code] + prior[code], draws)
+            answers[:, code] = generator.multinomial(int(counts[code]), rates)
     return drawn
+
+
+def predicted(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Level | None:
+    """A level from draws (3, draws) for the lower end of its band, its middle and the upper end; None without any."""
+    draws = draws[:, ~np.isnan(draws).any(0)]
+    if not draws.size:
+        return None
+    (low, _), (_, high) = band(draws[0]), band(draws[2])
+    return KINDS[name](float(draws[1].mean()), low, high, own, note)
 
 
 def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:

@@ -25,7 +25,7 @@ from graphgauge.generation.declared import (
     of_shares,
 )
 from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.levels import Draws, answer_draws, named, simulated
+from graphgauge.generation.levels import Draws, answer_draws, named, predicted
 from graphgauge.generation.samples import ConditionSample, Numbers
 from graphgauge.generation.table import SampleTable
 
@@ -36,6 +36,8 @@ section(
 
 # Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.
 WORST_CONDITION_NUMBER = 10
+# Corrections of one draw take thousands of steps; the band of so many draws is exact as well.
+CORRECTED_DRAWS = 199
 # A classifier with a lower accuracy on real samples is weak.
 WEAK = 0.5
 _ASSUMED = "assumes that the classifier makes the same errors on generated samples as on real ones"
@@ -106,22 +108,26 @@ class Confusions:
         return np.asarray((self.counts > 0) & (self.confusion.sum(1) > 0))
 
     @cached_property
-    def perfect(self) -> Codes:
-        """Answers (draws, conditions, answers) to real samples in place of the generated ones of tested conditions."""
+    def perfect(self) -> Numbers:
+        """Answers (3, draws, conditions, answers) to real samples in place of the generated ones, as `answer_draws`."""
         counts = np.where(self.tested, self.counts, 0)
         return answer_draws(self.confusion, counts, draws=self._draws.resamples, generator=self._draws.generator(20))
 
     @cached_property
     def perfect_compositions(self) -> Floats:
-        """The corrected composition (draws, present, usable) of real samples, with errors of both sides."""
-        generator = self._draws.generator(21)
+        """The corrected composition (3, draws, present, usable) of real samples in place of the generated ones.
+
+        They are corrected with the observed confusions, to the same precision as the generated ones. What few
+        held-out samples leave open is how the classifier answers further ones.
+        """
         confusion, _ = self._indices()
-        rates = confusion / np.maximum(confusion.sum(1, keepdims=True), 1)
-        place = np.searchsorted(self.usable, self.present)
-        counts = np.rint(rates[place] * self.counts[self.present][:, np.newaxis]).astype(np.int64)
-        return np.asarray(
-            bootstrapped_compositions(confusion, counts, draws=min(self._draws.resamples, 199), generator=generator)
+        answers = answer_draws(
+            confusion,
+            self.counts[self.usable],
+            draws=min(self._draws.resamples, CORRECTED_DRAWS),
+            generator=self._draws.generator(21),
         )
+        return np.asarray(compositions(confusion, answers[:, :, np.searchsorted(self.usable, self.present)]))
 
     def within(self, shares: Floats, tolerance: int) -> Floats:
         """The share within `tolerance` of the requested condition; the last axis is that of the usable conditions."""
@@ -183,8 +189,10 @@ class Answers(ConditionSample):
 
 
 def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
-    """Perfect: real samples in place of the generated ones, with the classifier's errors on real held-out samples of
-    the same conditions. Chance: the same predictions in random order, on average."""
+    """Perfect: real samples in place of the generated ones. Chance: the same predictions in random order, on average.
+
+    The classifier's answers to the real samples are predicted from those to held-out ones of the same conditions.
+    """
 
     def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
         found = sample.found
@@ -194,17 +202,17 @@ def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
         values = np.where(found.counts > 0, near @ answered, np.nan)
         levels: dict[str, Level | None] = {"chance": Level(min(level(sample, values, found.counts), 1.0))}
         if corrected and found.reason is None:
-            drawn = np.full((len(found.perfect_compositions), sample.groups), np.nan)
-            drawn[:, found.present] = found.within(found.perfect_compositions, tolerance)
-            levels["perfect"] = simulated("perfect", _averaged(sample, drawn))
+            drawn = np.full((*found.perfect_compositions.shape[:2], sample.groups), np.nan)
+            drawn[..., found.present] = found.within(found.perfect_compositions, tolerance)
+            levels["perfect"] = predicted("perfect", _averaged(sample, drawn))
         elif found.tested.any() and not corrected:
             with np.errstate(invalid="ignore"):
-                drawn = (found.perfect * near).sum(2) / np.where(found.tested, found.counts, np.nan)
+                drawn = np.einsum("erca,ca->erc", found.perfect, near) / np.where(found.tested, found.counts, np.nan)
                 own = (found.asked * near).sum(1) / np.where(found.tested, found.counts, np.nan)
             missing = int(np.count_nonzero((found.counts > 0) & ~found.tested))
             note = f"without {missing} conditions that the classifier was not tested on" if missing else None
-            value = float(_averaged(sample, own[np.newaxis])[0]) if missing else None
-            levels["perfect"] = simulated("perfect", _averaged(sample, drawn), own=value, note=note)
+            value = float(_averaged(sample, own)) if missing else None
+            levels["perfect"] = predicted("perfect", _averaged(sample, drawn), own=value, note=note)
         return named(levels)
 
     chance.__doc__ = _dealt.__doc__
@@ -212,10 +220,10 @@ def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
 
 
 def _averaged(sample: Answers, values: Floats) -> Floats:
-    """Values (draws, conditions) averaged over the conditions that have one, like the sample."""
+    """Values (…, conditions) averaged over the conditions that have one, like the sample."""
     weights = np.where(np.isnan(values), 0.0, sample.found.counts if sample.average == "micro" else 1.0)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values * weights, axis=1) / weights.sum(1))
+        return np.asarray(np.nansum(values * weights, axis=-1) / weights.sum(-1))
 
 
 def _majority(tolerance: int) -> Any:
