@@ -58,6 +58,7 @@ from graphgauge.kernels.lanes import (
 
 # High and low parts of sums, and counts, each (block, quantity, group).
 Totals = tuple[Floats, Floats, Ints]
+Tile = tuple[int, int, int, int, int, int, int]
 
 # Most cells of a tile: wider tiles would leave the cache, narrower ones read the input in pieces.
 TILE = 4096
@@ -65,6 +66,11 @@ TILE = 4096
 STRIDE = TILE + LANES
 # Steps that are added at once, so that the sums are read and written once for all of them.
 ROWS = 4
+# Of blocks of one step: steps whose cells stay in the second cache, and vectors that are added at once.
+_STEPS = 8
+_VECTORS = 64
+# Which sums a tile is added to.
+BOTH, HORIZON, NODE = range(3)
 # Cells that the twin processes at once.
 _AT_ONCE = 1 << 15
 # The factor that splits a float into halves whose products are exact.
@@ -206,25 +212,33 @@ def add_cells(
         asks, lates = asks | asked[k] << k, lates | late[k] << k
     # The last block that has a cell, and the most lanes so far.
     last_seen, widest = 0, 0
-    for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, TILE):
-        fresh = block == 0 and begin == start
-        for top in range(begin, stop, ROWS * lanes):
-            rows = (top, min((stop - top - 1) // lanes + 1, ROWS), lanes)
+    if y.size == blocks * period and place[-1] - place[0] + 1 < blocks:
+        tiles = _tiles_of_steps(blocks, period, of_node[0].shape[2], place)
+    else:
+        tiles = tiles_of(y.size, blocks, together, period, TILE)
+    for block, begin, stop, lanes, start, width, to in tiles:
+        fresh = to != HORIZON and block == 0 and begin == start
+        most = _VECTORS if to == HORIZON else ROWS
+        now = asks & ~lates if to == HORIZON else asks
+        for top in range(begin, stop, most * lanes):
+            rows = (top, min((stop - top - 1) // lanes + 1, most), lanes)
             new = (top == begin, fresh and top == begin)
             for at in range(0, width, LANES):
                 if masked or width - at < LANES:
-                    _add_lanes(cells, seen, rows, at, width - at, what, halves, asks, lates, new, sums, counts)
+                    _add_lanes(cells, seen, rows, at, width - at, what, halves, now, lates, new, sums, counts)
                 else:
-                    _add_lanes(cells, None, rows, at, LANES, what, halves, asks, lates, new, sums, counts)
+                    _add_lanes(cells, None, rows, at, LANES, what, halves, now, lates, new, sums, counts)
         if not masked:
-            add_equal((stop - begin - 1) // lanes + 1, start, width, N, block, place[block], of_horizon, of_node)
-        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
-        last_seen, widest = 0 if fresh else last_seen, width if fresh else widest
-        if not masked or tally[N * STRIDE : N * STRIDE + width].any():
+            add_equal((stop - begin - 1) // lanes + 1, start, width, N, block, place[block], of_horizon, of_node, to)
+        fold_tile(start, width, at_once, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of, to)
+        if to != NODE and (not masked or tally[N * STRIDE : N * STRIDE + width].any()):
             last_seen = block
-        if stop == y.size:
+        if fresh:
+            widest = width
+        if to != HORIZON and stop == y.size:
             fold_tile(
-                start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node, rows_of
+                start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node, rows_of,
+                BOTH,
             )  # fmt: skip
     round_totals(of_horizon, of_node)
 
@@ -232,8 +246,9 @@ def add_cells(
 @inlined
 def tiles_of(
     size: int, blocks: int, together: int, period: int, most: int
-) -> list[tuple[int, int, int, int, int, int]]:
-    """The tiles of some time blocks: block, first cell, end of the cells, distance of the rows, first lane, width.
+) -> list[Tile]:
+    """The tiles of some time blocks: block, first cell, end of the cells, distance of the rows, first lane, width, and
+    which sums it is added to.
 
     Rows are whole groups of steps side by side, then the steps that are left; a tile is at most so many lanes of them.
     """
@@ -248,8 +263,36 @@ def tiles_of(
                 parts = (lanes - 1) // most + 1
                 if part < parts:
                     start = lanes * part // parts
-                    tiles.append((block, begin + start, stop, lanes, start, lanes * (part + 1) // parts - start))
+                    tiles.append((block, begin + start, stop, lanes, start, lanes * (part + 1) // parts - start, BOTH))
                 begin = stop
+    return tiles
+
+
+@inlined
+def _tiles_of_steps(blocks: int, period: int, nodes: int, place: Ints) -> list[Tile]:
+    """The tiles of blocks of one step, some of which share the sums by node.
+
+    Each cell is added twice, because that is cheaper than adding a tile of one step to both sums. For the
+    sum of a horizon the rows are vectors of one step, for those of the nodes they are steps.
+    """
+    tiles, parts = [], (period - 1) // TILE + 1
+    for part in range(parts):
+        start, end, block = period * part // parts, period * (part + 1) // parts, 0
+        while block < blocks:
+            stop = block
+            while stop < min(block + _STEPS, blocks) and place[stop] == place[block]:
+                begin = start
+                while begin < end:
+                    size, cell = min(nodes - begin % nodes, end - begin), stop * period + begin
+                    whole = size - size % LANES
+                    if whole:
+                        tiles.append((stop, cell, cell + whole, LANES, begin, LANES, HORIZON))
+                    if whole < size:
+                        tiles.append((stop, cell + whole, cell + size, LANES, begin + whole, size - whole, HORIZON))
+                    begin += size
+                stop += 1
+            tiles.append((block, block * period + start, stop * period, period, start, end - start, NODE))
+            block = stop
     return tiles
 
 
@@ -562,9 +605,9 @@ def _add_scores(
 @inlined
 def fold_tile(
     start: int, width: int, asked: Mask, counted: Mask, block: int, place: int, tile: Floats, tally: Ints,
-    of_horizon: Totals, of_node: Totals, rows_of: Ints,
+    of_horizon: Totals, of_node: Totals, rows_of: Ints, to_which: int,
 ) -> None:  # fmt: skip
-    """Add the lanes from `start` on to the sums of their horizon and of their node."""
+    """Add the lanes from `start` on to the sums of their horizon and of their node, or to one of them."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
     high, low, counts = address(of_node[0]), address(of_node[1]), address(of_node[2])
     sums, tallies = address(tile), address(tally)
@@ -577,74 +620,85 @@ def fold_tile(
                 column = rows_of[k]
                 to, row = (place * of_node[0].shape[1] + column) * nodes + node, 2 * k * STRIDE + at
                 total, lost = of_horizon[0][block, column, horizon], of_horizon[1][block, column, horizon]
-                total, lost = _merged(sums, row, high, low, to, size, total, lost)
+                total, lost = _merged(sums, row, high, low, to, size, total, lost, to_which)
                 of_horizon[0][block, column, horizon], of_horizon[1][block, column, horizon] = total, lost
         for k in range(counted.size):
             if counted[k]:
                 to, row = (place * of_node[2].shape[1] + k) * nodes + node, k * STRIDE + at
-                of_horizon[2][block, k, horizon] += _merged_counts(tallies, row, counts, to, size)
+                of_horizon[2][block, k, horizon] += _merged_counts(tallies, row, counts, to, size, to_which)
         begin += size
 
 
 @inlined
 def _merged(
-    tile: Address, row: int, high: Address, low: Address, to: int, size: int, total: Any, total_low: Any
+    tile: Address, row: int, high: Address, low: Address, to: int, size: int, total: Any, total_low: Any, to_which: int
 ) -> tuple[Any, Any]:
     """Add the lanes of a quantity to the sums of their nodes; the total with all of them added."""
     lanes = lanes_low = fill(0.0)
-    for j in range(0, size - size % LANES, LANES):
-        more, more_low = load(tile, row + j), load(tile, row + j + STRIDE)
-        sums, sums_low = dd_add(load(high, to + j), load(low, to + j), more, more_low)
-        store(high, to + j, sums)
-        store(low, to + j, sums_low)
-        lanes, lanes_low = dd_add(lanes, lanes_low, more, more_low)
     left = size % LANES
+    for j in range(0, size - left, LANES):
+        more, more_low = load(tile, row + j), load(tile, row + j + STRIDE)
+        if to_which != HORIZON:
+            sums, sums_low = dd_add(load(high, to + j), load(low, to + j), more, more_low)
+            store(high, to + j, sums)
+            store(low, to + j, sums_low)
+        if to_which != NODE:
+            lanes, lanes_low = dd_add(lanes, lanes_low, more, more_low)
     if left:
         j = size - left
         more, more_low = load_some(tile, row + j, left), load_some(tile, row + j + STRIDE, left)
-        sums, sums_low = dd_add(load_some(high, to + j, left), load_some(low, to + j, left), more, more_low)
-        store_some(high, to + j, sums, left)
-        store_some(low, to + j, sums_low, left)
-        lanes, lanes_low = dd_add(lanes, lanes_low, more, more_low)
-    for number in range(LANES):
-        total, total_low = dd_add(total, total_low, lane(lanes, number), lane(lanes_low, number))
+        if to_which != HORIZON:
+            sums, sums_low = dd_add(load_some(high, to + j, left), load_some(low, to + j, left), more, more_low)
+            store_some(high, to + j, sums, left)
+            store_some(low, to + j, sums_low, left)
+        if to_which != NODE:
+            lanes, lanes_low = dd_add(lanes, lanes_low, more, more_low)
+    if to_which != NODE:
+        for number in range(LANES):
+            total, total_low = dd_add(total, total_low, lane(lanes, number), lane(lanes_low, number))
     return total, total_low
 
 
 @inlined
-def _merged_counts(tally: Address, row: int, counts: Address, to: int, size: int) -> int:
+def _merged_counts(tally: Address, row: int, counts: Address, to: int, size: int, to_which: int) -> int:
     """Add counts to those of their nodes; their sum."""
     lanes = fill(0)
-    for j in range(0, size - size % LANES, LANES):
-        more = load(tally, row + j)
-        store(counts, to + j, load(counts, to + j) + more)
-        lanes = lanes + more
     left = size % LANES
+    for j in range(0, size - left, LANES):
+        more = load(tally, row + j)
+        if to_which != HORIZON:
+            store(counts, to + j, load(counts, to + j) + more)
+        lanes = lanes + more
     if left:
         j = size - left
         more = load_some(tally, row + j, left)
-        store_some(counts, to + j, load_some(counts, to + j, left) + more, left)
+        if to_which != HORIZON:
+            store_some(counts, to + j, load_some(counts, to + j, left) + more, left)
         lanes = lanes + more
     total = 0
-    for number in range(LANES):
-        total += lane(lanes, number)
+    if to_which != NODE:
+        for number in range(LANES):
+            total += lane(lanes, number)
     return total
 
 
 @inlined
 def add_equal(
-    rows: int, start: int, width: int, k: int, block: int, place: int, of_horizon: Totals, of_node: Totals
-) -> None:
+    rows: int, start: int, width: int, k: int, block: int, place: int, of_horizon: Totals, of_node: Totals,
+    to_which: int,
+) -> None:  # fmt: skip
     """Count the same number for each lane."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
     begin = start
     while begin < start + width:
         horizon, node = begin // nodes % horizons, begin % nodes
         size = min(nodes - node, start + width - begin)
-        of_horizon[2][block, k, horizon] += rows * size
-        row = of_node[2][place, k]
-        for j in range(node, node + size):
-            row[j] += rows
+        if to_which != NODE:
+            of_horizon[2][block, k, horizon] += rows * size
+        if to_which != HORIZON:
+            row = of_node[2][place, k]
+            for j in range(node, node + size):
+                row[j] += rows
         begin += size
 
 

@@ -146,7 +146,7 @@ def _add_quantiles(
     )
     what = (levels.size, len(ends), masked, asked.size > levels.size)
     chances, pairs = address(levels), address(ends)
-    for block, begin, stop, lanes, start, width in tiles_of(y.size, blocks, together, period, _TILE):
+    for block, begin, stop, lanes, start, width, to in tiles_of(y.size, blocks, together, period, _TILE):
         for top in range(begin, stop, ROWS * lanes):
             rows = (top, min((stop - top - 1) // lanes + 1, ROWS), lanes)
             for at in range(0, width, LANES):
@@ -154,7 +154,7 @@ def _add_quantiles(
                     _add_lanes(cells, seen, rows, at, width - at, what, chances, pairs, top == begin, sums, counts)
                 else:
                     _add_lanes(cells, None, rows, at, LANES, what, chances, pairs, top == begin, sums, counts)
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of, to)
     round_totals(of_horizon, of_node)
 
 
@@ -236,7 +236,7 @@ def _add_columns(
     cells = max(values.shape[1], counts.shape[1])
     numbers, tallies, sums, totals = address(values), address(counts), address(tile), address(tally)
     counted, rows_of = np.ones(len(counts), np.bool_), np.arange(asked.size)
-    for block, begin, stop, lanes, start, width in tiles_of(cells, blocks, together, period, _TILE):
+    for block, begin, stop, lanes, start, width, to in tiles_of(cells, blocks, together, period, _TILE):
         for top in range(begin, stop, ROWS * lanes):
             rows = min((stop - top - 1) // lanes + 1, ROWS)
             for at in range(0, width, LANES):
@@ -251,7 +251,7 @@ def _add_columns(
                     for row in range(rows):
                         number = number + _some(tallies, k * cells + top + at + row * lanes, count)
                     add_count(totals, k * STRIDE + at, number, top == begin)
-        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of)
+        fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node, rows_of, to)
     round_totals(of_horizon, of_node)
 
 
