@@ -252,7 +252,7 @@ def page(finished: dict[str, Any], runs: int, tried: int) -> str:
     shares = sorted(fits / of for found in counts.values() for fits, of in found.values())
     lines += [
         "",
-        f"Over all {len(shares)} cells: {shares[0]:.3f} to {shares[-1]:.3f}, median {np.median(shares):.3f}.",
+        f"Over all {len(shares)} cells: {shares[0]:.3f} to {shares[-1]:.3f}.",
         "",
     ]
     lines += ["| samples | memoriser | near copies | perfect |", "|---|---|---|---|"]
