@@ -265,7 +265,7 @@ class ForecastState:
         self._require_apart(fresh)
         fresh._count(batch, first, threads)
         self._mark()
-        self._absorb(fresh, spent=True)
+        self._absorb(fresh)
 
     def update_rows(
         self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
@@ -757,15 +757,14 @@ class ForecastState:
                 fix="Build the state with ForecastState(null_value=…).",
             )  # fmt: skip
 
-    def _absorb(self, other: ForecastState, *, spent: bool = False) -> None:
-        """Add the sums of another state, which goes on counting unless it is `spent`."""
+    def _absorb(self, other: ForecastState) -> None:
         if other.layout is None:
             return
         self._require_layout(other)
         first = self.layout is None
         if first:
             self._require_groups(other.layout)
-            self._adopt(other, spent)
+            self._adopt(other)
         elif other.cells:
             # Batches without a position in time may have come in any order.
             placed = (self.placed and other.placed) or not self.cells
@@ -785,11 +784,10 @@ class ForecastState:
         self.cells += other.cells
         self.dropped += other.dropped
 
-    def _adopt(self, other: ForecastState, spent: bool) -> None:
+    def _adopt(self, other: ForecastState) -> None:
+        """Take the sums of another state, which may go on counting."""
         self.layout, self.joint_layout = other.layout, other.joint_layout
-        self.by_horizon, self.by_node, self.pit, self.excess, self.joint = (
-            table if spent else table.copy() for table in other._tables
-        )
+        self.by_horizon, self.by_node, self.pit, self.excess, self.joint = (table.copy() for table in other._tables)
         for table in self._tables if not other.ordered else ():
             table.collapse()
         self.node_pit, self.spread = other.node_pit.copy(), list(other.spread)
