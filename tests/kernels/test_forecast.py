@@ -168,11 +168,20 @@ def test_blocks_are_what_each_would_be_alone(shape: tuple[int, ...], backend: st
         assert bits((together[0].of_block(block), together[1].of_block(block))) == bits(alone)
 
 
-def test_blocks_of_one_place_share_the_sums_by_node(backend: str) -> None:
-    cells, place = masked(drawn((6, 4, 2, 5))), np.array([0, 0, 1, 1, 1, 2])
-    alone, together = error_sums(**cells, z=Z), error_sums(**cells, z=Z, place=place)
+# Blocks of several steps, and of one: of a few nodes, of several tiles, and of more steps than are added at once.
+@pytest.mark.parametrize("shape", [(6, 4, 2, 5), (6, 1, 2, 5), (5, 1, 3, 301), (3, 1, 1, 5003), (20, 1, 2, 19)])
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("late", [(), ("size", "bias")])
+def test_blocks_of_one_place_share_the_sums_by_node(
+    shape: tuple[int, ...], hidden: bool, late: tuple[str, ...], backend: str
+) -> None:
+    cells, place = drawn(shape, "float32"), np.sort(np.arange(shape[0]) % 2)
+    if hidden:
+        cells = masked(cells)
+        cells["mask"][-1] = False
+    alone, together = error_sums(**cells, z=Z, late=late), error_sums(**cells, z=Z, late=late, place=place)
     assert bits((alone[0], alone[0])) == bits((together[0], together[0]))
-    for number in range(3):
+    for number in range(int(place[-1]) + 1):
         chosen = place == number
         high, low = folded(alone[1].high[chosen], alone[1].low[chosen])
         assert two_sum(high, low)[0].tobytes() == together[1].high[number].tobytes()

@@ -372,14 +372,14 @@ def _broken_down(
         raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
     ahead = _ahead(state, layout)
     channels = state.channels or []
-    rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes)), CHANNEL: list(range(len(channels)))}
+    rows = {"horizon": _rows(horizons, ahead), "node": range(layout.nodes), CHANNEL: range(len(channels))}
     labels = {
         CHANNEL: channels,
         "horizon": [ahead[row] for row in rows["horizon"]],
         "node": state.nodes if state.nodes is not None else rows["node"],
     }
     parts = {name: _samples(state, layout, name, spread) for name in axes}
-    return [Axis(name, labels[name], part["errors"].n, part, rows[name]) for name, part in parts.items()]
+    return [Axis(name, list(labels[name]), part["errors"].n, part, list(rows[name])) for name, part in parts.items()]
 
 
 def _rows(horizons: Any, ahead: list[Any]) -> list[int]:

@@ -157,11 +157,12 @@ def _slower(
         gathered = [np.take_along_axis(each.series[kept], order, axis=0) for each in slow]
     length = 2
     while len(there) // length >= _FEWEST_MEANS:
-        whole: NDArray[np.bool_] = np.asarray(_in_groups(there, length).all(axis=1))
-        rows = whole.sum(axis=0)
+        rows: Any = len(there) // length
         if complete:
             memory = np.max([each.memory(length) for each in slow], axis=0)
         else:
+            whole: NDArray[np.bool_] = np.asarray(_in_groups(there, length).all(axis=1))
+            rows = whole.sum(axis=0)
             memory = np.max([memory_of(_in_groups(each, length).mean(axis=1), whole) for each in gathered], axis=0)
         found = ((memory - _memory_of_means(known, length)) * np.sqrt(rows) >= resemble) & (rows >= _FEWEST_MEANS)
         length *= 2

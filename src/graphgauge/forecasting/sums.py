@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -146,9 +147,8 @@ class BlockSums:
         return self if there.all() else self.rows(there)
 
     def copy(self) -> BlockSums:
-        twin = BlockSums(self.high.shape[1], self.high.shape[2], self.counts.shape[2], self.most)
-        twin.at, twin.shift = self.at, self.shift
-        twin.high, twin.low, twin.counts = self.high, self.low, self.counts.copy()
+        twin = copy(self)
+        twin.counts, twin._empty = self.counts.copy(), None
         return twin
 
     def pooled(self) -> BlockSums:

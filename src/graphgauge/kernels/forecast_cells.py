@@ -244,9 +244,7 @@ def add_cells(
 
 
 @inlined
-def tiles_of(
-    size: int, blocks: int, together: int, period: int, most: int
-) -> list[Tile]:
+def tiles_of(size: int, blocks: int, together: int, period: int, most: int) -> list[Tile]:
     """The tiles of some time blocks: block, first cell, end of the cells, distance of the rows, first lane, width, and
     which sums it is added to.
 
@@ -689,6 +687,7 @@ def add_equal(
 ) -> None:  # fmt: skip
     """Count the same number for each lane."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
+    counts, row, more = address(of_node[2]), (place * of_node[2].shape[1] + k) * nodes, fill(rows)
     begin = start
     while begin < start + width:
         horizon, node = begin // nodes % horizons, begin % nodes
@@ -696,9 +695,12 @@ def add_equal(
         if to_which != NODE:
             of_horizon[2][block, k, horizon] += rows * size
         if to_which != HORIZON:
-            row = of_node[2][place, k]
-            for j in range(node, node + size):
-                row[j] += rows
+            left = size % LANES
+            for to in range(row + node, row + node + size - left, LANES):
+                store(counts, to, load(counts, to) + more)
+            if left:
+                to = row + node + size - left
+                store_some(counts, to, load_some(counts, to, left) + more, left)
         begin += size
 
 
