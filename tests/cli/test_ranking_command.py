@@ -292,7 +292,7 @@ def bad_input(folder):
     yield pair("text.npy"), 3, ["neg_scores", "expected numbers"]
     yield pair("objects.npy"), 3, ["objects.npy", "not read"]
     yield pair("plain.pt"), 3, ["plain.pt", "not loaded"]
-    yield pair("cut.npy"), 3, ["cut.npy", "cannot be read"]
+    yield pair("cut.npy"), 3, ["cut.npy", "is truncated"]
     yield pair("missing.npy"), 3, ["missing.npy", "no such file"]
     yield pair("*.nothing"), 3, ["no file matches"]
     yield pair("empty.npy"), 3, ["empty.npy", "is empty"]

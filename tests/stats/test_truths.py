@@ -127,7 +127,7 @@ def test_datasets_are_judged_apart(tmp_path):
     rows += [result("recovery", m, 0, [entry("true", m)], dataset="other") for m in ("a", "bb")]
     runs = load(str(write(tmp_path, rows)))
     aggregate(runs.only(dataset=["toy"]))
-    with pytest.raises(InputError, match="on other: seed 0"):
+    with pytest.raises(InputError, match="on other, true is"):
         aggregate(runs)
 
 
