@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +40,22 @@ def pytest_runtest_setup() -> None:
     np.random.seed(0)  # noqa: NPY002 (other libraries draw from it)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A CUDA device that the host simulates, without Triton; see `tests.simulated`."""
+    from tests.simulated import Simulated
+
+    from graphgauge.kernels import device
+
+    monkeypatch.setattr(device, "find_spec", lambda name: None)
+    for kernels in (device.fused, device.fused_products):
+        kernels.cache_clear()
+    with Simulated() as found:
+        yield found
+    for kernels in (device.fused, device.fused_products):
+        kernels.cache_clear()
 
 
 # What a machine without these cannot run; every other skip would hide a test that CI is there to run.
