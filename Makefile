@@ -32,10 +32,18 @@ demo: $(VENV)/.demo
 # of commands, and each would compile the package again where Python is told to keep no bytecode.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
-# The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
+# Triton kernels under Triton's interpreter, or on a CUDA device; then compiled for GPUs that need not be there.
+KERNELS := tests/kernels/test_compiled.py
+INTERPRETED := TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))')
+
+# The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop. Triton is for Linux.
 test: $(VENV)/.test
 	$(PYTEST) -p tests.twins -m 'not slow and not peers and not gpu'
 	GRAPHGAUGE_NUMBA=0 $(PYTEST) -p tests.twins -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+ifeq ($(shell uname -s),Linux)
+	$(INTERPRETED) $(PYTEST) -q -m 'gpu and not slow' tests/kernels --ignore $(KERNELS)
+	$(PYTEST) -q -m 'gpu and not slow' $(KERNELS)
+endif
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -74,13 +82,12 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# What runs on CUDA devices: the kernels, without a device under Triton's interpreter (slow, and needs no compiler), the
-# paths around them, and with a device one small run of the benchmark, which compares it with the host.
+# What runs on CUDA devices: the kernels, the paths around them, and with a device one small run of the benchmark, which
+# compares it with the host.
 gpu: $(VENV)/.test
-	$(PIP) 'triton>=3.7'
-	TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))') \
-		$(BIN)/python -m pytest -m gpu tests/kernels
-	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_device*.py tests/forecasting/test_on_device.py \
+	$(INTERPRETED) $(BIN)/python -m pytest -m gpu tests/kernels --ignore $(KERNELS)
+	$(BIN)/python -m pytest -m gpu $(KERNELS)
+	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_*device*.py tests/forecasting/test_on_device.py \
 		tests/generation/test_points.py tests/evolution/test_areas.py
 	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 

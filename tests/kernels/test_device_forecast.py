@@ -65,6 +65,7 @@ def same(found: CellSums, wanted: CellSums, rtol: float) -> None:
 
 CASES = {
     "traffic": ((41, 3, 7), [0, 5, 16, 32, 41], [0, 0, 1, 1]),
+    "long blocks": ((560, 1, 3), [0, 270, 560], [0, 1]),
     "one series": ((700, 1, 1), [0, 100, 700], [0, 1]),
     "wide": ((5, 2, 300), [0, 1, 2, 3, 4, 5], [0, 0, 0, 0, 0]),
     "one cell": ((1, 1, 1), [0, 1], [0]),

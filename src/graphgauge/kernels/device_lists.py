@@ -1,7 +1,7 @@
 """Where the positives of candidate lists stand, for tensors on a CUDA device, which stay there; see `kernels.lists`.
 
-A query's candidates are adjacent, and its positives few: each candidate is compared with all of them. Queries with many
-positives are sorted, as are all queries without Triton.
+A query's candidates are adjacent, and its positives few: those are sorted, and each candidate is looked up among them.
+Queries with many positives are sorted whole, as are all queries without Triton.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from graphgauge.kernels.device import fused
 
 # Elements that are looked at together; `nonzero` takes no more than 2**31.
 _AT_ONCE = 1 << 27
-# Up to this many positives of a query, comparing is faster than sorting.
-_COMPARE_ALL = 1024
+# Up to this many positives of a query, candidates are looked up and not sorted: a program counts them by positive.
+_LOOKED_UP = 1022
 # Candidates that are sorted at once, except those of one query.
 _SORTED = 1 << 26
 
@@ -61,14 +61,42 @@ def list_places(scores: Any, positive: Any, begin: Any, size: Any, first: Any) -
     if not len(positive):
         return ahead, tied
     relevant, longest = (int(most) for most in torch.stack([first.diff().max(), size.max()]).tolist())
-    if scores.is_cuda and relevant <= _COMPARE_ALL and (kernels := fused()):
-        kernels.count_places(scores, positive, begin, size, first, ahead, tied, relevant=relevant, longest=longest)
-        return ahead, tied
+    if scores.is_cuda and relevant <= _LOOKED_UP and (kernels := fused()):
+        return looked_up(kernels, scores, positive, begin, size, first, relevant, longest)
     for queries in _groups(size):
         own = slice(int(first[queries.start]), int(first[queries.stop]))
         if own.stop > own.start:
             ahead[own], tied[own] = _sorted_places(scores, positive[own], begin[queries], size[queries])
     return ahead, tied
+
+
+def looked_up(
+    kernels: Any, scores: Any, positive: Any, begin: Any, size: Any, first: Any, relevant: int, longest: int
+) -> tuple[Any, Any]:
+    """As `list_places`; `relevant` and `longest` are the most positives and candidates of a query."""
+    import torch
+
+    levels = scores[positive]
+    query = torch.repeat_interleave(torch.arange(len(size), device=size.device), first.diff())
+    order = levels.argsort()
+    order = order[query[order].argsort(stable=True)]  # positives come query by query, so `query` is sorted as it is
+    levels = levels[order]
+    ahead, tied = (torch.zeros(len(positive), dtype=torch.int64, device=scores.device) for _ in range(2))
+    kernels.count_places(scores, levels, begin, size, first, ahead, tied, relevant=relevant, longest=longest)
+    run, run_start, _ = _runs(levels, query)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order), device=order.device)
+    return ahead[place], tied[run_start[run[place]]]
+
+
+def _runs(values: Any, query: Any) -> tuple[Any, Any, Any]:
+    """The run of equal values of a query that each is in, and where each run starts and how long it is."""
+    import torch
+
+    new = torch.ones(len(values), dtype=torch.bool, device=values.device)
+    new[1:] = (values[1:] != values[:-1]) | (query[1:] != query[:-1])
+    start = new.nonzero()[:, 0]
+    return new.cumsum(0) - 1, start, torch.diff(start, append=start.new_tensor([len(values)]))
 
 
 def _sorted_places(scores: Any, positive: Any, begin: Any, size: Any) -> tuple[Any, Any]:
@@ -81,11 +109,7 @@ def _sorted_places(scores: Any, positive: Any, begin: Any, size: Any) -> tuple[A
     order = values.argsort(descending=True)
     order = order[query[order].argsort(stable=True)]
     values, query = values[order], query[order]
-    new = torch.ones(len(values), dtype=torch.bool, device=size.device)
-    new[1:] = (values[1:] != values[:-1]) | (query[1:] != query[:-1])
-    run = new.cumsum(0) - 1
-    run_start = new.nonzero()[:, 0]
-    length = torch.diff(run_start, append=run_start.new_tensor([len(values)]))
+    run, run_start, length = _runs(values, query)
     place = torch.empty_like(order)
     place[order] = run
     # Positives ascend, and so do the candidates of the queries that they belong to.

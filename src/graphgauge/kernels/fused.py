@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 import torch
@@ -12,44 +13,72 @@ import triton.language as tl
 _PACKED = 1 << 10
 # Scores that a program reads at once: of several short rows, or of one long row.
 _TILE, _STRETCH, _BAND, _READ, _SPREAD = 2048, 1024, 4096, 8192, 1024
-# Pairs of a positive and a candidate that a program compares at once, and the fewest programs that keep a device busy.
-_PAIRED, _PROGRAMS = 4096, 2048
+# Candidates that a program looks up at once, and the fewest programs that keep a device busy.
+_SEARCHED, _PROGRAMS = 1024, 2048
 _COMPARED_AS = {"float16": "float32", "bfloat16": "float32", "bool": "int8"}
+
+
+@triton.jit
+def _tied_or_missing(score, reference, read, both):  # type: ignore[no-untyped-def]  # Triton evaluates annotations
+    """Of scores that are not below their reference, how many are equal to it and, in the upper half, how many are NaN.
+
+    `both` are those above and, in the upper half, those not below: where they are the same, nothing has to be compared.
+    """
+    found = tl.zeros_like(both)
+    if tl.max((both >> 16) - (both & 65535), 0) > 0:
+        tied = tl.where(read & (score == reference), 1, 0)
+        found = tl.sum(tied + tl.where(read & (score != score), 1 << 16, 0), 1)
+    return found
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_rows(  # type: ignore[no-untyped-def]
     pos, neg, greater, equal, missing, rows, columns, pos_stride, row_stride, column_stride,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, PACKED: tl.constexpr, COMPARED: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, PACKED: tl.constexpr, COMPARED: tl.constexpr, FLOATS: tl.constexpr,
+    ALIGNED: tl.constexpr, OFFSETS: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    present = row < rows
-    reference = tl.load(pos + row.to(tl.int64) * pos_stride, mask=present, other=0).to(COMPARED)
-    start = neg + row.to(tl.int64) * row_stride
-    lane = tl.arange(0, COLUMNS).to(tl.int64)
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    row = tl.arange(0, ROWS)
+    present = row < rows - first
+    reference = tl.load(pos + (first + row) * pos_stride, mask=present, other=0).to(COMPARED)[:, None]
+    lane = tl.arange(0, COLUMNS)
+    # The compiler sees of what both are multiples, and reads so many scores at once.
+    columns, row_stride = columns * ALIGNED, row_stride * ALIGNED
+    start = neg + first * row_stride
+    above, beside, absent = greater + first + row, equal + first + row, missing + first + row
     if PACKED:
         read = present[:, None] & (lane < columns)[None, :]
-        score = tl.load(start[:, None] + lane[None, :] * column_stride, mask=read, other=0).to(COMPARED)
-        found = tl.where(score > reference[:, None], 1, 0) + tl.where(score == reference[:, None], 1 << 10, 0)
-        found = tl.where(read, found, 0) + tl.where(score != score, 1 << 20, 0)
-        total = tl.sum(found, 1)
-        tl.store(greater + row, total & 1023, mask=present)
-        tl.store(equal + row, (total >> 10) & 1023, mask=present)
-        tl.store(missing + row, total >> 20, mask=present)
+        cell = start + (row.to(OFFSETS)[:, None] * row_stride + lane.to(OFFSETS)[None, :] * column_stride)
+        if FLOATS:
+            score = tl.load(cell, mask=read, other=float("-inf")).to(COMPARED)
+            # What is not below may be missing: nothing else is compared unless there is something else.
+            both = tl.sum(tl.where(score > reference, 1, 0) + tl.where(score < reference, 0, 1 << 16), 1)
+            found = _tied_or_missing(score, reference, read, both)
+            tl.store(above, both & 65535, mask=present)
+            tl.store(beside, found & 65535, mask=present)
+            tl.store(absent, found >> 16, mask=present)
+        else:
+            score = tl.load(cell, mask=read, other=0).to(COMPARED)
+            found = tl.where(score > reference, 1, 0) + tl.where(score == reference, 1 << 16, 0)
+            both = tl.sum(tl.where(read, found, 0), 1)
+            tl.store(above, both & 65535, mask=present)
+            tl.store(beside, both >> 16, mask=present)
+            tl.store(absent, tl.zeros_like(both), mask=present)
     else:
-        above = tl.zeros([ROWS, COLUMNS], tl.int32)
+        over = tl.zeros([ROWS, COLUMNS], tl.int32)
         tied = tl.zeros([ROWS, COLUMNS], tl.int32)
-        absent = tl.zeros([ROWS, COLUMNS], tl.int32)
-        for first in range(0, columns, COLUMNS):
-            column = first + lane
+        nan = tl.zeros([ROWS, COLUMNS], tl.int32)
+        for left in range(0, columns, COLUMNS):
+            column = (left + lane).to(tl.int64)
             read = present[:, None] & (column < columns)[None, :]
-            score = tl.load(start[:, None] + column[None, :] * column_stride, mask=read, other=0).to(COMPARED)
-            above += (read & (score > reference[:, None])).to(tl.int32)
-            tied += (read & (score == reference[:, None])).to(tl.int32)
-            absent += (score != score).to(tl.int32)
-        tl.store(greater + row, tl.sum(above, 1), mask=present)
-        tl.store(equal + row, tl.sum(tied, 1), mask=present)
-        tl.store(missing + row, tl.sum(absent, 1), mask=present)
+            cell = start + row.to(tl.int64)[:, None] * row_stride + column[None, :] * column_stride
+            score = tl.load(cell, mask=read, other=0).to(COMPARED)
+            over += (read & (score > reference)).to(tl.int32)
+            tied += (read & (score == reference)).to(tl.int32)
+            nan += (score != score).to(tl.int32)
+        tl.store(above, tl.sum(over, 1), mask=present)
+        tl.store(beside, tl.sum(tied, 1), mask=present)
+        tl.store(absent, tl.sum(nan, 1), mask=present)
 
 
 def count_rows(pos: Any, neg: Any, greater: Any, equal: Any, missing: Any, *, wide: bool) -> None:
@@ -59,10 +88,14 @@ def count_rows(pos: Any, neg: Any, greater: Any, equal: Any, missing: Any, *, wi
     width = triton.next_power_of_2(columns) if packed else _STRETCH
     together = max(1, _TILE // width) if packed else 1
     name = "float64" if wide else str(neg.dtype).removeprefix("torch.")
+    reach = together * abs(neg.stride(0)) + width * abs(neg.stride(1))
+    aligned = gcd(16 // neg.element_size(), columns, neg.stride(0)) if neg.stride(1) == 1 else 1
     _count_rows[(triton.cdiv(rows, together),)](
-        pos, neg, greater, equal, missing, rows, columns, pos.stride(0), neg.stride(0), neg.stride(1),
+        pos, neg, greater, equal, missing, rows, columns // aligned, pos.stride(0), neg.stride(0) // aligned,
+        neg.stride(1),
         ROWS=together, COLUMNS=width, PACKED=packed, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        num_warps=2 if packed else 16,
+        FLOATS=wide or neg.is_floating_point(), ALIGNED=aligned,
+        OFFSETS=tl.int32 if reach < 1 << 31 else tl.int64, num_warps=2 if packed else 16, enable_fp_fusion=False,
     )  # fmt: skip
 
 
@@ -107,6 +140,7 @@ def count_bands(
     _count_bands[(rows, triton.cdiv(columns, _BAND))](
         scores, offsets, low, high, above, inside, found, band_of, column_of, first, columns, len(column_of),
         scores.stride(0), scores.stride(1), COUNT=count, PLACE=places is not None, STRETCH=_BAND, num_warps=8,
+        enable_fp_fusion=False,
     )  # fmt: skip
 
 
@@ -191,71 +225,75 @@ def distribute(scores: Any, limits: Any) -> tuple[Any, list[int]]:
     """
     count, ranges = len(scores), len(limits) + 1
     above = scores.new_zeros(ranges, dtype=torch.int64)
-    _count_above[(triton.cdiv(count, _READ),)](scores, limits, above, count, ranges, BLOCK=_READ, num_warps=8)
+    _count_above[(triton.cdiv(count, _READ),)](
+        scores, limits, above, count, ranges, BLOCK=_READ, num_warps=8, enable_fp_fusion=False
+    )
     *over, missing = above.tolist()
     ends = [count - missing - more for more in over] + [count - missing, count]
     sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
     room = [0, *ends[:-1], 0, 0, 0]  # the kernel takes four ranges at a time
     grouped, starts = torch.empty_like(scores), torch.tensor(room, device=scores.device)
     grid = (triton.cdiv(count, _SPREAD),)
-    _distribute[grid](scores, limits, starts, grouped, count, ranges, BLOCK=_SPREAD, num_warps=4)
+    _distribute[grid](
+        scores, limits, starts, grouped, count, ranges, BLOCK=_SPREAD, num_warps=4, enable_fp_fusion=False
+    )
     return grouped, sizes
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_places(  # type: ignore[no-untyped-def]
-    scores, positive, begin, size, first, ahead, tied, stride, stretch,
-    POSITIVES: tl.constexpr, COLUMNS: tl.constexpr, COMPARED: tl.constexpr, FLOATS: tl.constexpr, ONE: tl.constexpr,
+    scores, levels, begin, size, first, ahead, tied, stride, stretch,
+    BINS: tl.constexpr, STEPS: tl.constexpr, COLUMNS: tl.constexpr, COMPARED: tl.constexpr, ONE: tl.constexpr,
 ):  # fmt: skip
     query = tl.program_id(0)
-    start = tl.load(begin + query)
-    low, high = tl.load(first + query), tl.load(first + query + 1)
+    start, low = tl.load(begin + query), tl.load(first + query)
+    positives = (tl.load(first + query + 1) - low).to(tl.int32)
     left = tl.program_id(1).to(tl.int64) * stretch
     right = tl.minimum(left + stretch, tl.load(size + query))
+    cells, own = scores + (start + left) * stride, levels + low
     lane = tl.arange(0, COLUMNS)
-    for block in range(low, high, POSITIVES):
-        own = block + tl.arange(0, POSITIVES)
-        there = own < high
-        place = tl.load(positive + own, mask=there, other=0)
-        level = tl.load(scores + place * stride, mask=there, other=0).to(COMPARED)[:, None]
-        # How many are above, and in the upper half how many are equal.
-        both = tl.zeros([POSITIVES, COLUMNS], tl.int32)
-        for column in range(left, right, COLUMNS):
-            read = column + lane < right
-            cell = scores + (start + column + lane) * stride
-            if FLOATS:  # NaN is neither above nor equal
-                score = tl.load(cell, mask=read, other=float("nan")).to(COMPARED)[None, :]
-                both += tl.where(score > level, 1, 0) + tl.where(score == level, 1 << 16, 0)
-            else:
-                score = tl.load(cell, mask=read, other=0).to(COMPARED)[None, :]
-                both += tl.where(read[None, :] & (score > level), 1, 0)
-                both += tl.where(read[None, :] & (score == level), 1 << 16, 0)
-        above = tl.sum(both & 65535, 1).to(tl.int64)
-        equal = tl.sum(both >> 16, 1).to(tl.int64)
-        if ONE:
-            tl.store(ahead + own, above, mask=there)
-            tl.store(tied + own, equal, mask=there)
-        else:
-            tl.atomic_add(ahead + own, above, mask=there, sem="relaxed")
-            tl.atomic_add(tied + own, equal, mask=there, sem="relaxed")
+    found = tl.zeros([BINS], tl.int32)
+    if positives > 0:
+        for column in range(0, (right - left).to(tl.int32), COLUMNS):
+            read = column + lane < right - left
+            score = tl.load(cells + (column + lane).to(tl.int64) * stride, mask=read, other=0).to(COMPARED)
+            # How many of the ascending levels are below the score, bit by bit.
+            below = tl.zeros([COLUMNS], tl.int32)
+            for step in tl.static_range(STEPS):
+                more = below + (1 << (STEPS - 1 - step))
+                level = tl.load(own + more - 1, mask=more <= positives, other=0).to(COMPARED)
+                below = tl.where((more <= positives) & (level < score), more, below)
+            next_level = tl.load(own + below, mask=read & (below < positives), other=0).to(COMPARED)
+            same = read & (below < positives) & (next_level == score)
+            tl.atomic_add(tied + low + below, 1, mask=same, sem="relaxed")
+            found += tl.histogram(tl.where(read, below, BINS - 1), BINS)
+    # A candidate is above as many of the ascending levels as are below it.
+    number = tl.arange(0, BINS)
+    found = tl.where(number <= positives, found, 0)
+    above = (tl.sum(found, 0) - tl.cumsum(found, 0)).to(tl.int64)
+    there = number < positives
+    if ONE:
+        tl.store(ahead + low + number, above, mask=there)
+    else:
+        tl.atomic_add(ahead + low + number, above, mask=there, sem="relaxed")
 
 
 def count_places(
-    scores: Any, positive: Any, begin: Any, size: Any, first: Any, ahead: Any, tied: Any, *, relevant: int, longest: int
+    scores: Any, levels: Any, begin: Any, size: Any, first: Any, ahead: Any, tied: Any, *, relevant: int, longest: int
 ) -> None:
-    """Add to `ahead` and `tied` how many candidates of its query are above each positive, and equal to it.
+    """Add to `ahead` how many candidates of its query are above each level, and to `tied` how many are equal.
 
-    `relevant` and `longest` are the most positives and candidates of a query.
+    A query's levels ascend; the candidates that are equal to several levels are counted for the first of them.
+    `relevant` and `longest` are the most levels and candidates of a query.
     """
-    queries = len(size)
-    positives = max(4, min(64, triton.next_power_of_2(relevant)))
-    columns = max(64, min(_PAIRED // positives, triton.next_power_of_2(longest)))
-    # A program takes whole queries, unless there are too few of them; a lane counts less than 2**15 of them.
-    parts = max(triton.cdiv(_PROGRAMS, queries), triton.cdiv(longest, columns << 14))
+    queries, steps = len(size), relevant.bit_length()
+    # A program takes whole queries, unless there are too few of them.
+    parts = triton.cdiv(_PROGRAMS, queries)
+    columns = max(64, min(_SEARCHED, triton.next_power_of_2(longest)))
     stretch = triton.cdiv(triton.cdiv(longest, parts), columns) * columns
     name = str(scores.dtype).removeprefix("torch.")
     _count_places[(queries, triton.cdiv(longest, stretch))](
-        scores, positive, begin, size, first, ahead, tied, scores.stride(0), stretch,
-        POSITIVES=positives, COLUMNS=columns, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        FLOATS=scores.is_floating_point(), ONE=stretch >= longest, num_warps=4,
+        scores, levels, begin, size, first, ahead, tied, scores.stride(0), stretch,
+        BINS=max(32, triton.next_power_of_2(relevant + 2)), STEPS=steps, COLUMNS=columns, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
+        ONE=stretch >= longest, num_warps=4, enable_fp_fusion=False,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 # Rows and entities of a tile, and terms that are added at once (of 16 bits; half as many of 32).
 _ROWS, _ENTITIES, _TERMS, _WARPS, _STAGES = 128, 256, 64, 8, 3
+_STORED = {"bf16": torch.bfloat16, "tf32": torch.float32}
 # Bytes of marks and of the parts of entities at once.
 _BYTES = 1 << 29
 # Words of marks whose entities a program scores again at once.
@@ -122,13 +123,12 @@ def _joined(rows: Any, precision: str, *, entities: bool) -> Any:
     """The factors of the three products in a row, with zeros up to a multiple of the terms that are added at once."""
     count, width = rows.shape
     terms = triton.cdiv(3 * width, _terms(precision)) * _terms(precision)
-    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    joined = torch.empty(count, terms, dtype=dtype, device=rows.device)
+    joined = torch.empty(count, terms, dtype=_STORED[precision], device=rows.device)
     joined[:, 3 * width :] = 0
     together = 8
     _split[(triton.cdiv(count, together),)](
         rows, joined, count, width, terms, rows.stride(0), ROWS=together, WIDTH=triton.next_power_of_2(width),
-        BF16=precision == "bf16", LAST=entities, num_warps=4,
+        BF16=precision == "bf16", LAST=entities, num_warps=4, enable_fp_fusion=False,
     )  # fmt: skip
     return joined
 
@@ -160,7 +160,7 @@ def count_products(
         _count_products[(min(processors, triton.cdiv(bands, _ROWS) * tiles),)](
             *described, low if squares is None else squares[part], low, high, greater, marks, bands, len(others),
             terms, words, ROWS=_ROWS, ENTITIES=_ENTITIES, TERMS=_terms(precision), SQUARED=squares is not None,
-            num_warps=_WARPS, num_stages=_STAGES,
+            num_warps=_WARPS, num_stages=_STAGES, enable_fp_fusion=True,
         )  # fmt: skip
         marked = marks.nonzero()[:, 0]
         if len(marked):
