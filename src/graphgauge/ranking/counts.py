@@ -315,12 +315,13 @@ class RankingCounts:
         clusters = None if cluster is None else per_query(cluster, "cluster", as_clusters)
         weight = None if weights is None else per_query(weights, "weights", as_weights)
         first = self._own_clusters
-        if self.pooled:
-            self._require_countable(*batch.pool()[:2])
+        pool = batch.pool() if self.pooled else None
+        if pool is not None:
+            self._require_countable(*pool[:2])
         self._add_lists(batch.lists, labels, clusters, weight, queries.names[kept], queries.names)
-        if self.pooled:
+        if pool is not None:
             units = np.arange(first, first + len(batch.lists)) if clusters is None else clusters
-            pos, neg, negatives = batch.pool()
+            pos, neg, negatives = pool
             # The negatives of a query are listed with its first positive; clusters bring them together.
             lengths = np.where(batch.lists.place_in_query == 0, negatives[batch.lists.positive_query], 0)
             self._pool.append((pos, neg, lengths, units[batch.lists.positive_query]))
