@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -163,14 +164,11 @@ def counted_on_device(flat: Flat, nan: str) -> OnDevice | None:
         missing = scores != scores
         raise nan_error("scores", int(missing.sum()), len(scores), int(marked(missing)[0]))
     begin, order = changes(ids), None
-    queries = Queries.of_stretches(_host(begin), ids[begin].cpu().numpy(), len(ids))
-    if queries is None:  # the candidates of a query are not together
+    if len(ids[begin].unique()) < len(begin):  # the candidates of a query are not together
         ids, order = ids.sort(stable=True)
         scores, labels = scores[order], labels[order]
         begin, positive = changes(ids), marked(labels)
-        queries = Queries.of_stretches(_host(begin), ids[begin].cpu().numpy(), len(ids))
-        assert queries is not None
-        queries = Queries(queries.names, queries.begin, queries.size, order)
+    queries = _queries(ids, begin, order)
     nothing = np.zeros(len(queries), bool)
     used, lost, rows = queries, Lost(nothing, nothing, 0), None
     if lowest != lowest:
@@ -182,6 +180,13 @@ def counted_on_device(flat: Flat, nan: str) -> OnDevice | None:
     lists = _lists(scores, positive, labels[positive] if graded else None, begin, used)
     given = (flat.scores, flat.labels) if rows is None else (scores, labels)
     return OnDevice(queries, used, lists, *given, rows, lowest, lost)
+
+
+def _queries(ids: Any, begin: Any, order: Any) -> Queries:
+    """The queries of ids, which are new at each `begin`."""
+    queries = Queries.of_stretches(_host(begin), ids[begin].cpu().numpy(), len(ids))
+    assert queries is not None
+    return replace(queries, order=order)
 
 
 def _without_missing(

@@ -49,18 +49,22 @@ class Scores:
     def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
         given = given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask})
         require(MATRIX, given, [MATRIX])
-        pos = pos if countable_there(pos) else as_numeric(pos, "pos_scores")
-        # Positives are few: they go where their negatives are.
-        if countable_there(neg) and _type_name(pos) in _COUNTED_THERE:
-            pos, neg = on_device(pos, neg), neg.detach()
-        else:
-            pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores", ragged=_RAGGED)
+        there = cls.placed(pos, neg)
+        pos, neg = there or (as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores", ragged=_RAGGED))
         require_shape(pos, (None,), "pos_scores", _SHAPES)
         if offsets is None:
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
             return cls(pos, neg, mask=None if mask is None else _mask(mask, neg))
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
         return cls(pos, neg, offsets=checked_offsets(offsets, len(pos), len(neg)))
+
+    @staticmethod
+    def placed(pos: Any, neg: Any) -> tuple[Any, Any] | None:
+        """Both on the device of the negatives, if they can be counted there: the positives are few."""
+        if not _countable_there(neg):
+            return None
+        pos = pos if _countable_there(pos) else as_numeric(pos, "pos_scores")
+        return (on_device(pos, neg), neg.detach()) if _type_name(pos) in _COUNTED_THERE else None
 
     def __len__(self) -> int:
         return len(self.pos)
@@ -141,7 +145,7 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
     return Counted(greater[rows], equal[rows], candidates[rows], rows, unscored, missing, int(emptied.sum()))
 
 
-def countable_there(scores: Any) -> bool:
+def _countable_there(scores: Any) -> bool:
     """Whether scores are on a device and can be counted on it."""
     return is_cuda(scores) and str(scores.layout) == "torch.strided" and _type_name(scores) in _COUNTED_THERE
 
@@ -185,8 +189,9 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
     raise nan_error("neg_scores", total, size, first)
 
 
-def nan_error(where: str, missing: int, size: int, first: object) -> InputError:
-    return InputError(f"{missing} of {size} values are NaN, the first at index {first}", where=where, fix=FIX_NAN)
+def nan_error(where: str, missing: int, size: int, first: object, *, fix: str = FIX_NAN) -> InputError:
+    """As `refuse_nan` has it, of what was counted."""
+    return InputError(f"{missing} of {size} values are NaN, the first at index {first}", where=where, fix=fix)
 
 
 def cutoff(k: Any) -> int:
