@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
+from graphgauge.kernels.device import on_device
 from graphgauge.kernels.lists import changes, grouped, last_places, list_places
 from graphgauge.kernels.tally import numbered
 from graphgauge.kernels.threads import map_blocks, row_blocks
@@ -311,6 +312,10 @@ class Queries:
             if agreed is not None:
                 return agreed
         values = convert(values)
+        if is_cuda(self.order) and values.shape == (self.rows,) and values.dtype.kind in "bif":
+            agreed = self._agreed(on_device(values, self.order), convert)
+            if agreed is not None:
+                return agreed
         require_shape(values, (None,), name, _ONE_EACH)
         if values.shape == (self.rows,):
             chosen: AnyArray = values[self.first_row]
@@ -370,9 +375,9 @@ class FlatBatch:
 
     @classmethod
     def of(cls, scores: Any, labels: Any, queries: Any, nan: str, threads: int | None = None) -> FlatBatch:
-        on_device = cls._on_device(scores, labels, queries, nan) if is_cuda(scores) else None
-        if on_device is not None:
-            return on_device
+        there = cls._on_device(scores, labels, queries, nan) if is_cuda(scores) else None
+        if there is not None:
+            return there
         scores = as_numeric(scores, "scores")
         require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
         grades = as_grades(labels, len(scores), threads)
