@@ -96,19 +96,19 @@ class DeviceCells:
     def nbytes(self) -> int:
         return int(self._codes.nbytes + self._missing.nbytes)
 
-    def distinct(self) -> Any:
-        """What is copied: counts in a table, or pairs with the number of each, or pairs; then what is missing."""
+    def distinct(self) -> list[Any]:
+        """What is copied: counts in a table, or pairs and the number of each, or pairs; then what is missing."""
         import torch
 
         many = self.rows > _FEW and not self._in_table
-        codes = torch.cat(torch.unique(self._codes, return_counts=True)) if many else self._codes
-        return torch.cat([codes, self._missing])
+        return [*(torch.unique(self._codes, return_counts=True) if many else [self._codes]), self._missing]
 
     def read(self, copied: NDArray[np.int64]) -> Cells | Missing:
         """The cells from a copy of what `distinct` gave."""
-        found, missing = np.split(copied, [-len(Missing._fields)])
-        if missing.any():
-            return Missing(*missing.tolist())
+        found, numbers = np.split(copied, [-len(Missing._fields)])
+        missing = Missing(*numbers.tolist())
+        if missing.positives or missing.negatives:
+            return missing
         if self._in_table:
             codes = np.flatnonzero(found)
             rows = found[codes]
@@ -124,8 +124,8 @@ def copied_cells(counted_there: Sequence[DeviceCells]) -> list[Cells | Missing]:
     import torch
 
     parts = [each.distinct() for each in counted_there]
-    copied = torch.cat([on_device(part, parts[0]) for part in parts]).cpu().numpy()
-    ends = np.cumsum([len(part) for part in parts])
+    copied = torch.cat([on_device(column, parts[0][0]) for part in parts for column in part]).cpu().numpy()
+    ends = np.cumsum([sum(map(len, part)) for part in parts])
     return [each.read(part) for each, part in zip(counted_there, np.split(copied, ends[:-1]), strict=True)]
 
 
@@ -141,7 +141,8 @@ def _missing(pos: Any, neg: Any, missing: Any) -> Any:
     for start in reversed(range(0, neg.shape[1], _BLOCK)):
         row = neg[:, start : start + _BLOCK].index_select(0, first[1:])
         marks = (row != row).view(torch.uint8)
-        column = torch.where(marks.amax(1) > 0, marks.argmax(1) + start, column)
+        later = start + _BLOCK < neg.shape[1]
+        column = torch.where(marks.amax(1) > 0, marks.argmax(1) + start, column) if later else marks.argmax(1) + start
     return torch.cat([found.sum(1), first, column])
 
 
@@ -170,11 +171,12 @@ def counted(pos: Any, neg: Any, valid: Any = None) -> list[Any]:
     dtype = compared_as(pos, neg)
     if dtype == neg.dtype:
         pos = pos.to(dtype)
-    counts = _blank(3 if valid is None else 4, pos, neg)
     exact = dtype == neg.dtype or dtype.is_floating_point
     if valid is None and exact and neg.is_cuda and neg.numel() and (kernels := fused()):
+        counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
         kernels.count_rows(pos, neg, *counts, wide=dtype != neg.dtype)
         return counts
+    counts = _zeros(3 if valid is None else 4, len(pos), neg)
     for part, columns in _tiles(*neg.shape):
         reference, block = pos[part, None].to(dtype), neg[part, columns].to(dtype)
         found = [block > reference, block == reference, block != block]
@@ -186,10 +188,10 @@ def counted(pos: Any, neg: Any, valid: Any = None) -> list[Any]:
     return counts
 
 
-def _blank(columns: int, pos: Any, neg: Any) -> list[Any]:
+def _zeros(columns: int, rows: int, like: Any) -> list[Any]:
     import torch
 
-    return list(torch.zeros((columns, len(pos)), dtype=torch.int32, device=neg.device).unbind())
+    return list(torch.zeros((columns, rows), dtype=torch.int32, device=like.device).unbind())
 
 
 def _tiles(rows: int, width: int) -> Iterator[tuple[slice, slice]]:
@@ -205,7 +207,7 @@ def _counted_flat(pos: Any, neg: Any, offsets: NDArray[np.int64]) -> list[Any]:
     import torch
 
     dtype = compared_as(pos, neg)
-    counts = _blank(3, pos, neg)
+    counts = _zeros(3, len(pos), neg)
     ends = on_device(offsets, neg)
     for start in range(0, len(neg), _FLAT):
         stop = min(start + _FLAT, len(neg))
