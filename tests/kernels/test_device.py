@@ -1,4 +1,4 @@
-"""What runs on CUDA tensors, held to the host's counts; on host tensors, so that it is tried everywhere."""
+"""What runs on CUDA tensors, tested against the host's counts; on host tensors, so that it is tried everywhere."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphgauge.kernels.counting import joint_histogram, row_counts
-from graphgauge.kernels.device import device_counts, device_histogram
+from graphgauge.core.errors import InputError
+from graphgauge.kernels.counting import joint_histogram, masked_counts, ragged_counts, row_counts
+from graphgauge.kernels.device import DeviceCells, Missing, copied_cells, device_counts, device_histogram
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 26])
@@ -24,6 +25,59 @@ def test_counts_are_the_hosts(block: int, dtype: str, monkeypatch: pytest.Monkey
         assert found.tolist() == expected.tolist()
     empty = device_counts(torch.empty(0), torch.empty((0, 3)))
     assert all(len(column) == 0 for column in empty)
+
+
+@given(
+    rows=st.integers(0, 12), width=st.integers(0, 9), levels=st.integers(1, 4), seed=st.integers(0, 99),
+    block=st.sampled_from([1, 3, 7, 1 << 20]), dtypes=st.tuples(*[st.sampled_from(["f2", "f4", "f8", "i2", "i8"])] * 2),
+)  # fmt: skip
+def test_masked_and_ragged_counts_are_the_hosts(
+    rows: int, width: int, levels: int, seed: int, block: int, dtypes: tuple[str, str]
+) -> None:
+    rng = np.random.default_rng(seed)
+    pos = rng.integers(0, levels, rows).astype(dtypes[0])
+    neg = rng.integers(0, levels, (rows, width)).astype(dtypes[1])
+    offsets = np.r_[0, np.cumsum(rng.integers(0, 2 * width + 1, rows))]
+    values = rng.integers(0, levels, offsets[-1]).astype(dtypes[1])
+    for scores in (pos, neg, values):
+        if scores.dtype.kind == "f":
+            scores[rng.random(scores.shape) < 0.1] = np.nan
+    valid = rng.random(neg.shape) < 0.6
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in ("_BLOCK", "_FLAT"):
+            patch.setattr(f"graphgauge.kernels.device.{limit}", block)
+        reference = torch.tensor(pos)
+        found = [
+            device_counts(reference, torch.tensor(neg), valid=valid),
+            device_counts(reference, torch.tensor(neg), valid=torch.tensor(valid)),
+            device_counts(reference, torch.tensor(values), offsets=offsets),
+        ]
+    masked = masked_counts(pos, neg, valid)
+    for mine, theirs in zip(found, (masked, masked, ragged_counts(pos, values, offsets)), strict=True):
+        for column, expected in zip(mine, theirs, strict=True):
+            assert column.dtype == expected.dtype
+            assert column.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("block", [1, 2, 1 << 20])
+def test_what_is_missing_is_found(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphgauge.kernels.device._BLOCK", block)
+    pos, neg = torch.ones(4), torch.ones(4, 5)
+    pos[1] = neg[2, 3] = neg[2, 4] = neg[3, 0] = torch.nan
+    complete = DeviceCells(torch.ones(2), torch.zeros(2, 3))
+    missing, cells = copied_cells([DeviceCells(pos, neg), complete])
+    assert missing == Missing(positives=1, negatives=3, first_positive=1, row=2, column=3)
+    assert [column.tolist() for column in cells] == [[0], [0], [2]]
+
+
+def test_whole_numbers_compare_exactly() -> None:
+    large = torch.tensor([2**60 + 1])
+    for pos, neg in ((large, large[None]), (large.int(), large[None]), (large, large.int()[None])):
+        expected = row_counts(pos.numpy(), neg.numpy())
+        assert [each.tolist() for each in device_counts(pos, neg)] == [each.tolist() for each in expected]
+    for pos, neg in ((large, large.float()[None]), (large.half(), large[None])):
+        with pytest.raises(InputError, match="does not compare exactly with floats"):
+            device_counts(pos, neg)
 
 
 def test_counts_do_not_narrow() -> None:

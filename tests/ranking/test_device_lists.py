@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.kernels import device_lists
 from graphgauge.ranking import RankingState, evaluate, lists
-from graphgauge.ranking.device_lists import DeviceLists, counted_on_device
+from graphgauge.ranking import device_lists as device_flat
+from graphgauge.ranking.device_lists import DeviceLists, flat_tensors
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 METRICS = [f"{name}@{k}" for name in ("mrr_first", "hit_ratio", "precision", "recall", "map", "ndcg", "f1", "hits")
@@ -22,7 +23,8 @@ METRICS = [f"{name}@{k}" for name in ("mrr_first", "hit_ratio", "precision", "re
 
 @pytest.fixture(autouse=True)
 def _tensors_are_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "is_cuda", torch.is_tensor)
+    for module in (lists, device_flat):
+        monkeypatch.setattr(module, "is_cuda", torch.is_tensor)
 
 
 def made(seed: int, queries: int, levels: int, dtype: str) -> dict[str, np.ndarray]:
@@ -69,7 +71,7 @@ def test_bfloat16_and_whole_labels_and_small_ids() -> None:
     tensors = there(flat)
     tensors |= {"scores": tensors["scores"].bfloat16(), "labels": tensors["labels"].float(),
                 "queries": tensors["queries"].short()}  # fmt: skip
-    assert counted_on_device(*(tensors[name] for name in ("scores", "labels", "queries"))) is not None
+    assert flat_tensors(*(tensors[name] for name in ("scores", "labels", "queries"))) is not None
     assert repr(read(evaluate(**tensors))) == repr(read(evaluate(**flat)))
 
 

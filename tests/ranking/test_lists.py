@@ -328,3 +328,9 @@ def test_grades_whose_gain_overflows_have_no_value_and_say_why():
     assert np.isnan(found["ndcg_exp@2"].value)
     assert found["ndcg_exp@2"].reason == "the gain 2^grade − 1 of the largest grade is beyond the range of numbers"
     assert 0 < found["ndcg@2"].value < 1
+
+
+def test_candidates_at_minus_infinity_are_counted_also_if_nan_is_left_out() -> None:
+    given = {"scores": [0.5, -np.inf, np.nan, 0.1], "labels": [1, 0, 0, 0], "queries": [0] * 4}
+    state = RankingState().update(**given, nan="omit")
+    assert (state.lowest_candidates, state.dropped_candidates) == (1, 1)

@@ -145,11 +145,11 @@ def _host_view(tensor: Any, name: str) -> AnyArray:
     kind = _unreadable(tensor, torch)
     if kind is not None:
         raise InputError(f"expected a dense real tensor, found {kind}", where=name, fix="Convert it before the call.")
-    tensor = tensor.detach()
-    if tensor.dtype == torch.bfloat16 or str(tensor.dtype).startswith("torch.float8"):
-        tensor = tensor.float()  # NumPy has neither; widening is exact
     try:
-        array: AnyArray = tensor.cpu().resolve_conj().resolve_neg().numpy()
+        tensor = tensor.detach().cpu()
+        if tensor.dtype == torch.bfloat16 or str(tensor.dtype).startswith("torch.float8"):
+            tensor = tensor.float()  # NumPy has neither; widening is exact
+        array: AnyArray = tensor.resolve_conj().resolve_neg().numpy()
     except (RuntimeError, TypeError, NotImplementedError) as error:
         what = " ".join(str(error).split())
         raise InputError(f"a tensor of {tensor.dtype} cannot be read ({what:.120})", where=name,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.kernels.counting import Cells, RowCounts
 from graphgauge.kernels.dtypes import refuse_inexact
@@ -18,66 +19,206 @@ from graphgauge.kernels.tally import tally
 _TABLE = 1 << 16
 # Rows whose counts are copied one by one: to sort them on the device takes longer to start than to do on the host.
 _FEW = 1 << 13
-# Elements compared at once.
-_BLOCK = 1 << 23
+# Elements compared at once; fewer if each also needs its row's reference and a running count.
+_BLOCK, _FLAT = 1 << 23, 1 << 21
 # Scores inside a band for which there is room at first and at most, and pairs scored again at once without Triton.
 _ROOM, _MOST, _PAIRS = 1 << 20, 1 << 25, 1 << 18
 
 
-def device_counts(pos: Any, neg: Any) -> RowCounts:
-    """As `row_counts`, one row per positive."""
-    greater, equal, missing = (column.cpu().numpy() for column in counted(pos, neg))
-    negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
-    return RowCounts(greater, equal, missing, negatives, (pos != pos).cpu().numpy())
+class Missing(NamedTuple):
+    """How many scores of a matrix and of its positives are NaN, and where the first are."""
+
+    positives: int
+    negatives: int
+    first_positive: int
+    row: int
+    column: int
+
+
+def on_device(values: Any, like: Any) -> Any:
+    """Numbers as a tensor on the device of another; an array is copied, because torch takes no read-only memory.
+
+    >>> import torch
+    >>> on_device(np.array([1, 2]), torch.zeros(1)).tolist()
+    [1, 2]
+    """
+    import torch
+
+    if isinstance(values, torch.Tensor):
+        return values.detach().to(like.device)
+    return torch.tensor(np.ascontiguousarray(values), device=like.device)
+
+
+def device_counts(pos: Any, neg: Any, *, valid: Any = None, offsets: Any = None) -> RowCounts:
+    """As `row_counts`, with `valid` as `masked_counts` and with `offsets` as `ragged_counts`; copied at once.
+
+    `pos` and `neg` are on the device, `valid` and `offsets` on the device or on the host.
+    """
+    import torch
+
+    found = counted(pos, neg, valid) if offsets is None else _counted_flat(pos, neg, np.asarray(offsets))
+    greater, equal, missing, *own, unscored = torch.stack([*found, (pos != pos).int()]).cpu().numpy()
+    if own:
+        negatives = own[0]
+    elif offsets is None:
+        negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
+    else:
+        negatives = np.diff(offsets).astype(np.int32)
+    return RowCounts(greater, equal, missing, negatives, unscored.astype(bool))
 
 
 def device_histogram(pos: Any, neg: Any) -> Cells | None:
     """As `joint_histogram`: distinct pairs, or None if any score is NaN. The device is waited for once or twice."""
+    (found,) = copied_cells([DeviceCells(pos, neg)])
+    return None if isinstance(found, Missing) else found
+
+
+class DeviceCells:
+    """How many rows of `neg` (n, k) have each (greater, equal), still on the device, which is not waited for.
+
+    Only counts are kept: what becomes of the scores later does not matter.
+    """
+
+    def __init__(self, pos: Any, neg: Any) -> None:
+        import torch
+
+        greater, equal, missing = counted(pos, neg)
+        self.rows, self.width = neg.shape
+        self._side = self.width + 1
+        self._codes = torch.add(equal.long(), greater, alpha=self._side)
+        self._in_table = self.rows > _FEW and self._side**2 <= _TABLE
+        if self._in_table:
+            table = self._codes.new_zeros(self._side**2)
+            self._codes = table.index_add_(0, self._codes, torch.ones_like(self._codes))
+        self._missing = _missing(pos, neg, missing)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._codes.nbytes + self._missing.nbytes)
+
+    def distinct(self) -> list[Any]:
+        """What is copied: counts in a table, or pairs and the number of each, or pairs; then what is missing."""
+        import torch
+
+        many = self.rows > _FEW and not self._in_table
+        return [*(torch.unique(self._codes, return_counts=True) if many else [self._codes]), self._missing]
+
+    def read(self, copied: NDArray[np.int64]) -> Cells | Missing:
+        """The cells from a copy of what `distinct` gave."""
+        found, numbers = np.split(copied, [-len(Missing._fields)])
+        missing = Missing(*numbers.tolist())
+        if missing.positives or missing.negatives:
+            return missing
+        if self._in_table:
+            codes = np.flatnonzero(found)
+            rows = found[codes]
+        elif self.rows > _FEW:
+            codes, rows = np.split(found, 2)
+        else:
+            (codes,), rows = tally([found])
+        return Cells(*np.divmod(codes, self._side), rows)
+
+
+def copied_cells(counted_there: Sequence[DeviceCells]) -> list[Cells | Missing]:
+    """The cells of each, or what is missing in it; all of them are copied at once."""
     import torch
 
-    greater, equal, missing = counted(pos, neg)
-    if len(pos) <= _FEW:
-        above, tied, *incomplete = torch.stack([greater, equal, missing, (pos != pos).int()]).cpu().numpy()
-        if np.any(incomplete):
-            return None
-        (distinct_greater, distinct_equal), rows = tally([above, tied])
-        return Cells(distinct_greater, distinct_equal, rows)
-    side = neg.shape[1] + 1
-    pairs = greater.long() * side + equal
-    incomplete = (missing.any() | (pos != pos).any()).long().reshape(1)
-    if side * side <= _TABLE:
-        table = pairs.new_zeros(side * side).index_add_(0, pairs, torch.ones_like(pairs))
-        frequencies, nan_found = np.split(torch.cat([table, incomplete]).cpu().numpy(), [side * side])
-        codes = np.flatnonzero(frequencies)
-        rows = frequencies[codes]
-    else:
-        found = torch.cat([*pairs.unique(return_counts=True), incomplete]).cpu().numpy()
-        codes, rows, nan_found = np.split(found, [len(found) // 2, len(found) - 1])
-    if nan_found[0]:
-        return None
-    distinct_greater, distinct_equal = np.divmod(codes, side)
-    return Cells(distinct_greater, distinct_equal, rows)
+    parts = [each.distinct() for each in counted_there]
+    copied = torch.cat([on_device(column, parts[0][0]) for part in parts for column in part]).cpu().numpy()
+    ends = np.cumsum([sum(map(len, part)) for part in parts])
+    return [each.read(part) for each, part in zip(counted_there, np.split(copied, ends[:-1]), strict=True)]
 
 
-def counted(pos: Any, neg: Any) -> list[Any]:
-    """For each row how many negatives are above, tied with its positive and NaN, as tensors on the device."""
+def _missing(pos: Any, neg: Any, missing: Any) -> Any:
+    """The numbers of `Missing`, on the device."""
     import torch
 
-    # torch compares integers with float32 in float32, which makes ties.
-    dtype = pos.dtype if pos.dtype == neg.dtype else torch.float64
+    if not len(pos) or not (pos.is_floating_point() or neg.is_floating_point()):
+        return torch.zeros(len(Missing._fields), dtype=torch.int64, device=neg.device)
+    found = torch.stack([(pos != pos).int(), missing])
+    first = found.clamp(max=1).argmax(1)
+    column = torch.zeros_like(first[1:])
+    for start in reversed(range(0, neg.shape[1], _BLOCK)):
+        row = neg[:, start : start + _BLOCK].index_select(0, first[1:])
+        marks = (row != row).view(torch.uint8)
+        later = start + _BLOCK < neg.shape[1]
+        column = torch.where(marks.amax(1) > 0, marks.argmax(1) + start, column) if later else marks.argmax(1) + start
+    return torch.cat([found.sum(1), first, column])
+
+
+def compared_as(pos: Any, neg: Any) -> Any:
+    """The dtype in which two tensors compare exactly: torch itself would compare integers with float32 in float32.
+
+    Integers that do not compare exactly with floats are refused.
+    """
+    import torch
+
+    if pos.is_floating_point() == neg.is_floating_point():
+        return torch.promote_types(pos.dtype, neg.dtype)
     for scores in (pos, neg):
-        if scores.dtype != dtype and scores.dtype == torch.int64 and scores.numel():
+        if scores.dtype == torch.int64 and scores.numel():
             refuse_inexact(int(scores.min()), int(scores.max()))
-    counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
-    if neg.is_cuda and neg.numel() and (kernels := fused()):
-        kernels.count_rows(pos, neg, *counts, wide=(pos.dtype, neg.dtype) != (dtype, dtype))
+    return torch.float64
+
+
+def counted(pos: Any, neg: Any, valid: Any = None) -> list[Any]:
+    """For each row how many negatives are above, tied with its positive and NaN, as tensors on the device.
+
+    With `valid` (n, k) only those where it is True count, and a fourth tensor says how many they are.
+    """
+    import torch
+
+    dtype = compared_as(pos, neg)
+    if dtype == neg.dtype:
+        pos = pos.to(dtype)
+    exact = dtype == neg.dtype or dtype.is_floating_point
+    if valid is None and exact and neg.is_cuda and neg.numel() and (kernels := fused()):
+        counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
+        kernels.count_rows(pos, neg, *counts, wide=dtype != neg.dtype)
         return counts
-    step = max(1, _BLOCK // max(1, neg.shape[1]))
-    for start in range(0, len(pos), step):
-        part = slice(start, start + step)
-        reference, block = pos[part, None].to(dtype), neg[part].to(dtype)
-        for column, found in zip(counts, (block > reference, block == reference, block != block), strict=True):
-            torch.sum(found, 1, dtype=torch.int32, out=column[part])
+    counts = _zeros(3 if valid is None else 4, len(pos), neg)
+    for part, columns in _tiles(*neg.shape):
+        reference, block = pos[part, None].to(dtype), neg[part, columns].to(dtype)
+        found = [block > reference, block == reference, block != block]
+        if valid is not None:
+            use = on_device(valid[part, columns], neg)
+            found = [*(each & use for each in found), use]
+        for column, marks in zip(counts, found, strict=True):
+            column[part] += marks.sum(1, dtype=torch.int32)
+    return counts
+
+
+def _zeros(columns: int, rows: int, like: Any) -> list[Any]:
+    import torch
+
+    return list(torch.zeros((columns, rows), dtype=torch.int32, device=like.device).unbind())
+
+
+def _tiles(rows: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Parts of a matrix with at most `_BLOCK` elements."""
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, rows, step):
+        for first in range(0, width, _BLOCK):
+            yield slice(start, start + step), slice(first, first + _BLOCK)
+
+
+def _counted_flat(pos: Any, neg: Any, offsets: NDArray[np.int64]) -> list[Any]:
+    """As `counted`, for rows `neg[offsets[i]:offsets[i + 1]]`, which may be of any length."""
+    import torch
+
+    dtype = compared_as(pos, neg)
+    counts = _zeros(3, len(pos), neg)
+    ends = on_device(offsets, neg)
+    for start in range(0, len(neg), _FLAT):
+        stop = min(start + _FLAT, len(neg))
+        first, last = (int(np.searchsorted(offsets, place, side="right")) for place in (start, stop - 1))
+        rows = slice(first - 1, last)
+        inside = ends[first - 1 : last + 1].clamp(start, stop) - start
+        reference = torch.repeat_interleave(pos[rows].to(dtype), inside.diff(), output_size=stop - start)
+        block = neg[start:stop].to(dtype)
+        for column, marks in zip(counts, (block > reference, block == reference, block != block), strict=True):
+            upto = torch.nn.functional.pad(marks.cumsum(0, dtype=torch.int32), (1, 0))
+            column[rows] += upto[inside].diff()
     return counts
 
 

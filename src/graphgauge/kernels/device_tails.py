@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from graphgauge.kernels.device import fused
-from graphgauge.kernels.dtypes import refuse_inexact
+from graphgauge.kernels.device import compared_as, fused
 
 # Scores that are sorted at once; a range with more has equal scores or a very uneven distribution.
 _AT_ONCE = 1 << 24
@@ -64,16 +63,11 @@ def pool_sums(pos: Any, neg: Any) -> PoolSums:
 
 
 def _comparable(pos: Any, neg: Any) -> tuple[Any, Any]:
-    """Both in a type in which scores compare exactly."""
+    """Both in a type in which scores compare exactly, and which can be sorted."""
     import torch
 
-    if pos.dtype == neg.dtype and pos.dtype not in (torch.bool, torch.float16, torch.bfloat16):
-        return pos.contiguous(), neg.contiguous()
-    narrow = (torch.bool, torch.float16, torch.bfloat16, torch.float32)
-    dtype = torch.float32 if pos.dtype in narrow and neg.dtype in narrow else torch.float64
-    for scores in (pos, neg):
-        if scores.dtype == torch.int64 and scores.numel():
-            refuse_inexact(int(scores.min()), int(scores.max()))
+    dtype = compared_as(pos, neg)
+    dtype = torch.float32 if dtype in (torch.bool, torch.float16, torch.bfloat16) else dtype
     return pos.to(dtype).contiguous(), neg.to(dtype).contiguous()
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape, sorted_unique
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, is_cuda, require_shape, sorted_unique
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards
-from graphgauge.kernels.counting import joint_histogram, single_row_counts
-from graphgauge.kernels.device import device_histogram
+from graphgauge.kernels.counting import Cells, joint_histogram, single_row_counts
+from graphgauge.kernels.device import DeviceCells, Missing, copied_cells, device_histogram
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.score_cells import ScoreCells, require_countable
 from graphgauge.ranking.counted_pool import CountedPool
@@ -22,6 +22,7 @@ from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists
 from graphgauge.ranking.parts import CutLists, Layout, ListPart
 from graphgauge.ranking.shared_pool import SharedPool
+from graphgauge.ranking.waiting import WaitingBatch, WaitingBatches, refusal
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
 _GATHER = 1 << 14
@@ -54,6 +55,9 @@ class RankingCounts:
     _labels: dict[str, Labels]
     _cells: Histogram | None
     _singles: list[tuple[int, int, int]]
+    # Batches whose counts are still on a device, and how often the state was updated.
+    _waiting: WaitingBatches
+    _updates: int
     _pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]]
     _counted_pool: ScoreCells | None
     _read_again: CountedPool | None
@@ -67,7 +71,8 @@ class RankingCounts:
 
     @property
     def _anything(self) -> bool:
-        return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
+        pending = self._singles or self._waiting or self._lists
+        return bool(pending) or self._cells is not None or self._shared is not None
 
     @property
     def _counts_only(self) -> bool:
@@ -140,12 +145,15 @@ class RankingCounts:
         greater, equal, missing = single_row_counts(score, neg[0])
         if missing:
             return False
-        self._singles.append((greater, equal, neg.shape[1] + 1))
         if len(self._singles) >= _GATHER:
             self._gather()
+        self._singles.append((greater, equal, neg.shape[1] + 1))
         return True
 
     def _gather(self) -> None:
+        """Add what was counted and is not among the cells yet: whatever reads them comes here first."""
+        if self._waiting:
+            self._copy_waiting()
         if self._singles:
             singles, self._singles = self._singles, []
             rows = np.array(singles, dtype=np.int64).T
@@ -154,6 +162,39 @@ class RankingCounts:
             except InputError:  # a full disk
                 self._singles = singles
                 raise
+
+    def _wait(self, cells: DeviceCells) -> None:
+        """Leave counts on their device, so that nobody waits for it until they are read.
+
+        Whether a score is NaN is known only then. The error comes late, but nothing wrong is ever counted or returned:
+        such a batch is left out, and the first that reads is told which it was.
+        """
+        if self._waiting.full:
+            self._gather()  # before this batch is added: an update that fails counts nothing
+        self._waiting.add(WaitingBatch(self._updates, cells))
+
+    def _copy_waiting(self) -> None:
+        batches = self._waiting.batches
+        copied = copied_cells([batch.cells for batch in batches])
+        self._waiting, refused = WaitingBatches(), []
+        for place, (batch, found) in enumerate(zip(batches, copied, strict=True)):
+            if isinstance(found, Missing):
+                refused.append((batch, found))
+                continue
+            try:
+                self._add_cells(found, batch.cells.width)
+            except InputError:  # a full disk
+                for left in (*(each for each, _ in refused), *batches[place:]):
+                    self._waiting.add(left)
+                raise
+        if refused:
+            raise refusal(refused, self._updates)
+
+    def _add_cells(self, cells: Cells, width: int) -> None:
+        """Add cells of queries with as many negatives each."""
+        candidates = np.full(len(cells.rows), width + 1, np.int64)
+        self._mark()
+        self._histogram(Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
 
     def _counted_cells(self) -> tuple[dict[str, Ints], Ints]:
         """The columns of all cells by name, and how many queries (or positives) each has."""
@@ -180,25 +221,27 @@ class RankingCounts:
                 where="neg_scores",
                 fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
-        if self.pooled and self._limits_pool:
-            self._require_countable(as_numeric(batch.pos, "pos_scores"), as_numeric(batch.neg, "neg_scores"))
+        if self.pooled:
+            batch = batch.on_host()  # a pool keeps all scores there
+            self._require_countable(batch.pos, batch.neg)
         matrix = batch.offsets is None and batch.mask is None
         if matrix and self._counts_only and groups is cluster is weights is ids is None:
+            if is_cuda(batch.neg) and nan == "raise":
+                self._wait(DeviceCells(batch.pos, batch.neg))
+                return
             if is_cuda(batch.neg):
                 cells = device_histogram(batch.pos, batch.neg)
             else:
                 cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
-                candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
-                self._mark()
-                self._histogram(Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
+                self._add_cells(cells, batch.neg.shape[1])
                 return
         counts = counted(batch, nan, threads)
         cluster = self._add_batch(counts, len(batch), groups, cluster, weights, ids)
         if self.pooled:
             rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
             neg, lengths = batch.flat_negatives(rows)
-            self._pool.append((as_numeric(batch.pos, "pos_scores")[rows], neg.copy(), lengths, cluster))
+            self._pool.append((batch.pos[rows], neg.copy(), lengths, cluster))
             self._count_pool()
 
     def _add_batch(
@@ -272,12 +315,13 @@ class RankingCounts:
         clusters = None if cluster is None else per_query(cluster, "cluster", as_clusters)
         weight = None if weights is None else per_query(weights, "weights", as_weights)
         first = self._own_clusters
-        if self.pooled:
-            self._require_countable(*batch.pool()[:2])
+        pool = batch.pool() if self.pooled else None
+        if pool is not None:
+            self._require_countable(*pool[:2])
         self._add_lists(batch.lists, labels, clusters, weight, queries.names[kept], queries.names)
-        if self.pooled:
+        if pool is not None:
             units = np.arange(first, first + len(batch.lists)) if clusters is None else clusters
-            pos, neg, negatives = batch.pool()
+            pos, neg, negatives = pool
             # The negatives of a query are listed with its first positive; clusters bring them together.
             lengths = np.where(batch.lists.place_in_query == 0, negatives[batch.lists.positive_query], 0)
             self._pool.append((pos, neg, lengths, units[batch.lists.positive_query]))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import is_cuda, require_shape
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.arrays import require_shape
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.later import read
 from graphgauge.core.loop import Axis, measured, sample_for
@@ -27,7 +27,7 @@ from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.cut_lists import CONVENTIONS, as_known, knowable, notes_of_lists, reachable
-from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs, nan_error
 from graphgauge.ranking.items import POOL
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
@@ -412,8 +412,9 @@ def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
     >>> ranking.roc_auc([0.9, 0.4], [0.4, 0.1])
     0.875
     """
-    if is_cuda(pos_scores) and is_cuda(neg_scores):
-        return _on_device(pos_scores, neg_scores).roc_auc
+    there = _on_device(pos_scores, neg_scores)
+    if there is not None:
+        return there.roc_auc
     return float(_metrics.roc_auc(Pooled.of(pos_scores, neg_scores)).value[0])
 
 
@@ -443,19 +444,26 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
     >>> round(ranking.average_precision([0.9, 0.4], [0.7, 0.1]), 4)
     0.8333
     """
-    if is_cuda(pos_scores) and is_cuda(neg_scores):
-        return _on_device(pos_scores, neg_scores).average_precision
+    there = _on_device(pos_scores, neg_scores)
+    if there is not None:
+        return there.average_precision
     return float(_metrics.average_precision(Pooled.of(pos_scores, neg_scores)).value[0])
 
 
-def _on_device(pos: Any, neg: Any) -> PoolSums:
-    for name, scores in (("pos_scores", pos), ("neg_scores", neg)):
+def _on_device(pos: Any, neg: Any) -> PoolSums | None:
+    """The sums over all pairs, if the negatives are on a device and can be counted there."""
+    there = Scores.placed(pos, neg)
+    if there is None:
+        return None
+    for name, scores in zip(("pos_scores", "neg_scores"), there, strict=True):
         require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")
-    sums = pool_sums(pos, neg)
-    for name, size, missing in (("pos_scores", len(pos), sums.pos_missing), ("neg_scores", len(neg), sums.neg_missing)):
+    sums = pool_sums(*there)
+    for name, scores, missing in zip(
+        ("pos_scores", "neg_scores"), there, (sums.pos_missing, sums.neg_missing), strict=True
+    ):
         if missing:
-            fix = "Repair the model or drop them before the call."
-            raise InputError(f"{missing} of {size} values are NaN", where=name, fix=fix)
+            first = int((scores != scores).view(-1).int().argmax())
+            raise nan_error(name, missing, len(scores), first, fix="Repair the model or drop them before the call.")
     return sums
 
 

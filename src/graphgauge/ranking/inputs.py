@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.forms import given_names, require
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
-from graphgauge.kernels.device import device_counts
+from graphgauge.kernels.device import device_counts, on_device
 from graphgauge.ranking.family import MATRIX
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
+# Types that are counted on a device; the host reads others, or refuses them.
+_COUNTED_THERE = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 _LARGEST = int(np.iinfo(np.int64).max)
 # Columns of a table by groups.
 _COLUMNS = {
@@ -33,22 +35,22 @@ _SHAPES = (
 
 @dataclass(frozen=True)
 class Scores:
-    """Positive scores (n,) and their negatives: a matrix (n, k), perhaps masked, or flat values with offsets."""
+    """Positive scores (n,) and their negatives: a matrix (n, k), perhaps masked, or flat values with offsets.
+
+    Scores are tensors if the negatives are on a device; a mask may be there or on the host.
+    """
 
     pos: Any
     neg: Any
     offsets: Ints | None = None
-    mask: NDArray[np.bool_] | None = None
+    mask: Any = None
 
     @classmethod
     def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
         given = given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask})
         require(MATRIX, given, [MATRIX])
-        if is_cuda(pos) and is_cuda(neg) and offsets is None and mask is None:
-            require_shape(pos, (None,), "pos_scores", _SHAPES)
-            require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
-            return cls(pos, neg)
-        pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores", ragged=_RAGGED)
+        there = cls.placed(pos, neg)
+        pos, neg = there or (as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores", ragged=_RAGGED))
         require_shape(pos, (None,), "pos_scores", _SHAPES)
         if offsets is None:
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
@@ -56,8 +58,21 @@ class Scores:
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
         return cls(pos, neg, offsets=checked_offsets(offsets, len(pos), len(neg)))
 
+    @staticmethod
+    def placed(pos: Any, neg: Any) -> tuple[Any, Any] | None:
+        """Both on the device of the negatives, if they can be counted there: the positives are few."""
+        if not _countable_there(neg):
+            return None
+        pos = pos if _countable_there(pos) else as_numeric(pos, "pos_scores")
+        return (on_device(pos, neg), neg.detach()) if _type_name(pos) in _COUNTED_THERE else None
+
     def __len__(self) -> int:
         return len(self.pos)
+
+    def on_host(self) -> Scores:
+        """The same scores as arrays."""
+        mask = None if self.mask is None else as_numeric(self.mask, "mask")
+        return replace(self, pos=as_numeric(self.pos, "pos_scores"), neg=as_numeric(self.neg, "neg_scores"), mask=mask)
 
     @property
     def repeats_one_row(self) -> bool:
@@ -67,16 +82,25 @@ class Scores:
 
     def count(self, threads: int | None) -> RowCounts:
         if is_cuda(self.neg):
-            return device_counts(self.pos, self.neg)
+            return device_counts(self.pos, self.neg, valid=self.mask, offsets=self.offsets)
         if self.offsets is not None:
             return ragged_counts(self.pos, self.neg, self.offsets, threads=threads)
         if self.mask is not None:
             return masked_counts(self.pos, self.neg, self.mask, threads=threads)
         return row_counts(self.pos, self.neg, threads=threads)
 
+    def first_missing(self, row: int) -> str:
+        """The index of the first negative of a row that is NaN."""
+        start, row_of = (0, row) if self.offsets is None else (int(self.offsets[row]), slice(*self.offsets[row:][:2]))
+        missing = self.neg[row_of] != self.neg[row_of]
+        if self.mask is not None:
+            missing = missing & (on_device(self.mask[row], self.neg) if is_cuda(self.neg) else self.mask[row])
+        place = start + int((missing + 0).argmax())  # numbers: torch has no argmax of booleans
+        return f"({row}, {place})" if self.offsets is None else str(place)
+
     def flat_negatives(self, rows: NDArray[np.bool_]) -> tuple[AnyArray, Ints]:
-        """The valid negatives of the given rows in one array, and how many each row has."""
-        neg = as_numeric(self.neg, "neg_scores")
+        """The valid negatives of the given rows in one array, and how many each row has; of scores on the host."""
+        neg = self.neg
         if self.offsets is None:
             use = np.broadcast_to(rows[:, None], neg.shape)
             use = use if self.mask is None else use & self.mask
@@ -121,11 +145,20 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
     return Counted(greater[rows], equal[rows], candidates[rows], rows, unscored, missing, int(emptied.sum()))
 
 
-def _mask(mask: Any, neg: AnyArray) -> NDArray[np.bool_]:
-    array = as_numeric(mask, "mask")
-    if array.dtype != np.bool_:
+def _countable_there(scores: Any) -> bool:
+    """Whether scores are on a device and can be counted on it."""
+    return is_cuda(scores) and str(scores.layout) == "torch.strided" and _type_name(scores) in _COUNTED_THERE
+
+
+def _type_name(scores: Any) -> str:
+    return str(scores.dtype).removeprefix("torch.")
+
+
+def _mask(mask: Any, neg: Any) -> Any:
+    array = mask if is_cuda(mask) and is_cuda(neg) and _type_name(mask) == "bool" else as_numeric(mask, "mask")
+    if _type_name(array) != "bool":
         raise InputError(f"expected booleans, found {array.dtype}", where="mask", fix="True marks a valid negative.")
-    require_shape(array, neg.shape, "mask", "The mask has the shape of neg_scores.")
+    require_shape(array, tuple(neg.shape), "mask", "The mask has the shape of neg_scores.")
     return array
 
 
@@ -151,17 +184,14 @@ def as_integers(values: Any, name: str, kind: str = "integers") -> Ints:
 def _report_nan(scores: Scores, counts: RowCounts) -> None:
     if counts.pos_missing.any():
         refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
-    row = int(np.argmax(counts.missing > 0))
-    if scores.offsets is None:
-        valid = True if scores.mask is None else scores.mask[row]
-        column = int(np.argmax(np.isnan(as_numeric(scores.neg[row], "neg_scores")) & valid))
-        where = f"({row}, {column})"
-    else:
-        start = int(scores.offsets[row])
-        where = str(start + int(np.argmax(np.isnan(scores.neg[start : int(scores.offsets[row + 1])]))))
-    total = int(counts.missing.sum(dtype=np.int64))
-    size = int(counts.negatives.sum(dtype=np.int64))
-    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=FIX_NAN)
+    total, size = (int(column.sum(dtype=np.int64)) for column in (counts.missing, counts.negatives))
+    first = scores.first_missing(int(np.argmax(counts.missing > 0)))
+    raise nan_error("neg_scores", total, size, first)
+
+
+def nan_error(where: str, missing: int, size: int, first: object, *, fix: str = FIX_NAN) -> InputError:
+    """As `refuse_nan` has it, of what was counted."""
+    return InputError(f"{missing} of {size} values are NaN, the first at index {first}", where=where, fix=fix)
 
 
 def cutoff(k: Any) -> int:

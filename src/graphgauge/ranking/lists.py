@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
+from graphgauge.kernels.device import on_device
 from graphgauge.kernels.lists import changes, grouped, last_places, list_places
 from graphgauge.kernels.tally import numbered
 from graphgauge.kernels.threads import map_blocks, row_blocks
@@ -306,7 +307,15 @@ class Queries:
         """One value per query, from values per score, per query in order of first appearance, or by query id."""
         if isinstance(values, Mapping):
             return convert(self._looked_up(values, name))
+        if is_cuda(values) and values.shape == (self.rows,) and (self.order is None or is_cuda(self.order)):
+            agreed = self._agreed(values, convert)
+            if agreed is not None:
+                return agreed
         values = convert(values)
+        if is_cuda(self.order) and values.shape == (self.rows,) and values.dtype.kind in "bif":
+            agreed = self._agreed(on_device(values, self.order), convert)
+            if agreed is not None:
+                return agreed
         require_shape(values, (None,), name, _ONE_EACH)
         if values.shape == (self.rows,):
             chosen: AnyArray = values[self.first_row]
@@ -320,6 +329,16 @@ class Queries:
         by_id: AnyArray = np.empty_like(values)
         by_id[np.argsort(self.first_row)] = values
         return by_id
+
+    def _agreed(self, values: Any, convert: Callable[[Any], AnyArray]) -> AnyArray | None:
+        """One value per query from values per score on a device, which stay there; None if there is an error."""
+        from graphgauge.ranking.device_lists import one_of_each
+
+        chosen = one_of_each(values, self.begin, self.order)
+        try:
+            return None if chosen is None else convert(chosen)
+        except InputError:  # the host says which of all values is wrong
+            return None
 
     def _looked_up(self, labels: Mapping[Any, Any], name: str) -> list[Any]:
         names = self.names.tolist()
@@ -346,7 +365,8 @@ class FlatBatch:
     scores: Any
     grades: Any
     used: Queries
-    rows: NDArray[np.bool_] | None
+    # Which were given: a mask or, if the order differs, their numbers; on a device if the scores are.
+    rows: Any
     dropped_queries: int
     dropped_candidates: int
     emptied_queries: int
@@ -355,9 +375,9 @@ class FlatBatch:
 
     @classmethod
     def of(cls, scores: Any, labels: Any, queries: Any, nan: str, threads: int | None = None) -> FlatBatch:
-        on_device = cls._on_device(scores, labels, queries)
-        if on_device is not None:
-            return on_device
+        there = cls._on_device(scores, labels, queries, nan) if is_cuda(scores) else None
+        if there is not None:
+            return there
         scores = as_numeric(scores, "scores")
         require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
         grades = as_grades(labels, len(scores), threads)
@@ -375,7 +395,7 @@ class FlatBatch:
             rows = ~(missing | (unscored | emptied)[given.of_row])
             dropped = int(np.count_nonzero(missing & ~(unscored | emptied)[given.of_row]))
             scores, grades = scores[rows], grades[rows]
-            used = Queries.of(ids[rows], threads)
+            used, lowest = Queries.of(ids[rows], threads), _lowest(scores, threads)
         lists = _counted(scores, grades, used, threads)
         kept = np.isin(given.names, used.names) if rows is not None else np.ones(len(given), bool)
         with_positives = lists.relevant > 0
@@ -390,22 +410,23 @@ class FlatBatch:
         )  # fmt: skip
 
     @classmethod
-    def _on_device(cls, scores: Any, labels: Any, queries: Any) -> FlatBatch | None:
-        """Tensors on one device, without NaN and grades."""
-        if not all(map(is_cuda, (scores, labels, queries))) or not scores.ndim == labels.ndim == queries.ndim == 1:
-            return None
-        if not len(scores) == len(labels) == len(queries) or not scores.device == labels.device == queries.device:
-            return None
-        from graphgauge.ranking.device_lists import counted_on_device
+    def _on_device(cls, scores: Any, labels: Any, queries: Any, nan: str) -> FlatBatch | None:
+        """Scores on a device, and what belongs to them; None if the host has to look."""
+        from graphgauge.ranking.device_lists import counted_on_device, flat_tensors
 
-        found = counted_on_device(scores, labels, queries)
+        tensors = flat_tensors(scores, labels, queries)
+        found = None if tensors is None else counted_on_device(tensors, nan)
         if found is None:
             return None
-        kept = found.lists.relevant > 0
+        with_positives, lost = found.lists.relevant > 0, found.lost
+        kept = np.isin(found.queries.names, found.used.names[with_positives])
         return cls(
-            found.queries, kept, found.lists.take(kept), scores, labels, found.queries, None, 0, 0, 0,
-            without_positives=int(np.count_nonzero(~kept)),
-            lowest_candidates=int((scores == found.lowest).sum()) if np.isneginf(found.lowest) else 0,
+            found.queries, kept, found.lists.take(with_positives), found.scores, found.labels, found.used, found.rows,
+            dropped_queries=int(np.count_nonzero(lost.unscored)),
+            dropped_candidates=lost.candidates,
+            emptied_queries=int(np.count_nonzero(lost.emptied)),
+            without_positives=int(np.count_nonzero(~(kept | lost.unscored | lost.emptied))),
+            lowest_candidates=int((found.scores == found.lowest).sum()) if np.isneginf(found.lowest) else 0,
         )  # fmt: skip
 
     def pool(self) -> tuple[AnyArray, AnyArray, Ints]:
@@ -428,7 +449,7 @@ class FlatBatch:
                 fix="Number the items from 0, as in the catalogue.",
             )  # fmt: skip
         numbers = numbers.astype(np.int64)
-        numbers = numbers if self.rows is None else numbers[self.rows]
+        numbers = numbers if self.rows is None else numbers[as_numeric(self.rows, "rows")]
         scores = as_numeric(self.scores, "scores")
         ordered = scores if self.used.host_order is None else scores[self.used.host_order]
         least = last_places(ordered, self.used.begin, self.used.size, k, threads=threads)

@@ -37,6 +37,7 @@ from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.parts import CutLists, Layout, ListPart, in_range
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
+from graphgauge.ranking.waiting import WaitingBatches
 
 if TYPE_CHECKING:
     from graphgauge.core.evaluation import Evaluation
@@ -126,6 +127,7 @@ class RankingState(RankingCounts):
         self._labels = {}
         self._cells = None
         self._singles = []
+        self._waiting, self._updates = WaitingBatches(), 0
         self._pool = []
         self._counted_pool = None
         self._read_again = None
@@ -138,6 +140,11 @@ class RankingState(RankingCounts):
         self._ranked: RankingState | None = None
         self._shards, self._fingerprints = CountedShards(), Fingerprints()
         self._own_shard = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied or pickled: all counts, on the host."""
+        self._gather()
+        return self.__dict__
 
     # ------------------------------------------------------------------ in
 
@@ -163,6 +170,8 @@ class RankingState(RankingCounts):
         """Count one batch: positives with their negatives or a pool of them, or flat scores with labels and queries.
 
         In the form with one pool, positives and negatives add up over all batches; either may be empty in one.
+        Positives (n,) and negatives (n, k) on a CUDA device are counted there without waiting for it: NaN is then an
+        error of what reads the state next, which names the update.
 
         Parameters
         ----------
@@ -192,6 +201,7 @@ class RankingState(RankingCounts):
         >>> state.n, state.evaluate()["mrr"].value
         (2, 0.75)
         """
+        self._updates += 1
         if (
             type(neg_scores) is np.ndarray
             and self._counts_only
@@ -489,7 +499,7 @@ class RankingState(RankingCounts):
         """
         frozen = copy(self)
         frozen._cells = None if self._cells is None else self._cells.copy()
-        frozen._uncounted, frozen._singles = list(self._uncounted), list(self._singles)
+        frozen._uncounted = list(self._uncounted)
         return Later(partial(frozen.ranks, ties))
 
     def name_parts(self, names: Sequence[str], queries: Fingerprints | None = None) -> None:
@@ -504,6 +514,7 @@ class RankingState(RankingCounts):
         queries
             Hashes of the counted queries.
         """
+        self._gather()
         if self._own_shard is None:  # everything was counted elsewhere, under random names
             self._shards = CountedShards()
         self._shards.rename(self._own_shard, names)

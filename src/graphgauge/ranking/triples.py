@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric, is_tensor, require_shape
+from graphgauge.core.arrays import Ints, as_numeric, is_cuda, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
+from graphgauge.kernels.device import on_device
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.edges import Edges
 from graphgauge.ranking.inputs import as_groups
@@ -336,24 +337,38 @@ def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Any, entitie
     if score not in TRIPLE_SCORES:
         raise OptionError(f"score is {score!r:.60}" if score is not None else "score not given",
                           fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.")  # fmt: skip
-    vectors, shifts = (as_numeric(part, name) for part, name in zip(model, ("entities", "relations"), strict=True))
+    vectors, shifts = model
+    # Embeddings on a device stay there, and are ranked there.
+    if not all(is_cuda(part) and part.is_floating_point() for part in model) or vectors.device != shifts.device:
+        vectors, shifts = as_numeric(vectors, "entities"), as_numeric(shifts, "relations")
     require_shape(vectors, (None, None), "entities", "Embeddings have shape (entities, d).")
     require_shape(shifts, (None, vectors.shape[1]), "relations", "Entities and relations have the same width.")
     if entities is not None and entities != len(vectors):
         raise OptionError(f"entities is {entities}, and there are {len(vectors)} embeddings", fix="Leave it out.")
-    dtype = np.result_type(vectors, shifts, np.float32)
     heads, kinds, tails = (as_numeric(rows[:, column], "test") for column in range(3))
     if kinds.max(initial=-1) >= len(shifts):
         raise InputError(f"names the relation {kinds.max()}, and relation numbers must be in 0 … {len(shifts) - 1}",
                          where="test", fix="Number relations from 0.")  # fmt: skip
 
     def asked(side: str) -> tuple[Any, Any, Any]:
-        given, moved = vectors[heads if side == "tail" else tails].astype(dtype), shifts[kinds].astype(dtype)
+        given, moved = _taken(vectors, heads if side == "tail" else tails, shifts, kinds)
         if score == "distmult":
             return (given, moved), vectors, score
         return (given + moved if side == "tail" else given - moved), vectors, score
 
     return _Asker(len(vectors), asked)
+
+
+def _taken(vectors: Any, entity: Ints, shifts: Any, relation: Ints) -> tuple[Any, Any]:
+    """Rows of two tables in the type of their sum, float32 or float64."""
+    if not is_cuda(vectors):
+        dtype = np.result_type(vectors, shifts, np.float32)
+        return vectors[entity].astype(dtype), shifts[relation].astype(dtype)
+    import torch
+
+    wide = torch.promote_types(torch.promote_types(vectors.dtype, shifts.dtype), torch.float32)
+    rows = vectors.detach()[on_device(entity, vectors)], shifts.detach()[on_device(relation, vectors)]
+    return rows[0].to(wide), rows[1].to(wide)
 
 
 def _for_model(model: Any, rows: Any) -> Any:
