@@ -34,8 +34,12 @@ def counts() -> None:
     for dtype in (*FLOATS, torch.int64):
         for columns in (100, 101, 1000, 5000):
             whole = [numbers(64, dtype=torch.int32) for _ in range(3)]
-            fused.count_rows(numbers(64, dtype=dtype), numbers(64, columns, dtype=dtype), *whole, wide=False)
-    fused.count_rows(numbers(9), numbers(9, 7, dtype=torch.int32), *whole, wide=True)
+            fused.count_rows(numbers(64, dtype=dtype), numbers(64, columns, dtype=dtype), whole, wide=False)
+    fused.count_rows(numbers(9), numbers(9, 7, dtype=torch.int32), whole, wide=True)
+    for columns in (100, 5000):
+        valid, offsets = numbers(9, columns, dtype=torch.bool), torch.arange(10)
+        fused.count_rows(numbers(9), numbers(9, columns), whole, wide=False, valid=valid)
+        fused.count_rows(numbers(9), numbers(9 * columns), whole, wide=False, offsets=offsets)
 
 
 def bands() -> None:
@@ -119,5 +123,5 @@ def test_scores_are_read_four_at_a_time() -> None:
 
     whole: list[Any] = [numbers(64, dtype=torch.int32) for _ in range(3)]
     with compiling(GPUS["H200"]) as found:
-        fused.count_rows(numbers(64), numbers(64, 100), *whole, wide=False)
+        fused.count_rows(numbers(64), numbers(64, 100), whole, wide=False)
     assert any("LDG.E.128" in line for line in found[0].instructions)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.special import ndtri
 
-from graphgauge.kernels.counting import row_counts
+from graphgauge.kernels.counting import masked_counts, ragged_counts, row_counts
 
 pytestmark = pytest.mark.gpu
 
@@ -19,20 +19,16 @@ def fused_counts(pos: torch.Tensor, neg: torch.Tensor, *, wide: bool = False) ->
     from graphgauge.kernels.fused import count_rows
 
     counts = [torch.full((len(pos),), -1, dtype=torch.int32, device=DEVICE) for _ in range(3)]
-    count_rows(pos.to(DEVICE), neg.to(DEVICE), *counts, wide=wide)
+    count_rows(pos.to(DEVICE), neg.to(DEVICE), counts, wide=wide)
     return [column.tolist() for column in counts]
 
 
-def host_counts(pos: torch.Tensor, neg: torch.Tensor) -> list[list[int]]:
-    if pos.dtype == torch.bfloat16:  # exact in float32
-        pos, neg = pos.float(), neg.float()
-    counts = row_counts(pos.numpy(), neg.numpy())
-    return [np.asarray(column).tolist() for column in (counts.greater, counts.equal, counts.missing)]
+def readable(*scores: torch.Tensor) -> list[np.ndarray]:
+    return [(each.float() if each.dtype == torch.bfloat16 else each).numpy() for each in scores]  # exact in float32
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (40, 3), (33, 100), (3, 1023), (3, 1024), (2, 1025), (2, 5000)])
-def test_counts_are_the_hosts(dtype: torch.dtype, shape: tuple[int, int]) -> None:
+def with_odd_numbers(dtype: torch.dtype, shape: tuple[int, int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Few distinct scores, among them NaN, infinities, both zeros and a denormal."""
     generator = torch.Generator().manual_seed(sum(shape))
     pos, neg = (torch.randint(-4, 5, size, generator=generator).to(dtype) for size in ((shape[0],), shape))
     if dtype.is_floating_point:
@@ -41,7 +37,47 @@ def test_counts_are_the_hosts(dtype: torch.dtype, shape: tuple[int, int]) -> Non
         odd = torch.tensor([torch.nan, torch.inf, -torch.inf, -0.0, small], dtype=dtype)
         neg.view(-1)[: len(odd)] = odd[: neg.numel()]
         pos[:3] = torch.tensor([torch.inf, 0.0, -torch.inf], dtype=dtype)[: len(pos)]
+    return pos, neg
+
+
+def host_counts(pos: torch.Tensor, neg: torch.Tensor) -> list[list[int]]:
+    counts = row_counts(*readable(pos, neg))
+    return [np.asarray(column).tolist() for column in (counts.greater, counts.equal, counts.missing)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (40, 3), (33, 100), (3, 1023), (3, 1024), (2, 1025), (2, 5000)])
+def test_counts_are_the_hosts(dtype: torch.dtype, shape: tuple[int, int]) -> None:
+    pos, neg = with_odd_numbers(dtype, shape)
     assert fused_counts(pos, neg) == host_counts(pos, neg)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(40, 3), (33, 100), (2, 1025)])
+def test_masked_counts_are_the_hosts(dtype: torch.dtype, shape: tuple[int, int]) -> None:
+    from graphgauge.kernels.fused import count_rows
+
+    pos, neg = with_odd_numbers(dtype, shape)
+    valid = torch.rand(shape[::-1], generator=torch.Generator().manual_seed(1)).T < 0.6  # other strides
+    counts = [torch.full((len(pos),), -1, dtype=torch.int32, device=DEVICE) for _ in range(4)]
+    count_rows(pos.to(DEVICE), neg.to(DEVICE), counts, wide=False, valid=valid.to(DEVICE))
+    found = masked_counts(*readable(pos, neg), valid.numpy())
+    expected = (found.greater, found.equal, found.missing, found.negatives)
+    assert [column.tolist() for column in counts] == [np.asarray(column).tolist() for column in expected]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("lengths", [[0, 3, 900, 0, 17, 1], [5] * 70, [3000, 1, 2100]])
+def test_ragged_counts_are_the_hosts(dtype: torch.dtype, lengths: list[int]) -> None:
+    from graphgauge.kernels.fused import count_rows
+
+    pos, neg = with_odd_numbers(dtype, (len(lengths), sum(lengths)))
+    neg, offsets = neg[0].repeat_interleave(2)[::2], np.r_[0, np.cumsum(lengths)]  # not contiguous
+    counts = [torch.full((len(pos),), -1, dtype=torch.int32, device=DEVICE) for _ in range(3)]
+    count_rows(pos.to(DEVICE), neg.to(DEVICE), counts, wide=False, offsets=torch.tensor(offsets, device=DEVICE))
+    found = ragged_counts(*readable(pos, neg), offsets)
+    expected = (found.greater, found.equal, found.missing)
+    assert [column.tolist() for column in counts] == [np.asarray(column).tolist() for column in expected]
 
 
 def test_all_scores_may_be_tied_or_missing() -> None:

@@ -171,12 +171,11 @@ def counted(pos: Any, neg: Any, valid: Any = None) -> list[Any]:
     dtype = compared_as(pos, neg)
     if dtype == neg.dtype:
         pos = pos.to(dtype)
-    exact = dtype == neg.dtype or dtype.is_floating_point
-    if valid is None and exact and neg.is_cuda and neg.numel() and (kernels := fused()):
-        counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
-        kernels.count_rows(pos, neg, *counts, wide=dtype != neg.dtype)
-        return counts
     counts = _zeros(3 if valid is None else 4, len(pos), neg)
+    if kernels := _kernels(neg, dtype):
+        there = None if valid is None else on_device(valid, neg)
+        kernels.count_rows(pos, neg, counts, wide=dtype != neg.dtype, valid=there)
+        return counts
     for part, columns in _tiles(*neg.shape):
         reference, block = pos[part, None].to(dtype), neg[part, columns].to(dtype)
         found = [block > reference, block == reference, block != block]
@@ -186,6 +185,12 @@ def counted(pos: Any, neg: Any, valid: Any = None) -> list[Any]:
         for column, marks in zip(counts, found, strict=True):
             column[part] += marks.sum(1, dtype=torch.int32)
     return counts
+
+
+def _kernels(neg: Any, dtype: Any) -> Any:
+    """The Triton kernels for scores that compare in this type, or None; they compare in their own or in float64."""
+    there = neg.is_cuda and neg.numel() and (dtype == neg.dtype or dtype.is_floating_point)
+    return fused() if there else None
 
 
 def _zeros(columns: int, rows: int, like: Any) -> list[Any]:
@@ -209,6 +214,9 @@ def _counted_flat(pos: Any, neg: Any, offsets: NDArray[np.int64]) -> list[Any]:
     dtype = compared_as(pos, neg)
     counts = _zeros(3, len(pos), neg)
     ends = on_device(offsets, neg)
+    if kernels := _kernels(neg, dtype):
+        kernels.count_rows(pos, neg, counts, wide=dtype != neg.dtype, offsets=ends)
+        return counts
     for start in range(0, len(neg), _FLAT):
         stop = min(start + _FLAT, len(neg))
         first, last = (int(np.searchsorted(offsets, place, side="right")) for place in (start, stop - 1))

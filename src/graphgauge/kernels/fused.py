@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 from typing import Any
 
@@ -33,9 +34,10 @@ def _tied_or_missing(score, reference, read, both):  # type: ignore[no-untyped-d
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_rows(  # type: ignore[no-untyped-def]
-    pos, neg, greater, equal, missing, rows, columns, pos_stride, row_stride, column_stride,
+    pos, neg, valid, offsets, greater, equal, missing, used, rows, columns, pos_stride, row_stride, column_stride,
+    valid_row, valid_column,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, PACKED: tl.constexpr, COMPARED: tl.constexpr, FLOATS: tl.constexpr,
-    ALIGNED: tl.constexpr, OFFSETS: tl.constexpr,
+    MASKED: tl.constexpr, RAGGED: tl.constexpr, ALIGNED: tl.constexpr, OFFSETS: tl.constexpr,
 ):  # fmt: skip
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
@@ -44,11 +46,20 @@ def _count_rows(  # type: ignore[no-untyped-def]
     lane = tl.arange(0, COLUMNS)
     # The compiler sees of what both are multiples, and reads so many scores at once.
     columns, row_stride = columns * ALIGNED, row_stride * ALIGNED
-    start = neg + first * row_stride
-    above, beside, absent = greater + first + row, equal + first + row, missing + first + row
+    cells = neg + first * row_stride + row.to(OFFSETS)[:, None] * row_stride
+    marks = valid + first * valid_row + row.to(OFFSETS)[:, None] * valid_row
+    if RAGGED:
+        start = tl.load(offsets + first + row, mask=present, other=0)
+        length = (tl.load(offsets + first + row + 1, mask=present, other=0) - start)[:, None]
+        cells = neg + start[:, None] * column_stride
+        columns = tl.max(tl.max(length, 1), 0)
+    above, beside, absent, own = greater + first + row, equal + first + row, missing + first + row, used + first + row
     if PACKED:
         read = present[:, None] & (lane < columns)[None, :]
-        cell = start + (row.to(OFFSETS)[:, None] * row_stride + lane.to(OFFSETS)[None, :] * column_stride)
+        if MASKED:
+            read = read & (tl.load(marks + lane.to(OFFSETS)[None, :] * valid_column, mask=read, other=0) != 0)
+            tl.store(own, tl.sum(read.to(tl.int32), 1), mask=present)
+        cell = cells + lane.to(OFFSETS)[None, :] * column_stride
         if FLOATS:
             score = tl.load(cell, mask=read, other=float("-inf")).to(COMPARED)
             # What is not below may be missing: nothing else is compared unless there is something else.
@@ -65,37 +76,48 @@ def _count_rows(  # type: ignore[no-untyped-def]
             tl.store(beside, both >> 16, mask=present)
             tl.store(absent, tl.zeros_like(both), mask=present)
     else:
-        over = tl.zeros([ROWS, COLUMNS], tl.int32)
-        tied = tl.zeros([ROWS, COLUMNS], tl.int32)
-        nan = tl.zeros([ROWS, COLUMNS], tl.int32)
+        nothing = tl.zeros([ROWS, COLUMNS], tl.int32)
+        over, tied, nan, there = nothing, nothing, nothing, nothing
         for left in range(0, columns, COLUMNS):
-            column = (left + lane).to(tl.int64)
-            read = present[:, None] & (column < columns)[None, :]
-            cell = start + row.to(tl.int64)[:, None] * row_stride + column[None, :] * column_stride
-            score = tl.load(cell, mask=read, other=0).to(COMPARED)
+            column = (left + lane).to(tl.int64)[None, :]
+            read = present[:, None] & (column < (length if RAGGED else columns))
+            if MASKED:
+                read = read & (tl.load(marks + column * valid_column, mask=read, other=0) != 0)
+                there += read.to(tl.int32)
+            score = tl.load(cells + column * column_stride, mask=read, other=0).to(COMPARED)
             over += (read & (score > reference)).to(tl.int32)
             tied += (read & (score == reference)).to(tl.int32)
             nan += (score != score).to(tl.int32)
         tl.store(above, tl.sum(over, 1), mask=present)
         tl.store(beside, tl.sum(tied, 1), mask=present)
         tl.store(absent, tl.sum(nan, 1), mask=present)
+        if MASKED:
+            tl.store(own, tl.sum(there, 1), mask=present)
 
 
-def count_rows(pos: Any, neg: Any, greater: Any, equal: Any, missing: Any, *, wide: bool) -> None:
-    """Write for each row how many negatives are above, tied with its positive and NaN; `wide` compares in float64."""
-    rows, columns = neg.shape
-    packed = columns < _PACKED
-    width = triton.next_power_of_2(columns) if packed else _STRETCH
-    together = max(1, _TILE // width) if packed else 1
+def count_rows(pos: Any, neg: Any, counts: Sequence[Any], *, wide: bool, valid: Any = None, offsets: Any = None) -> None:
+    """Write for each row how many negatives are above, tied with its positive and NaN, and with `valid` how many count.
+
+    Rows are those of a matrix, of which only what is `valid` counts, or the stretches of flat scores between `offsets`.
+    `wide` compares in float64.
+    """
+    rows, ragged = len(pos), offsets is not None
+    columns = triton.cdiv(len(neg), max(1, rows)) if ragged else neg.shape[1]
+    strides = (0, neg.stride(0)) if ragged else neg.stride()
+    packed = columns < _PACKED and not ragged
+    width = max(16, triton.next_power_of_2(columns)) if columns < _PACKED else _STRETCH
+    together = max(1, _TILE // width) if columns < _PACKED else 1
     name = "float64" if wide else str(neg.dtype).removeprefix("torch.")
-    reach = together * abs(neg.stride(0)) + width * abs(neg.stride(1))
-    aligned = gcd(16 // neg.element_size(), columns, neg.stride(0)) if neg.stride(1) == 1 else 1
+    marks = (0, 0) if valid is None else valid.stride()
+    reach = max(together * abs(row) + width * abs(column) for row, column in (strides, marks))
+    aligned = gcd(16 // neg.element_size(), columns, strides[0]) if strides[1] == 1 and not ragged else 1
     _count_rows[(triton.cdiv(rows, together),)](
-        pos, neg, greater, equal, missing, rows, columns // aligned, pos.stride(0), neg.stride(0) // aligned,
-        neg.stride(1),
+        pos, neg, pos if valid is None else valid.view(torch.uint8), pos if offsets is None else offsets, *counts[:3],
+        counts[-1], rows, columns // aligned, pos.stride(0), strides[0] // aligned, strides[1], *marks,
         ROWS=together, COLUMNS=width, PACKED=packed, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        FLOATS=wide or neg.is_floating_point(), ALIGNED=aligned,
-        OFFSETS=tl.int32 if reach < 1 << 31 else tl.int64, num_warps=2 if packed else 16, enable_fp_fusion=False,
+        FLOATS=wide or neg.is_floating_point(), MASKED=valid is not None, RAGGED=ragged, ALIGNED=aligned,
+        OFFSETS=tl.int32 if reach < 1 << 31 else tl.int64, num_warps=2 if columns < _PACKED else 16,
+        enable_fp_fusion=False,
     )  # fmt: skip
 
 
