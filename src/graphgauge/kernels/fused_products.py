@@ -60,17 +60,16 @@ def _count_products(  # type: ignore[no-untyped-def]
             others = right.load([tile * ENTITIES, term])
             score = tl.dot(left.load([row * ROWS, term]), others.T, score, input_precision="tf32")
         band, column = row * ROWS + tl.arange(0, ROWS), tile * ENTITIES + tl.arange(0, ENTITIES)
-        row_there, there = band < bands, column < entities
+        row_there = band < bands
         if SQUARED:
-            score = 2 * score - tl.load(squares + column, mask=there, other=0)[None, :]
-        floor = tl.load(low + band, mask=row_there, other=float("inf"))
-        ceiling = tl.load(high + band, mask=row_there, other=float("inf"))
-        score = tl.where(there[None, :], score, float("-inf"))
-        over = score > ceiling[:, None]
+            score = 2 * score - tl.load(squares + column, mask=column < entities, other=0)[None, :]
+        floor = tl.load(low + band, mask=row_there, other=float("inf"))[:, None]
+        ceiling = tl.load(high + band, mask=row_there, other=float("inf"))[:, None]
+        over = score > ceiling
         tl.atomic_add(above + band, tl.sum(over.to(tl.int32), 1), mask=row_there, sem="relaxed")
-        inside = (score >= floor[:, None]).to(tl.int32) - over.to(tl.int32)
-        bit = inside << (tl.arange(0, ENTITIES) % 32)[None, :]
-        word = tl.sum(tl.reshape(bit, [ROWS, ENTITIES // 32, 32]), 2)
+        bit = (1 << (tl.arange(0, ENTITIES) % 32))[None, :]
+        marked = tl.where((score >= floor) & ~over, bit, 0)
+        word = tl.sum(tl.reshape(marked, [ROWS, ENTITIES // 32, 32]), 2)
         place = band.to(tl.int64)[:, None] * words + tile * (ENTITIES // 32) + tl.arange(0, ENTITIES // 32)[None, :]
         tl.store(marks + place, word, mask=row_there[:, None])
 
@@ -120,11 +119,16 @@ class Banded(NamedTuple):
 
 
 def _joined(rows: Any, precision: str, *, entities: bool) -> Any:
-    """The factors of the three products in a row, with zeros up to a multiple of the terms that are added at once."""
+    """The factors of the three products in a row, with zeros up to a multiple of the terms that are added at once.
+
+    Entities are followed by NaN up to a multiple of a tile: their scores are neither above nor inside anything.
+    """
     count, width = rows.shape
     terms = triton.cdiv(3 * width, _terms(precision)) * _terms(precision)
-    joined = torch.empty(count, terms, dtype=_STORED[precision], device=rows.device)
+    whole = triton.cdiv(count, _ENTITIES) * _ENTITIES if entities else count
+    joined = torch.empty(whole, terms, dtype=_STORED[precision], device=rows.device)
     joined[:, 3 * width :] = 0
+    joined[count:] = float("nan")
     together = 8
     _split[(triton.cdiv(count, together),)](
         rows, joined, count, width, terms, rows.stride(0), ROWS=together, WIDTH=triton.next_power_of_2(width),
@@ -152,13 +156,14 @@ def count_products(
     for first in range(0, len(right), step):
         part = slice(first, first + step)
         others = _joined(right[part], precision, entities=True)
-        tiles = triton.cdiv(len(others), _ENTITIES)
+        tiles = len(others) // _ENTITIES
         if tiles * (_ENTITIES // 32) < words:
             marks.zero_()
         block = [[size, _terms(precision)] for size in (_ROWS, _ENTITIES)]
         described = (TensorDescriptor.from_tensor(*each) for each in zip((factors, others), block, strict=True))
         _count_products[(min(processors, triton.cdiv(bands, _ROWS) * tiles),)](
-            *described, low if squares is None else squares[part], low, high, greater, marks, bands, len(others),
+            *described, low if squares is None else squares[part], low, high, greater, marks, bands,
+            min(step, len(right) - first),
             terms, words, ROWS=_ROWS, ENTITIES=_ENTITIES, TERMS=_terms(precision), SQUARED=squares is not None,
             num_warps=_WARPS, num_stages=_STAGES, enable_fp_fusion=True,
         )  # fmt: skip
