@@ -36,6 +36,12 @@ def counts() -> None:
             whole = [numbers(64, dtype=torch.int32) for _ in range(3)]
             fused.count_rows(numbers(64, dtype=dtype), numbers(64, columns, dtype=dtype), whole, wide=False)
     fused.count_rows(numbers(9), numbers(9, 7, dtype=torch.int32), whole, wide=True)
+
+
+def masked_and_ragged_counts() -> None:
+    from graphgauge.kernels import fused
+
+    whole = [numbers(64, dtype=torch.int32) for _ in range(4)]
     for columns in (100, 5000):
         valid, offsets = numbers(9, columns, dtype=torch.bool), torch.arange(10)
         fused.count_rows(numbers(9), numbers(9, columns), whole, wide=False, valid=valid)
@@ -89,7 +95,7 @@ def forecasts(parts: tuple[str, ...], *, asked_all: bool) -> None:
 
 
 WORK: dict[str, Callable[[], None]] = {
-    "counts": counts, "bands": bands, "pools": pools, "lists": lists, "products": products,
+    "counts": counts, "masked and ragged counts": masked_and_ragged_counts, "bands": bands, "pools": pools, "lists": lists, "products": products,
     "forecasts": lambda: forecasts(("errors", "size", "scores"), asked_all=False),
     "forecasts with everything": lambda: forecasts(tuple(PARTS), asked_all=True),
 }  # fmt: skip

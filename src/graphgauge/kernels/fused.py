@@ -13,7 +13,7 @@ import triton.language as tl
 # Rows shorter than this are read at once, and three counts of this size fit into one integer.
 _PACKED = 1 << 10
 # Scores that a program reads at once: of several short rows, or of one long row.
-_TILE, _STRETCH, _BAND, _READ, _SPREAD = 2048, 1024, 4096, 8192, 1024
+_TILE, _RAGGED, _STRETCH, _BAND, _READ, _SPREAD = 2048, 512, 1024, 4096, 8192, 1024
 # Candidates that a program looks up at once, and the fewest programs that keep a device busy.
 _SEARCHED, _PROGRAMS = 1024, 2048
 _COMPARED_AS = {"float16": "float32", "bfloat16": "float32", "bool": "int8"}
@@ -95,7 +95,9 @@ def _count_rows(  # type: ignore[no-untyped-def]
             tl.store(own, tl.sum(there, 1), mask=present)
 
 
-def count_rows(pos: Any, neg: Any, counts: Sequence[Any], *, wide: bool, valid: Any = None, offsets: Any = None) -> None:
+def count_rows(
+    pos: Any, neg: Any, counts: Sequence[Any], *, wide: bool, valid: Any = None, offsets: Any = None
+) -> None:
     """Write for each row how many negatives are above, tied with its positive and NaN, and with `valid` how many count.
 
     Rows are those of a matrix, of which only what is `valid` counts, or the stretches of flat scores between `offsets`.
@@ -106,8 +108,10 @@ def count_rows(pos: Any, neg: Any, counts: Sequence[Any], *, wide: bool, valid: 
     strides = (0, neg.stride(0)) if ragged else neg.stride()
     packed = columns < _PACKED and not ragged
     width = max(16, triton.next_power_of_2(columns)) if columns < _PACKED else _STRETCH
-    together = max(1, _TILE // width) if columns < _PACKED else 1
     name = "float64" if wide else str(neg.dtype).removeprefix("torch.")
+    # Numbers of 64 bits take two registers, and so do several counts for each place in a row.
+    tile = _RAGGED if ragged else _TILE // 2 if wide or neg.element_size() > 4 else _TILE
+    together = max(1, tile // width) if columns < _PACKED else 1
     marks = (0, 0) if valid is None else valid.stride()
     reach = max(together * abs(row) + width * abs(column) for row, column in (strides, marks))
     aligned = gcd(16 // neg.element_size(), columns, strides[0]) if strides[1] == 1 and not ragged else 1

@@ -103,16 +103,33 @@ def _sum_cells(  # type: ignore[no-untyped-def]
         length = (tl.load(bounds + piece + 1) - start).to(tl.int32)
         y_first, m_first = y + start * y_step + ahead * y_ahead, mean + start * m_step + ahead * m_ahead
         s_first, k_first = std + start * s_step + ahead * s_ahead, mask + start * k_step + ahead * k_ahead
+        y_cell = lane.to(OFFSETS) * y_step + column * y_node
+        m_cell = y_cell if ALIKE else lane.to(OFFSETS) * m_step + column * m_node
+        s_cell = y_cell if ALIKE else lane.to(OFFSETS) * s_step + column * s_node
+        k_cell = lane.to(OFFSETS) * k_step + column * k_node
+        next_seen = (lane < length) & inside
+        next_observed = tl.load(y_first + y_cell, mask=next_seen, other=0)
+        next_predicted = tl.load(m_first + m_cell, mask=next_seen, other=0)
+        next_given = tl.load(s_first + s_cell, mask=next_seen, other=1) if GAUSSIAN else next_observed
+        next_mark = tl.load(k_first + k_cell, mask=next_seen, other=0) if MASKED else next_observed
         for first in range(0, length, AT_ONCE * STEPS):
-            step = (first + lane).to(OFFSETS)
-            seen = (step < length) & inside
-            y_cell = step * y_step + column * y_node
-            m_cell = y_cell if ALIKE else step * m_step + column * m_node
-            s_cell = y_cell if ALIKE else step * s_step + column * s_node
+            seen, observed, predicted, given = next_seen, next_observed, next_predicted, next_given
+            if MASKED:  # a cell that is not seen may have any value
+                seen = seen & (next_mark != 0)
+                observed, predicted = tl.where(seen, observed, 0), tl.where(seen, predicted, 0)
+                given = tl.where(seen, given, 1) if GAUSSIAN else given
+            # The next tiles are on their way while these are summed.
+            step = (first + AT_ONCE * STEPS + lane).to(OFFSETS)
+            next_seen = (step < length) & inside
+            next_y = step * y_step + column * y_node
+            next_observed = tl.load(y_first + next_y, mask=next_seen, other=0)
+            next_m = next_y if ALIKE else step * m_step + column * m_node
+            next_predicted = tl.load(m_first + next_m, mask=next_seen, other=0)
+            if GAUSSIAN:
+                next_s = next_y if ALIKE else step * s_step + column * s_node
+                next_given = tl.load(s_first + next_s, mask=next_seen, other=1)
             if MASKED:
-                seen = seen & (tl.load(k_first + step * k_step + column * k_node, mask=seen, other=0) != 0)
-            observed = tl.load(y_first + y_cell, mask=seen, other=0)
-            predicted = tl.load(m_first + m_cell, mask=seen, other=0)
+                next_mark = tl.load(k_first + step * k_step + column * k_node, mask=next_seen, other=0)
             truth, forecast = observed.to(tl.float64), predicted.to(tl.float64)
             error = forecast - truth
             size = tl.abs(error)
@@ -133,7 +150,6 @@ def _sum_cells(  # type: ignore[no-untyped-def]
                 a_sape += tl.sum(2 * size / tl.where(scales > 0, scales, 1.0), 0)
                 kinds += tl.sum(tl.where(seen & (scale > 0), 1 << 8, 0), 0)
             if GAUSSIAN:
-                given = tl.load(s_first + s_cell, mask=seen, other=1)
                 spread, difference = given.to(SCORED), predicted.to(SCORED) - observed.to(SCORED)
                 distance = tl.abs(difference)
                 far = distance * _inverse(spread) if NARROW else distance / spread
@@ -192,11 +208,8 @@ def _sum_cells(  # type: ignore[no-untyped-def]
                         rest = share - place.to(SCORED)
                     unsure = unsure | (tl.abs(rest) > 0.5 - MARGIN)
                 if _any(unsure, CELLS):
-                    # Read again: what is seldom needed would take registers from all that is counted.
-                    again = tl.load(m_first + m_cell, mask=seen, other=0).to(tl.float64)
-                    behind = tl.load(y_first + y_cell, mask=seen, other=0).to(tl.float64) - again
+                    behind = observed.to(tl.float64) - predicted.to(tl.float64)
                     wrong = tl.abs(behind)
-                    given = tl.load(s_first + s_cell, mask=seen, other=1)
                     deviation = given.to(tl.float64)
                     z = behind / deviation
                     odd = ~((tl.abs(z) < ODD) & (deviation < HUGE) & (deviation > 1 / HUGE))
