@@ -1,5 +1,5 @@
-"""The Triton kernels are compiled for the GPUs that people have, without one: what the interpreter accepts, the compiler
-may not. Arguments are those that the functions around the kernels would give for these shapes and types.
+"""The Triton kernels are compiled for the GPUs that people have, without one: the compiler may refuse what the
+interpreter accepts. Arguments are those that the functions around the kernels would give for these shapes and types.
 
 They run in `make gpu` without Triton's interpreter, which would take the place of the compiler.
 """
@@ -95,7 +95,8 @@ def forecasts(parts: tuple[str, ...], *, asked_all: bool) -> None:
 
 
 WORK: dict[str, Callable[[], None]] = {
-    "counts": counts, "masked and ragged counts": masked_and_ragged_counts, "bands": bands, "pools": pools, "lists": lists, "products": products,
+    "counts": counts, "masked and ragged counts": masked_and_ragged_counts, "bands": bands, "pools": pools,
+    "lists": lists, "products": products,
     "forecasts": lambda: forecasts(("errors", "size", "scores"), asked_all=False),
     "forecasts with everything": lambda: forecasts(tuple(PARTS), asked_all=True),
 }  # fmt: skip

@@ -320,6 +320,6 @@ def count_places(
     name = str(scores.dtype).removeprefix("torch.")
     _count_places[(queries, triton.cdiv(longest, stretch))](
         scores, levels, begin, size, first, ahead, tied, scores.stride(0), stretch,
-        BINS=max(32, triton.next_power_of_2(relevant + 2)), STEPS=steps, COLUMNS=columns, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        ONE=stretch >= longest, num_warps=4, enable_fp_fusion=False,
+        BINS=max(32, triton.next_power_of_2(relevant + 2)), STEPS=steps, COLUMNS=columns,
+        COMPARED=getattr(tl, _COMPARED_AS.get(name, name)), ONE=stretch >= longest, num_warps=4, enable_fp_fusion=False,
     )  # fmt: skip

@@ -54,13 +54,13 @@ def _excess(distance, width, deviation):  # type: ignore[no-untyped-def]
     return tl.sum(tl.where(over <= 0, 0.0, over), 0)
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _any(flags, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
     return tl.max(tl.reshape(flags.to(tl.int32), [SIZE]), 0) > 0
 
 
-# Lanes are one node apart whatever the strides are: with several adjacent nodes for each lane, as Triton would choose if
-# it knew that a stride is 1, adding up the tiles would take other lanes.
+# Lanes are one node apart whatever the strides are. If Triton knew that a stride is 1, it would give each lane several
+# adjacent nodes, and adding up the tiles would take other lanes.
 _STRIDES = [f"{array}_{axis}" for array in "ymsk" for axis in ("step", "ahead", "node")]
 
 
