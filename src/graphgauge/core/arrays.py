@@ -12,8 +12,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 __all__ = [
-    "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "on_host",
-    "refuse_nan", "require_shape", "sorted_unique", "text_array",
+    "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "on_device",
+    "on_host",    "refuse_nan", "require_shape", "sorted_unique", "text_array",
 ]  # fmt: skip
 
 # Characters that an array of texts may have in any case, or this many times those of the texts.
@@ -60,6 +60,11 @@ def _has_tensors(values: Sequence[Any]) -> bool:
     """Whether a list begins with a tensor, or with a list that does, or anything in a tuple is one: (5, edges)."""
     looked_at = values if type(values) is tuple else values[:1]
     return any(is_tensor(each) or (type(each) in (list, tuple) and _has_tensors(each)) for each in looked_at)
+
+
+def on_device(array: AnyArray, device: Any) -> Any:
+    """An array as a tensor on the device of others."""
+    return sys.modules["torch"].tensor(array, device=device)
 
 
 def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as the first.") -> AnyArray:
