@@ -118,7 +118,14 @@ def test_the_device_is_not_waited_for_in_every_tile(
     assert simulated.largest <= 64  # bytes
 
 
-def test_silhouettes_wait_for_a_strip_of_tiles(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most", [0, 1 << 27])
+def test_silhouettes_of_many_clusters(most: int, simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From both sides if there is no room for all sums; the device is waited for strip by strip, not in every tile."""
     monkeypatch.setattr(device_distances, "_SIDE", 10)
-    silhouettes(simulated.put(clouds()["plain"]), np.arange(60) % 3)
-    assert simulated.waits <= 2 * 6 + 1
+    monkeypatch.setattr(device_distances, "_MOST_SUMS", most)
+    labels = np.arange(60) % 3
+    for name in ("plain", "copies"):
+        simulated.waits = 0
+        found = silhouettes(simulated.put(clouds()[name]), labels)
+        np.testing.assert_allclose(found, host_silhouettes(clouds()[name], labels), rtol=1e-8, atol=1e-9)
+        assert simulated.waits <= 1 + 2 * (6 if most == 0 else 1)

@@ -11,7 +11,7 @@ Tiles are computed without waiting for the device; only those with such pairs ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ _SIDE = 4096
 _SMALL = 1e-5
 # Coordinates of pairs that are subtracted at once.
 _AGAIN = 1 << 26
+# Sums of distances to clusters that are kept at once: 1 GB.
+_MOST_SUMS = 1 << 27
 # Whole numbers up to this are exact.
 _EXACT = 2.0**53
 # Neighbours beyond the k-th that are looked at: of those at nearly the same distance, the product may take the wrong.
@@ -43,26 +45,38 @@ def silhouettes(points: Any, labels: Any) -> Floats:
         return np.full(len(cluster), np.nan)
     order = np.argsort(cluster, kind="stable")  # a tile then has few clusters
     ordered = cluster[order]
-    place, own_cluster = (torch.as_tensor(each, device=points.device) for each in (order, ordered))
-    frame, found = _Frame.of(points), np.empty(len(order))
-    tiles = _parts(len(points))
-    for rows in tiles:
+    place, clusters = (torch.as_tensor(each, device=points.device) for each in (order, ordered))
+    frame, found, tiles = _Frame.of(points), np.empty(len(order)), _parts(len(points))
+
+    def blocks(rows: slice, columns: slice) -> tuple[_Block, _Block]:
         one = frame.block(points[place[rows]])
-        sums = frame.centre.new_zeros(rows.stop - rows.start, len(counts))
-        close = []
-        for columns in tiles:
-            other = one if columns == rows else frame.block(points[place[columns]])
-            tile, unsure = _squared(frame, one, other)
-            first, last = int(ordered[columns.start]), int(ordered[columns.stop - 1]) + 1
-            inside = own_cluster[columns, None] == torch.arange(first, last, device=points.device)
-            sums[:, first:last] += tile.sqrt_().masked_fill_(unsure, 0) @ inside.double()
+        return one, one if rows == columns else frame.block(points[place[columns]])
+
+    # Each pair once if there is room for the sums of all points, and else from both sides, strip by strip.
+    both = len(points) * len(counts) <= _MOST_SUMS
+    strips = [[(rows, columns) for columns in tiles[number if both else 0 :]] for number, rows in enumerate(tiles)]
+    for pairs in [[*chain(*strips)]] if both else strips:
+        start, stop = (0, len(points)) if both else (pairs[0][0].start, pairs[0][0].stop)
+        sums, close = frame.centre.new_zeros(stop - start, len(counts)), []
+        for rows, columns in pairs:
+            tile, unsure = _squared(frame, *blocks(rows, columns))
+            tile = tile.sqrt_().masked_fill_(unsure, 0)
+            for own, others, distances in ((rows, columns, tile), (columns, rows, tile.T))[
+                : 1 + (both and rows != columns)
+            ]:
+                first, last = int(ordered[others.start]), int(ordered[others.stop - 1]) + 1
+                inside = clusters[others, None] == torch.arange(first, last, device=points.device)
+                sums[own.start - start : own.stop - start, first:last] += distances @ inside.double()
             close.append(unsure.any())
-        for columns in compress(tiles, torch.stack(close).tolist()):
-            other = one if columns == rows else frame.block(points[place[columns]])
+        for rows, columns in compress(pairs, torch.stack(close).tolist()):
+            one, other = blocks(rows, columns)
             row, column = _squared(frame, one, other)[1].nonzero(as_tuple=True)
             again = _differences(one, other, row, column).sqrt_()
-            sums.index_put_((row, own_cluster[columns][column]), again, accumulate=True)
-        found[order[rows]] = from_sums(sums.cpu().numpy(), ordered[rows], counts)
+            row, column = row + rows.start, column + columns.start
+            sums.index_put_((row - start, clusters[column]), again, accumulate=True)
+            if both and rows != columns:
+                sums.index_put_((column, clusters[row]), again, accumulate=True)
+        found[order[start:stop]] = from_sums(sums.cpu().numpy(), ordered[start:stop], counts)
     return found
 
 
@@ -211,11 +225,15 @@ def _pairs(number: int, left: Any, right: Any) -> Iterator[_Pair]:
 
 
 class _Block(NamedTuple):
-    """Some points in units of their frame, from its centre, and the squares of their lengths from there."""
+    """Some points in units of their frame, the squares of their lengths from its centre, and the factors of products.
+
+    A left and a right factor are (−2x, ‖x‖², 1) and (y, 1, ‖y‖²), whose product is a squared distance at once.
+    """
 
     points: Any
-    centred: Any
     lengths: Any
+    left: Any
+    right: Any
 
 
 class _Frame(NamedTuple):
@@ -251,14 +269,18 @@ class _Frame(NamedTuple):
     def block(self, points: Any) -> _Block:
         points = points.double() / self.unit
         centred = points - self.centre
-        return _Block(points, centred, (centred * centred).sum(1))
+        squares = (centred * centred).sum(1, keepdim=True)
+        # Products are faster if their length is a multiple of 8.
+        left, right = (squares.new_zeros(len(points), -(-(points.shape[1] + 2) // 8) * 8) for _ in range(2))
+        last = points.shape[1]
+        left[:, :last], left[:, last : last + 1], left[:, last + 1] = -2 * centred, squares, 1
+        right[:, :last], right[:, last], right[:, last + 1 : last + 2] = centred, 1, squares
+        return _Block(points, squares[:, 0], left, right)
 
 
 def _product(one: _Block, other: _Block) -> Any:
     """All squared distances between two blocks."""
-    import torch
-
-    squared = torch.addmm(one.lengths[:, None] + other.lengths, one.centred, other.centred.T, alpha=-2)
+    squared = one.left @ other.right.T
     return squared.fill_diagonal_(0) if one is other else squared
 
 
