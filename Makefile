@@ -81,7 +81,7 @@ gpu: $(VENV)/.test
 	TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))') \
 		$(BIN)/python -m pytest -m gpu tests/kernels
 	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_device*.py tests/forecasting/test_on_device.py \
-		tests/generation/test_points.py tests/evolution/test_areas.py
+		tests/generation/test_points.py tests/evolution/test_areas.py tests/doors/test_devices.py
 	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 
 # Coverage of lines and branches; kernels compiled by numba count as not covered.

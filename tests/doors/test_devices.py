@@ -203,6 +203,13 @@ CASES: dict[str, Callable[[Put], Any]] = {
 RNG_SCORES = RNG.normal(size=(NODES, NODES)).round(2)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
+def test_a_device_of_this_machine() -> None:
+    for ask in CASES.values():
+        on_host = content(ask(lambda value: torch.as_tensor(np.array(value))))
+        assert same(content(ask(lambda value: torch.as_tensor(np.array(value)).cuda())), on_host)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_notes_are_those_of_the_host(name: str, simulated: Any) -> None:
     on_host = content(CASES[name](lambda value: torch.as_tensor(np.array(value))))

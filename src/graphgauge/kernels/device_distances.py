@@ -61,9 +61,8 @@ def silhouettes(points: Any, labels: Any) -> Floats:
         for rows, columns in pairs:
             tile, unsure = _squared(frame, *blocks(rows, columns))
             tile = tile.sqrt_().masked_fill_(unsure, 0)
-            for own, others, distances in ((rows, columns, tile), (columns, rows, tile.T))[
-                : 1 + (both and rows != columns)
-            ]:
+            sides = [(rows, columns, tile), *([(columns, rows, tile.T)] if both and rows != columns else [])]
+            for own, others, distances in sides:
                 first, last = int(ordered[others.start]), int(ordered[others.stop - 1]) + 1
                 inside = clusters[others, None] == torch.arange(first, last, device=points.device)
                 sums[own.start - start : own.stop - start, first:last] += distances @ inside.double()
@@ -156,13 +155,17 @@ def _radii(frame: _Frame, points: Any, k: int) -> Any:
             nearest, where = torch.cat([nearest, near], 1), torch.cat([where, place + columns.start], 1)
             nearest, chosen = _smallest(nearest, k + 1 + _SPARE)
             where, longest = where.gather(1, chosen), torch.maximum(longest, other.lengths.max())
+        if not frame.rounding:
+            found.append(nearest[:, k])
+            continue
         near = frame.block(points[where.reshape(-1)]).points.reshape(*where.shape, points.shape[1])
         again = _added_up(one.points[:, None], near)
         found.append(again.kthvalue(k + 1, dim=1).values)
         # Points that were not chosen are at least as far as the last one that was, up to rounding.
         least = nearest[:, -1] - frame.rounding * (one.lengths + longest)
         unsure.append((found[-1] > least) & (where.shape[1] < len(points)))
-    radii, missed = torch.cat(found), torch.cat(unsure).nonzero()[:, 0]
+    radii = torch.cat(found)
+    missed = torch.cat(unsure).nonzero()[:, 0] if unsure else ()
     for some in _parts(len(missed)):
         one = frame.block(points[missed[some]])
         nearest = one.points[:, :0]
