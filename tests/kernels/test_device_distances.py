@@ -129,3 +129,14 @@ def test_silhouettes_of_many_clusters(most: int, simulated: Any, monkeypatch: py
         found = silhouettes(simulated.put(clouds()[name]), labels)
         np.testing.assert_allclose(found, host_silhouettes(clouds()[name], labels), rtol=1e-8, atol=1e-9)
         assert simulated.waits <= 1 + 2 * (6 if most == 0 else 1)
+
+
+def test_distances_under_autocast_and_deterministic_algorithms() -> None:
+    real, generated = (torch.from_numpy(side).to(DEVICE) for side in samples()["copies of the other side"])
+    expected = prdc(real, generated, 3), energy_distance(real, generated)
+    torch.use_deterministic_algorithms(True)
+    try:
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            assert (prdc(real, generated, 3), energy_distance(real, generated)) == expected
+    finally:
+        torch.use_deterministic_algorithms(False)

@@ -70,3 +70,13 @@ def test_the_device_is_not_waited_for_in_every_tile(simulated: Any, monkeypatch:
             ask()
             waits.append(simulated.waits)
         assert waits[0] == waits[1] <= 2
+
+
+def test_counts_are_exact_under_autocast() -> None:
+    """Validation often runs inside it: products of more than 256 bits would be rounded."""
+    bits = np.random.default_rng(6).random((20, 3001)) < 0.7
+    given = torch.as_tensor(bits, device=DEVICE)
+    with torch.autocast(DEVICE, dtype=torch.bfloat16):
+        assert device_pairs.hamming_sums(given) == pairs.hamming_sums(bits)
+        found = device_pairs.common_bits(given)
+    assert found.row_similarity.tobytes() == pairs.common_bits(bits).row_similarity.tobytes()

@@ -160,7 +160,7 @@ def _radii(frame: _Frame, points: Any, k: int) -> Any:
             continue
         near = frame.block(points[where.reshape(-1)]).points.reshape(*where.shape, points.shape[1])
         again = _added_up(one.points[:, None], near)
-        found.append(again.kthvalue(k + 1, dim=1).values)
+        found.append(_smallest(again, k + 1)[0][:, k])
         # Points that were not chosen are at least as far as the last one that was, up to rounding.
         least = nearest[:, -1] - frame.rounding * (one.lengths + longest)
         unsure.append((found[-1] > least) & (where.shape[1] < len(points)))

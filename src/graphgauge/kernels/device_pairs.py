@@ -96,7 +96,7 @@ def hamming_sums(bits: Any) -> tuple[int, int]:
     squares = torch.zeros(len(side), dtype=torch.int64, device=bits.device)
     for rows, others in _pairs_of_tiles(len(side)):
         own, other = ((1 - 2 * side[part].to(_exact(length))) for part in (rows, others))
-        products = (own @ other.T).long()
+        products = _products(own, other)
         squares[rows] += products.mul_(products).sum(1) * (1 if rows == others else 2)
     counts = torch.cat([bits.sum(0), squares]).tolist()
     ones, gram = counts[:width], sum(counts[width:])
@@ -118,7 +118,7 @@ def common_bits(bits: Any) -> Common:
     found = []
     for rows, others in _pairs_of_tiles(n):
         own, other = (bits[part].to(_exact(width)) for part in (rows, others))
-        intersection = (own @ other.T).long()
+        intersection = _products(own, other)
         union = sizes[rows, None] + sizes[others] - intersection
         share = torch.where(union > 0, intersection.double() / union.clamp(min=1), 1.0)
         fixed = torch.round(torch.ldexp(share, share.new_tensor(FRACTION))).long()
@@ -143,6 +143,14 @@ def common_bits(bits: Any) -> Common:
     if n > 1:
         mean = np.ldexp(similar.cpu().numpy().astype(np.float64), -FRACTION) / (n - 1)
     return Common(*np.divmod(codes, width + 1), pairs, mean)
+
+
+def _products(own: Any, other: Any) -> Any:
+    """All products of rows as whole numbers, also where a caller computes in a narrower type automatically."""
+    import torch
+
+    with torch.autocast(own.device.type, enabled=False):
+        return (own @ other.T).long()
 
 
 def _exact(length: int) -> Any:
