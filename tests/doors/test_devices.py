@@ -329,6 +329,13 @@ def test_plain_numbers_copy_nothing_of_the_size_of_their_points(simulated: Any) 
         assert 0 < simulated.largest <= most
 
 
+def test_samples_are_copied_as_booleans(simulated: Any) -> None:
+    boards = RNG.random((30, 2, 50)) < 0.5
+    given = simulated.put(boards.astype("f4"))
+    generation.SampleTable.of(real=given, generated=given, reconstructed=given)
+    assert simulated.largest == boards.size
+
+
 def test_the_embeddings_of_the_last_cycle_stay_on_their_device(simulated: Any) -> None:
     """Where the births of the next cycle are compared with all pairs."""
     own = evolution.EvaluationSuite(np.arange(NODES), CLASSES, ["a"], folds=2)

@@ -14,6 +14,7 @@ from graphgauge.core.arrays import (
     Floats,
     as_labels,
     as_numeric,
+    is_cuda,
     is_tensor,
     on_host,
     refuse_nan,
@@ -70,7 +71,7 @@ def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ..
 
 def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
-    value = as_list(on_host(value, name))
+    value = as_list(on_host(narrowed(value), name))
     if reading.kind in ("graphs", "padded"):
         return Graphs.of(value, name, reading.labels, padded=reading.kind == "padded")
     if reading.kind is None and is_graphs(value):
@@ -91,6 +92,13 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
             "A subject returns generation.Graphs.of(array).",
         )  # fmt: skip
     return as_bits(array, name)
+
+
+def narrowed(value: Any) -> Any:
+    """Zeros and ones of a CUDA device as booleans, of which fewer bytes are copied; other values stay as they are."""
+    if not is_cuda(value) or not value.is_floating_point() or str(value.layout) != "torch.strided":
+        return value
+    return value != 0 if bool(((value == 0) | (value == 1)).all()) else value
 
 
 def _may_be_bits(value: Any) -> bool:

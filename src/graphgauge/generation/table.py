@@ -33,6 +33,7 @@ from graphgauge.generation.inputs import (
     as_variances,
     as_vectors,
     is_table,
+    narrowed,
     read_conditions,
 )
 from graphgauge.generation.overlap import learned
@@ -498,7 +499,7 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
     if given["reconstructed"] is not None:
         if not isinstance(read["real"], np.ndarray):
             raise InputError("reconstructed without real samples of bits", where="reconstructed")
-        bits = as_bits(as_numeric(given["reconstructed"], "reconstructed"), "reconstructed")
+        bits = as_bits(as_numeric(narrowed(given["reconstructed"]), "reconstructed"), "reconstructed")
         if bits.shape != read["real"].shape:
             raise InputError(f"shape {bits.shape}, real samples have {read['real'].shape}", where="reconstructed")
         read["reconstructed"] = bits
