@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from graphgauge import forecasting, ranking
 from graphgauge.core.errors import InputError
@@ -18,13 +21,23 @@ PROCESS = """
 import json, sys
 import numpy as np
 import torch.distributed as dist
+sys.path.insert(0, sys.argv[6])
 from graphgauge import forecasting, ranking
 from graphgauge.engines.distributed import merged
 
 rank, world, store, data = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], np.load(sys.argv[4])
 dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
+put = np.asarray
+if sys.argv[5] == "device":
+    from graphgauge.kernels import device
+    from tests.simulated import Simulated
+    device.find_spec = lambda name: None
+    simulated = Simulated()
+    simulated.__enter__()
+    put = simulated.put
 mine = slice(rank, None, world)
-ranks = ranking.RankingState().update(data["pos"][mine], data["neg"][mine], groups={"side": data["side"][mine]})
+pos, neg, side = put(data["pos"][mine]), put(data["neg"][mine]), data["side"][mine]
+ranks = ranking.RankingState().update(pos, neg, groups={"side": side})
 before = ranks.n
 whole = merged(ranks)
 assert (ranks.n, whole.n) == (before, len(data["pos"]))  # what this process counted is left alone
@@ -32,9 +45,12 @@ assert (ranks.n, whole.n) == (before, len(data["pos"]))  # what this process cou
 steps = np.array_split(np.arange(len(data["y"])), world)[rank]
 series = forecasting.ForecastState(axes=("time", "node"))
 if len(steps):
-    series.update(data["y"][steps], data["mean"][steps], std=data["std"][steps], start=int(steps[0]))
+    given = {name: put(data[name][steps]) for name in ("y", "mean", "std")}
+    series.update(given["y"], given["mean"], std=given["std"], start=int(steps[0]))
 answers = {key: result.value for key, result in whole.evaluate().items()}
 answers |= {key: result.value for key, result in merged(series).evaluate(metrics=["mae", "rmse", "crps"]).items()}
+if sys.argv[5] == "device":
+    assert simulated.copied > 0  # counted there
 twice = None
 try:
     merged(ranking.RankingState(shard="the same everywhere").update(data["pos"], data["neg"]))
@@ -54,13 +70,16 @@ def data(rng):
     }  # fmt: skip
 
 
-def test_all_processes_have_the_answer_of_one(data, tmp_path):
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_all_processes_have_the_answer_of_one(data, tmp_path, where):
+    """States that were counted on a CUDA device, which is simulated, are those of the host."""
     np.savez(tmp_path / "data.npz", **data)
     script = tmp_path / "share.py"
     script.write_text(PROCESS)
     processes = [
         subprocess.Popen(
-            [sys.executable, str(script), str(rank), str(WORLD), str(tmp_path / "store"), str(tmp_path / "data.npz")],
+            [sys.executable, str(script), str(rank), str(WORLD), str(tmp_path / "store"), str(tmp_path / "data.npz"),
+             where, str(Path(__file__).parents[2])],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for rank in range(WORLD)
@@ -85,3 +104,26 @@ def test_all_processes_have_the_answer_of_one(data, tmp_path):
 def test_without_a_process_group_it_says_so():
     with pytest.raises(InputError, match="init_process_group"):
         merged(ranking.RankingState())
+
+
+@pytest.mark.parametrize("bound", [None, "cuda:0"])
+def test_nccl_is_given_tensors_of_the_gpu(data, bound, simulated, monkeypatch):
+    """In one process, without NCCL itself."""
+    sent = []
+
+    def all_gather(parts, tensor, group):
+        sent.append(tensor)
+        for part in parts:
+            part.copy_(tensor)
+
+    running = SimpleNamespace(bound_device_id=bound)
+    for name, answer in {"is_initialized": True, "get_backend": "nccl", "get_world_size": 1}.items():
+        monkeypatch.setattr(torch.distributed, name, lambda *group, answer=answer: answer)
+    monkeypatch.setattr(torch.distributed, "all_gather", all_gather)
+    monkeypatch.setattr(torch.distributed, "group", SimpleNamespace(WORLD=running))
+    state = ranking.RankingState().update(simulated.put(data["pos"]), simulated.put(data["neg"]))
+    simulated.waits = 0
+    assert merged(state).n == state.n
+    assert len(sent) == 2
+    assert all(tensor.is_cuda for tensor in sent)
+    assert simulated.waits == 2  # the size, and the state

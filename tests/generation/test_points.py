@@ -16,11 +16,10 @@ from graphgauge.kernels import device_distances
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-@pytest.fixture(params=[(7, 5), (4096, 8192)], ids=["small tiles", "one tile"])
+@pytest.fixture(params=[7, 4096], ids=["small tiles", "one tile"])
 def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "is_cuda", torch.is_tensor)
-    monkeypatch.setattr(device_distances, "_ROWS", request.param[0])
-    monkeypatch.setattr(device_distances, "_COLUMNS", request.param[1])
+    monkeypatch.setattr(device_distances, "_SIDE", request.param)
 
 
 def clouds(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -34,14 +36,47 @@ def test_closer_pairs_are_the_hosts(nodes: int, width: int, tile: int, seed: int
         assert (closer, equal) == (np.count_nonzero(every < value), np.count_nonzero(every == value))
 
 
-@given(rows=st.integers(0, 20), width=st.integers(0, 9), side=st.sampled_from([1, 3, 2048]), seed=st.integers(0, 9))
-def test_bits_in_common_are_the_hosts(rows: int, width: int, side: int, seed: int) -> None:
+@given(
+    rows=st.integers(0, 20), width=st.integers(0, 9), side=st.sampled_from([1, 3, 2048]),
+    table=st.sampled_from([1, 1 << 24]), seed=st.integers(0, 9),
+)  # fmt: skip
+def test_bits_in_common_are_the_hosts(rows: int, width: int, side: int, table: int, seed: int) -> None:
     bits = np.random.default_rng(seed).random((rows, width)) < seed / 9
     given = torch.as_tensor(bits, device=DEVICE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device_pairs, "_SIDE", side)
+        patch.setattr(device_pairs, "_TABLE", table)
         assert device_pairs.hamming_sums(given) == pairs.hamming_sums(bits)
         found, expected = device_pairs.common_bits(given), pairs.common_bits(bits)
     cells = [sorted(zip(*(column.tolist() for column in each[:3]), strict=True)) for each in (found, expected)]
     assert cells[0] == cells[1]
     assert found.row_similarity.tobytes() == expected.row_similarity.tobytes()
+
+
+def test_the_device_is_not_waited_for_in_every_tile(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    bits, columns = rng.random((50, 12)) < 0.4, rng.uniform(-0.4, 0.4, (3, 50))
+    asked = {
+        "hamming": lambda: device_pairs.hamming_sums(simulated.put(bits)),
+        "common": lambda: device_pairs.common_bits(simulated.put(bits)),
+        "closer": lambda: device_pairs.closer_pairs(columns, margins(columns), np.array([0.1, 0.2]), "cuda"),
+    }
+    for ask in asked.values():
+        waits = []
+        for tile, side in ((40, 3), (1 << 22, 1 << 11)):
+            monkeypatch.setattr(device_pairs, "_TILE", tile)
+            monkeypatch.setattr(device_pairs, "_SIDE", side)
+            simulated.waits = 0
+            ask()
+            waits.append(simulated.waits)
+        assert waits[0] == waits[1] <= 2
+
+
+def test_counts_are_exact_under_autocast() -> None:
+    """Validation often runs inside it: products of more than 256 bits would be rounded."""
+    bits = np.random.default_rng(6).random((20, 3001)) < 0.7
+    given = torch.as_tensor(bits, device=DEVICE)
+    with torch.autocast(DEVICE, dtype=torch.bfloat16):
+        assert device_pairs.hamming_sums(given) == pairs.hamming_sums(bits)
+        found = device_pairs.common_bits(given)
+    assert found.row_similarity.tobytes() == pairs.common_bits(bits).row_similarity.tobytes()

@@ -12,8 +12,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 __all__ = [
-    "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "refuse_nan",
-    "require_shape", "sorted_unique", "text_array",
+    "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "on_device",
+    "on_host", "refuse_nan", "require_shape", "sorted_unique", "text_array",
 ]  # fmt: skip
 
 # Characters that an array of texts may have in any case, or this many times those of the texts.
@@ -46,6 +46,34 @@ def is_cuda(value: Any) -> bool:
     return is_tensor(value) and bool(value.is_cuda)
 
 
+def on_host(value: Any, name: str) -> Any:
+    """A tensor as an array, also those in lists: NumPy cannot read the tensors of a device. Other values stay."""
+    if is_tensor(value):
+        return _host_view(value, name)
+    if type(value) in (list, tuple) and "torch" in sys.modules and _has_tensors(value):
+        # [()] makes a number of a tensor without axes.
+        return type(value)(on_host(each, name)[()] if is_tensor(each) else on_host(each, name) for each in value)
+    return value
+
+
+def _has_tensors(values: Sequence[Any]) -> bool:
+    """Whether a list begins with a tensor, or with a list that does, or anything in a tuple is one: (5, edges)."""
+    looked_at = values if type(values) is tuple else values[:1]
+    return any(is_tensor(each) or (type(each) in (list, tuple) and _has_tensors(each)) for each in looked_at)
+
+
+def on_device(values: Any, device: Any) -> Any:
+    """Numbers as a tensor on a device; an array is copied, because torch takes no read-only memory.
+
+    >>> import torch
+    >>> on_device(np.array([1, 2]), torch.device("cpu")).tolist()
+    [1, 2]
+    """
+    if is_tensor(values):
+        return values.detach().to(device)
+    return sys.modules["torch"].tensor(np.ascontiguousarray(values), device=device)
+
+
 def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as the first.") -> AnyArray:
     """A numeric host array, without a copy where possible. Other types are an error, not converted.
 
@@ -58,7 +86,9 @@ def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as
         raise InputError("found a masked array", where=name, fix="Pass its data and, if the function takes one, mask=.")
     else:
         try:
-            array = np.asarray(value)
+            array = np.asarray(on_host(value, name))
+        except InputError:
+            raise
         except ValueError as error:
             raise InputError(f"rows of different lengths ({error})", where=name, fix=ragged) from None
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
@@ -72,7 +102,7 @@ def as_labels(value: Any, name: str) -> AnyArray:
     if isinstance(value, list | tuple) and value and all(type(label) is str for label in value):
         return text_array(value, name)
     try:
-        array = _host_view(value, name) if is_tensor(value) else np.asarray(value)
+        array = np.asarray(on_host(value, name))
     except InputError:
         raise
     except ValueError:

@@ -20,6 +20,9 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
     States are sent in their file format, without pickle, and merged in the order of ranks, so that all
     processes have the same bits. The state of each process is unchanged, and it can go on counting.
 
+    States that were counted on GPUs are merged in the same way. With NCCL they are sent from the GPU of the process:
+    the `device_id` of its group, or the one of `torch.cuda.set_device`. More than one GPU has not been tried yet.
+
     A sampler that repeats items to give every process the same number (`DistributedSampler` without `drop_last`)
     makes them count twice; shard without padding.
 
@@ -58,19 +61,26 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
         raise InputError("torch.distributed is not running", fix="Call init_process_group() first, or start torchrun.")
     buffer = io.BytesIO()
     state.save(buffer)
-    # NCCL sends only GPU tensors.
-    device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
+    device = _device(distributed, group)
     own = torch.from_numpy(np.frombuffer(buffer.getvalue(), np.uint8).copy()).to(device)
-    sizes = _gathered(torch.tensor([len(own)], device=device), group)
-    longest = max(int(size) for size in sizes)
-    parts = _gathered(torch.nn.functional.pad(own, (0, longest - len(own))), group)
+    sizes = torch.cat(_gathered(torch.tensor([len(own)], device=device), group)).tolist()
+    parts = _gathered(torch.nn.functional.pad(own, (0, max(sizes) - len(own))), group)
     loaded = [
-        type(state).load(io.BytesIO(part[: int(size)].cpu().numpy().tobytes()))
+        type(state).load(io.BytesIO(part[:size].cpu().numpy().tobytes()))
         for part, size in zip(parts, sizes, strict=True)
     ]
     for other in loaded[1:]:
         loaded[0].merge(other)
     return loaded[0]
+
+
+def _device(distributed: Any, group: Any) -> Any:
+    """Where tensors are sent from: NCCL sends only those of a GPU, that of the group or else the current one."""
+    backend = str(distributed.get_backend(group)).lower()
+    if backend not in ("nccl", "cuda:nccl"):
+        return "cpu"
+    bound = getattr(distributed.group.WORLD if group is None else group, "bound_device_id", None)
+    return "cuda" if bound is None else bound
 
 
 def _gathered(tensor: Any, group: Any) -> list[Any]:

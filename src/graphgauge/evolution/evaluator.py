@@ -93,7 +93,8 @@ class AdaptiveEvaluator:
         One type per node, also for nodes that are born later. Births are compared with pairs of nodes of the same types
         only: in a bipartite graph, of one node of either side.
     device
-        Ignored; accepted for compatibility. Tensors on any device are computed on the CPU in float64.
+        Ignored; accepted for compatibility. Embeddings on a CUDA device are compared with all pairs there, if
+        `negatives` is `all`; everything else is computed on the host in float64.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from graphgauge.core.arrays import (
     as_labels,
     as_numeric,
     is_cuda,
-    is_tensor,
+    on_host,
     refuse_nan,
     require_shape,
 )
@@ -323,11 +323,12 @@ def _node_ids(node_ids: Any) -> Ints:
 
 def _label_values(labels: Any) -> tuple[AnyArray, Flags]:
     """One label per node, and which of them are a class."""
+    labels = on_host(labels, "labels")
     if isinstance(labels, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(labels)
         labels = labels.data.astype(object)
         labels[hidden] = None
-    if is_tensor(labels) or (isinstance(labels, np.ndarray) and labels.dtype != object):
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
         return _typed_labels(labels)
     # As objects, because NumPy converts None, NaN and numbers next to text to text.
     array = np.asarray(labels, object)
@@ -343,10 +344,10 @@ def _label_values(labels: Any) -> tuple[AnyArray, Flags]:
 def _typed_labels(labels: Any) -> tuple[AnyArray, Flags]:
     """The same for labels of one type; only −1, NaN and their forms in text are missing."""
     try:
-        array = labels if is_tensor(labels) else np.asarray(labels)
+        array = np.asarray(labels)
     except ValueError:
         raise InputError("labels are lists of different lengths", where="labels", fix=_ONE_LABEL) from None
-    if is_tensor(array) or array.dtype.kind == "f":
+    if array.dtype.kind == "f":
         values = as_numeric(array, "labels")
         require_shape(values, (None,), "labels", _ONE_LABEL)
         return values, ~np.isnan(values) & (values != -1)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints
+from graphgauge.core.arrays import Ints, on_host
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted, labels_by_node
 
@@ -280,7 +280,7 @@ class Ledger:
         InputError
             If an id is not in the ledger.
         """
-        listed = list(ids)
+        listed = list(on_host(ids, "ids"))
         if isinstance(self.ids, range) and len(listed) > len(self.ids) // 8:
             found = np.asarray(listed)
             if found.dtype.kind in "iu" and found.min(initial=0) >= 0 and found.max(initial=0) < len(self.ids):

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, is_tensor
+from graphgauge.core.arrays import AnyArray, Ints, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import parse_json, require_file
 from graphgauge.evolution.inputs import as_edges, is_missing
@@ -505,9 +505,10 @@ def _parts(snapshot: Any) -> tuple[dict[Any, Any], dict[tuple[Any, Any, str], No
         return nodes, dict.fromkeys(listed), snapshot.is_directed(), True
     index = getattr(snapshot, "edge_index", None)
     if index is not None:
-        pairs = np.asarray(index.detach().cpu() if is_tensor(index) else index).T
+        pairs = np.asarray(on_host(index, "edge_index")).T
         kinds = getattr(snapshot, "edge_type", None)
-        named = [""] * len(pairs) if kinds is None else [str(kind) for kind in np.asarray(kinds).tolist()]
+        kinds = None if kinds is None else np.asarray(on_host(kinds, "edge_type")).tolist()
+        named = [""] * len(pairs) if kinds is None else [str(kind) for kind in kinds]
         count = int(snapshot.num_nodes)
         edges = [(u, v, kind) for (u, v), kind in zip(pairs.tolist(), named, strict=True)]
         undirected = getattr(snapshot, "is_undirected", None)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.files import readable
 from graphgauge.core.options import whole_number
@@ -512,6 +512,13 @@ def unchanging(embeddings: Any) -> Any:
     """A copy, because systems often update their embeddings in place; not of what cannot be written to."""
     if embeddings is None or (isinstance(embeddings, np.ndarray) and not embeddings.flags.writeable):
         return embeddings
+    return copied(embeddings)
+
+
+def copied(embeddings: Any) -> Any:
+    """A copy on the host, or on the CUDA device of the embeddings, where all pairs of nodes are compared."""
+    if is_cuda(embeddings):
+        return embeddings.detach().clone()
     return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))
 
 

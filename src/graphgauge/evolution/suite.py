@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric
+from graphgauge.core.arrays import AnyArray, Ints, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figures import drawn
@@ -19,9 +19,9 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
-from graphgauge.evolution.inputs import as_edges, listed, rows_by_index
+from graphgauge.evolution.inputs import as_edges, listed
 from graphgauge.evolution.ledger import Change, Codes
-from graphgauge.evolution.log import Cycle, as_cycles, named_run, unchanging
+from graphgauge.evolution.log import Cycle, as_cycles, copied, named_run, unchanging
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -63,7 +63,8 @@ class EvaluationSuite:
                 "conditions must be names, each once", fix=f"Found {', '.join(map(str, names)) or 'none'}."
             )
         self.conditions = tuple(names)
-        self._nodes = node_ids if node_ids is None or isinstance(node_ids, Sequence | Set) else np.array(node_ids)
+        unchanged = node_ids is None or isinstance(node_ids, Sequence | Set)
+        self._nodes = node_ids if unchanged else np.array(on_host(node_ids, "node_ids"))
         self._labels, self._options = labels, options
         self.evaluators = Evaluators()
         self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
@@ -109,7 +110,7 @@ class EvaluationSuite:
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")
-        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
+        self._last[run] = copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
 
     def step(
         self,
@@ -161,9 +162,10 @@ class EvaluationSuite:
                 removed_edges=removed_edges, inserted_embeddings=inserted_embeddings,
             )  # fmt: skip
         if run not in self._starts:
-            self._starts[run] = _rest(all_edges, new_edges) if edges is None else np.array(edges)
+            before_first = _rest(all_edges, new_edges) if edges is None else edges
+            self._starts[run] = as_edges(before_first, "previous_edges", relations=True).copy()
         # Copies, because systems often update their embeddings in place.
-        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
+        self._last[run] = copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
         self.evaluators[run] = evaluator
         self._ends[run] = as_edges(self._last[run][1], "all_edges", relations=True)
         evaluation.run |= {"method": condition, "seed": seed}
@@ -577,7 +579,3 @@ def _hash(edges: Any) -> str:
     if given.ndim == 2:
         given = np.unique(np.concatenate([np.sort(given[:, :2], axis=1), given[:, 2:]], axis=1), axis=0)
     return sha256(np.ascontiguousarray(given).tobytes()).hexdigest()
-
-
-def _copied(embeddings: Any) -> AnyArray:
-    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, require_shape
+from graphgauge.core.arrays import as_labels, as_numeric, on_host, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.fields import lined_up, whole_numbers
@@ -166,7 +166,7 @@ def _ends(candidates: Any, src: Any, dst: Any, time: Any, native: Any, payload: 
     """Sources and targets of the candidates as two rows, and their times."""
     if src is None and dst is None:
         listed = payload.get("candidate_edge_index", getattr(native, "edge_index", None))
-        pairs = np.asarray([] if listed is None else listed)
+        pairs = np.asarray([] if listed is None else on_host(listed, "candidate_edge_index"))
         pairs = pairs.T if pairs.ndim == 2 and pairs.shape == (len(candidates), 2) else pairs
         if pairs.shape != (2, len(candidates)):
             raise InputError(

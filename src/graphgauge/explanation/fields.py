@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, as_numeric, is_tensor, refuse_nan, text_array
+from graphgauge.core.arrays import AnyArray, Floats, as_numeric, is_tensor, on_host, refuse_nan, text_array
 from graphgauge.core.errors import InputError
 
 
@@ -161,12 +161,14 @@ def _is_constant(array: Any) -> bool:
 
 def _host(value: Any, name: str) -> AnyArray:
     """Any value as an array on the host."""
-    if is_tensor(value) or isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, np.ma.MaskedArray):
         return as_numeric(value, name)
     if isinstance(value, list) and value and all(type(each) is str for each in value):
         return text_array(value, name)
     try:
-        return np.asarray(value)
+        return np.asarray(on_host(value, name))
+    except InputError:
+        raise
     except ValueError:
         raise InputError("rows of different lengths", where=name, fix="Make all rows as long as the first.") from None
 

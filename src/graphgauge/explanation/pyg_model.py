@@ -216,6 +216,7 @@ class PyGModel:
         Any
             The module's output.
         """
+        x, edge_index, edge_mask, node_mask, inputs = map(self._there, (x, edge_index, edge_mask, node_mask, inputs))
         if isinstance(node_mask, Mapping):
             x = {name: node_mask[name] * each if name in node_mask else each for name, each in x.items()}
         elif node_mask is not None:
@@ -243,6 +244,7 @@ class PyGModel:
             The module's output.
         """
         torch = need("torch", "asking a PyTorch Geometric module")
+        x, edge_index, inputs = map(self._there, (x, edge_index, inputs))
         stays = torch.as_tensor(kept, device=edge_index.device)
         if self.masking == "weight":
             return self.under_masks(x, edge_index, stays.to(x.dtype), None, inputs)
@@ -254,8 +256,20 @@ class PyGModel:
     def _precision(self) -> Any:
         """The type of numbers that the module computes with, so that no copies are made in another."""
         torch = need("torch", "asking a PyTorch Geometric module")
-        like = next(iter(self._module.parameters()), torch.zeros(1))
-        return np.float32 if like.dtype == torch.float32 else np.float64
+        return np.float32 if self._like.dtype == torch.float32 else np.float64
+
+    @property
+    def _like(self) -> Any:
+        """A tensor of the module's type and on its device."""
+        torch = need("torch", "asking a PyTorch Geometric module")
+        return next(iter(self._module.parameters()), torch.zeros(1))
+
+    def _there(self, value: Any) -> Any:
+        """Tensors, also those by type or name, on the module's device: an explanation may come from another one."""
+        if isinstance(value, Mapping):
+            return {name: self._there(each) for name, each in value.items()}
+        where = next(iter(self._module.parameters()), None)
+        return value.to(where.device) if where is not None and is_tensor(value) else value
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -271,19 +285,24 @@ class PyGModel:
     def _answers(self, union: _Union, targets: Sequence[Any], weights: AnyArray | None) -> Sequence[Any]:
         """The module's answers for all copies of the subgraphs, with messages multiplied by weights."""
         torch = need("torch", "asking a PyTorch Geometric module")
-        like = next(iter(self._module.parameters()), torch.zeros(1))
+        like = self._like
 
         def tensor(array: AnyArray) -> Any:
             return _tensor(torch, array, like)
 
+        def together(copies: Sequence[AnyArray]) -> Any:
+            """Each array is sent to the device once, and repeated there."""
+            sent = {id(array): tensor(array) for array in copies}
+            return torch.cat([sent[id(array)] for array in copies])
+
         given: dict[str, Any]
         if union.typed:
-            x, edge_index, given, kept = self._typed(union, weights, tensor)
+            x, edge_index, given, kept = self._typed(union, weights, tensor, together)
             rows = union.rows(targets) if self.task == "node" else np.empty(0, np.int64)
             of = union.nodes_of(str(union.types[rows[0]])) if len(rows) else np.arange(len(union.owner))
             rows = np.searchsorted(of, rows)
         else:
-            given = {name: tensor(array) for name, array in union.arrays.items()}
+            given = {name: together(copies) for name, copies in union.arrays.items()}
             if self.task == "graph" or union.batched:
                 given["batch"] = tensor(union.owner)
             x, edge_index = given.pop("x"), tensor(union.edge_index)
@@ -300,12 +319,14 @@ class PyGModel:
         found = answer[tensor(rows)] if self.task == "node" else answer
         return list(torch.split(found, union.copies))
 
-    def _typed(self, union: _Union, weights: AnyArray | None, tensor: Any) -> tuple[Any, Any, dict[str, Any], Any]:
+    def _typed(
+        self, union: _Union, weights: AnyArray | None, tensor: Any, together: Any
+    ) -> tuple[Any, Any, dict[str, Any], Any]:
         """Features, edges, other inputs and weights of edges as dictionaries by type."""
         by_name: dict[str, dict[Any, Any]] = {}
-        for key, array in union.arrays.items():
+        for key, copies in union.arrays.items():
             of, _, name = key.rpartition("/")
-            by_name.setdefault(name, {})[_type_key(of)] = tensor(array)
+            by_name.setdefault(name, {})[_type_key(of)] = together(copies)
         if self.task == "graph":
             by_name["batch"] = {name: tensor(union.owner[union.nodes_of(name)]) for name in union.node_type_names}
         place = np.empty(len(union.owner), np.int64)
@@ -340,7 +361,8 @@ class PyGModel:
 
 def _tensor(torch: Any, array: AnyArray, like: Any) -> Any:
     """A tensor on the module's device; floats get its dtype, integers and booleans keep theirs."""
-    tensor = torch.as_tensor(np.ascontiguousarray(array), device=like.device)
+    # torch warns about arrays that cannot be written to; of those this is a copy.
+    tensor = torch.as_tensor(np.require(array, requirements=["C", "W"]), device=like.device)
     return tensor.to(like) if tensor.is_floating_point() else tensor
 
 
@@ -368,7 +390,8 @@ def _type_key(name: str) -> Any:
 class _Union:
     """Masked copies of subgraphs side by side, as one graph without edges between them.
 
-    `arrays` are the module's inputs other than the edges, by argument name; in a heterogeneous graph, by type and name.
+    `arrays` are the module's inputs other than the edges, one array per copy or one for all, by argument name; in a
+    heterogeneous graph, by type and name.
     """
 
     def __init__(
@@ -398,7 +421,8 @@ class _Union:
             arrays for subgraph, part in zip(subgraphs, masks, strict=True)
             for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None, precision)
         ])  # fmt: skip
-        by_edge = _joined([_edge_arrays(subgraph) for subgraph in copies])
+        of_edges = [_edge_arrays(subgraph) for subgraph in subgraphs]
+        by_edge = _joined([arrays for arrays, part in zip(of_edges, masks, strict=True) for _ in part])
         if self.typed:
             self.types = np.concatenate([subgraph.node_types for subgraph in copies])
             self.edge_types = np.concatenate([subgraph.edge_types for subgraph in copies])
@@ -408,7 +432,9 @@ class _Union:
             listed = [str(name) for each in subgraphs for name in each.relations]
             self.edge_type_names = list(dict.fromkeys([*listed, *np.unique(self.edge_types).tolist()]))
         if masking == "remove":
-            by_edge = {name: array[self.kept[self._edges_of(name)]] for name, array in by_edge.items()}
+            by_edge = {
+                name: [np.concatenate(copies)[self.kept[self._edges_of(name)]]] for name, copies in by_edge.items()
+            }
             self.edge_index = self.edge_index[:, self.kept]
             if self.typed:
                 self.edge_types = self.edge_types[self.kept]
@@ -505,9 +531,10 @@ def _edge_arrays(subgraph: Subgraph) -> dict[str, AnyArray]:
     return ({} if features is None else {"edge_attr": features.astype(np.float64)}) | dict(subgraph.edge_inputs)
 
 
-def _joined(copies: Sequence[Mapping[str, AnyArray]]) -> dict[str, AnyArray]:
+def _joined(copies: Sequence[Mapping[str, AnyArray]]) -> dict[str, list[AnyArray]]:
+    """The inputs of all copies, by name."""
     names = list(dict.fromkeys(name for arrays in copies for name in arrays))
     for name in names:
         if not all(name in arrays for arrays in copies):
             raise InputError(f"has {name} in some events but not in others", where="subgraph")
-    return {name: np.concatenate([arrays[name] for arrays in copies]) for name in names}
+    return {name: [arrays[name] for arrays in copies] for name in names}

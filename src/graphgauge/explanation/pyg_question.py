@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.explanation.fields import whole_numbers, within
 from graphgauge.explanation.inputs import EDGES, ENTRIES, FEATURES, NODES, SINGULAR, Masks, Subgraph
@@ -322,7 +322,7 @@ class Question:
                 size = sum(x.size if masked == ENTRIES else x.size // max(len(x), 1) for x in chosen)
         if value is None:
             return np.zeros(size)
-        array = as_numeric(value, what) if what != "units" else np.asarray(value)
+        array = as_numeric(value, what) if what != "units" else np.asarray(on_host(value, what))
         if masked == ENTRIES and array.ndim > 1:
             array = array.reshape(*array.shape[:-2], -1)
         if array.ndim not in (1, 2) or array.shape[-1] != size:

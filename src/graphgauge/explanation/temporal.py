@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, on_host, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import whole_number
 
@@ -53,7 +53,7 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     refuse_nan(moments, "time", fix="Give every event its time.")
     if not isinstance(before, Real) or before != before:
         raise InputError(f"expected a time, found {before!r:.60}", where="before")
-    asked = as_labels(np.atleast_1d(nodes), "nodes")
+    asked = as_labels(np.atleast_1d(on_host(nodes, "nodes")), "nodes")
     hops = None if hops is None else whole_number("hops", hops, 1)
     source, sink, asked = _alike({"src": source, "dst": sink, "nodes": asked})
     names, ends = np.unique(np.stack([source, sink]), return_inverse=True)

@@ -204,6 +204,7 @@ class Collection:
             channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),
             options=self.options,
             missing=missing,
+            device=self._subject.device,
             notes=(*self._case.notes, *(self._judged_out if "classifier_predicted" in given else ())),
             **given,
         )

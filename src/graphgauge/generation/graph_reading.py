@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints, as_numeric
+from graphgauge.core.arrays import Ints, as_numeric, on_host
 from graphgauge.core.errors import InputError
 
 Words = NDArray[np.uint64]
@@ -249,6 +249,7 @@ def _from_mapping(value: Mapping[str, Any], where: str) -> OneGraph:
     unknown = [name for name in value if name not in ("nodes", "edges", "node_labels", "edge_labels", "directed")]
     if unknown:
         raise InputError(f"a graph has no {unknown[0]!r}", where=where, fix="See the page on generation.")
+    value = {name: on_host(part, f"{where}, {name}") for name, part in value.items()}
     directed = value.get("directed", False)
     if not isinstance(directed, bool | np.bool_):
         raise InputError(f"directed is {directed!r:.40}", where=where, fix="Write true or false.")

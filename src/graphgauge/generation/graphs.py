@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints, as_numeric
+from graphgauge.core.arrays import Ints, as_numeric, on_host
 from graphgauge.core.errors import InputError
 from graphgauge.generation.graph_reading import (
     ALL_LABELS,
@@ -207,7 +207,7 @@ class Graphs:
         Graphs
             The chosen graphs.
         """
-        places = np.arange(len(self))[index]
+        places = np.arange(len(self))[on_host(index, "index")]
         lengths = np.diff(self.offsets)[places]
         chosen = _ranges(self.offsets[places], lengths)
         of_nodes = _ranges(self.starts[places], self.nodes[places])

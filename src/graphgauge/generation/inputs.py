@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
+from graphgauge.core.arrays import (
+    AnyArray,
+    Floats,
+    as_labels,
+    as_numeric,
+    is_cuda,
+    is_tensor,
+    on_host,
+    refuse_nan,
+    require_shape,
+)
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.generation.graph_reading import LabelNames, as_list, comparable, is_graph_object, may_be_adjacency
 from graphgauge.generation.graphs import Graphs, is_graphs
@@ -61,7 +71,7 @@ def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ..
 
 def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
-    value = as_list(value)
+    value = as_list(on_host(narrowed(value), name))
     if reading.kind in ("graphs", "padded"):
         return Graphs.of(value, name, reading.labels, padded=reading.kind == "padded")
     if reading.kind is None and is_graphs(value):
@@ -82,6 +92,13 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
             "A subject returns generation.Graphs.of(array).",
         )  # fmt: skip
     return as_bits(array, name)
+
+
+def narrowed(value: Any) -> Any:
+    """Zeros and ones of a CUDA device as booleans, of which fewer bytes are copied; other values stay as they are."""
+    if not is_cuda(value) or not value.is_floating_point() or str(value.layout) != "torch.strided":
+        return value
+    return value != 0 if bool(((value == 0) | (value == 1)).all()) else value
 
 
 def _may_be_bits(value: Any) -> bool:
@@ -183,8 +200,10 @@ def as_categories(values: Any, *, declared: bool = False) -> Any:
 
     Missing entries and empty text are one category.
     """
+    if is_tensor(values):
+        return None
     declared = declared or str(getattr(values, "dtype", "")) == "category"
-    array = np.asarray(values)
+    array = np.asarray(on_host(values, "values"))
     if array.dtype.kind == "U" and not declared:
         return array
     items = array.ravel().tolist() if declared or array.dtype.kind in "OST" else ()
@@ -241,7 +260,7 @@ def _columns(value: Any, name: str) -> dict[str, Any]:
         raise InputError("a table on one side and samples of another kind on the other", where=name)
     keys = list(value if isinstance(value, Mapping) else value.columns)
     _require_different(keys, name)
-    columns = {str(key): _column(value[key]) for key in keys}
+    columns = {str(key): _column(on_host(value[key], f"{name}[{key!r}]")) for key in keys}
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
         raise InputError(f"columns of {len(lengths)} different lengths" if columns else "no columns", where=name)
@@ -284,7 +303,7 @@ def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Code
 
 def as_conditions(value: Any, name: str, rows: int | None, names: tuple[str, ...], *, by_code: bool) -> Codes:
     """The code of the condition that each answer names: by number or text, as conditions are named."""
-    given = as_numeric(value, name) if is_tensor(value) else np.asarray(value)
+    given = np.asarray(on_host(value, name))
     if given.dtype.kind in "UO" and all(isinstance(item, str) for item in given.ravel().tolist()):
         require_shape(given, (rows,), name, "Give one answer per sample.")
         return _codes(given.astype(str), names, name)
@@ -299,6 +318,7 @@ def as_conditions(value: Any, name: str, rows: int | None, names: tuple[str, ...
 
 def as_validity(value: Any, name: str, rows: int) -> Bits:
     """Whether each sample is valid; None counts as not valid."""
+    value = on_host(value, name)
     objects = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
     answers = np.array(value, dtype=object) if objects else as_numeric(value, name)
     require_shape(answers, (rows,), name, "Give one answer per sample.")

@@ -161,7 +161,7 @@ def pairwise_distance(samples: Any, *, kind: str = "hamming") -> PairwiseDistanc
     one_of("kind", kind, ("hamming", "jaccard"))
     there, rows = _points(samples, "samples")
     bits = rows != 0
-    if bool((rows[bits] != 1).any()):
+    if bool((bits & (rows != 1)).any()):
         raise InputError("a value is neither 0 nor 1", where="samples", fix="Pass zeros and ones, or booleans.")
     if kind == "hamming":
         sums = device_pairs.hamming_sums(bits) if there else hamming_sums(bits)
@@ -205,9 +205,11 @@ def _two(real: Any, generated: Any) -> tuple[bool, Any, Any]:
     there, one = _points(real, "real")
     other_there, other = _points(generated, "generated")
     if there != other_there:
-        raise InputError("one sample is on a CUDA device, the other is not", fix="Move both to one of them.")
+        raise InputError(
+            "one sample is on a CUDA device, the other is not", where=_BOTH, fix="Move both to one of them."
+        )
     if there and one.device != other.device:
-        raise InputError(f"found samples on {one.device} and {other.device}", fix="Move both to one device.")
+        raise InputError(f"samples are on {one.device} and {other.device}", where=_BOTH, fix="Move both to one device.")
     if one.shape[1] != other.shape[1]:
         raise InputError(f"expected rows of the same length, found shapes {tuple(one.shape)} and {tuple(other.shape)}")
     if min(len(one), len(other)) < 2:
@@ -216,19 +218,21 @@ def _two(real: Any, generated: Any) -> tuple[bool, Any, Any]:
 
 
 def _points(given: Any, name: str) -> tuple[bool, Any]:
+    """Rows of finite numbers, and whether they are on a device. What is not is refused as on the host."""
     fix = "Pass one row of numbers per point."
     if is_cuda(given) and str(given.layout) == "torch.strided" and not given.dtype.is_complex:
         require_shape(given, (None, None), name, fix)
-        bad = int((~given.isfinite()).sum()) if given.is_floating_point() else 0
-        if bad:
-            raise InputError(f"{bad} of {given.numel()} values are NaN or infinite", where=name, fix="Repair them.")
-        return True, given.detach()
+        if not given.is_floating_point() or bool(given.isfinite().all()):
+            return True, given.detach()
     array = as_numeric(given, name)
     require_shape(array, (None, None), name, fix)
     refuse_nan(array, name, fix="Repair them.")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError("has infinite values", where=name, fix="Repair them.")
     return False, array.astype(np.float64)
+
+
+_BOTH = "real and generated"
 
 
 def _unused() -> np.random.Generator:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, as_numeric
+from graphgauge.core.arrays import Floats, as_numeric, is_cuda
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
@@ -33,6 +33,7 @@ from graphgauge.generation.inputs import (
     as_variances,
     as_vectors,
     is_table,
+    narrowed,
     read_conditions,
 )
 from graphgauge.generation.overlap import learned
@@ -97,6 +98,8 @@ class SampleTable:
     options: Mapping[str, Any] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    # The CUDA device that samples or latent vectors come from, where all pairs of them are compared; it is not saved.
+    device: Any = None
 
     @property
     def kept(self) -> Bits:
@@ -150,6 +153,7 @@ class SampleTable:
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
+        device: Any = None,
         nan: str = "raise",
         samples: str | None = None,
         node_labels: Sequence[str] | str | None = None,
@@ -185,6 +189,8 @@ class SampleTable:
             Why fields are None, by field.
         notes
             Notes on how the samples were collected.
+        device
+            The CUDA device on which all pairs are compared; by default that of the samples or latent vectors.
 
         Returns
         -------
@@ -203,6 +209,7 @@ class SampleTable:
             "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances, "train": train,
             "train_conditions": train_conditions, "train_latents": train_latents, "train_statistics": train_statistics,
         }  # fmt: skip
+        device = next((each.device for each in (real, generated, latents, generated_latents) if is_cuda(each)), device)
         reading = SampleReading.of(samples, node_labels, edge_labels)
         if any(is_table(value) for value in (real, generated, train)):
             tabular = True
@@ -291,6 +298,7 @@ class SampleTable:
             options=_options(options or {}),
             missing={str(name): str(reason) for name, reason in (missing or {}).items()},
             notes=tuple(dict.fromkeys(notes)),
+            device=device,
             **pair,
             **read,
             **of_train,
@@ -331,7 +339,7 @@ class SampleTable:
         arrays: dict[str, NDArray[Any]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name in facts or value is None:
+            if entry.name in (*facts, "device") or value is None:
                 continue
             if isinstance(value, Graphs):
                 arrays |= {f"{entry.name}.{part}": array for part, array in value.arrays().items()}
@@ -491,7 +499,7 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
     if given["reconstructed"] is not None:
         if not isinstance(read["real"], np.ndarray):
             raise InputError("reconstructed without real samples of bits", where="reconstructed")
-        bits = as_bits(as_numeric(given["reconstructed"], "reconstructed"), "reconstructed")
+        bits = as_bits(as_numeric(narrowed(given["reconstructed"]), "reconstructed"), "reconstructed")
         if bits.shape != read["real"].shape:
             raise InputError(f"shape {bits.shape}, real samples have {read['real'].shape}", where="reconstructed")
         read["reconstructed"] = bits

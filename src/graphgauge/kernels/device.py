@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import on_device
 from graphgauge.kernels.counting import Cells, RowCounts
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.tally import tally
@@ -33,20 +34,6 @@ class Missing(NamedTuple):
     first_positive: int
     row: int
     column: int
-
-
-def on_device(values: Any, like: Any) -> Any:
-    """Numbers as a tensor on the device of another; an array is copied, because torch takes no read-only memory.
-
-    >>> import torch
-    >>> on_device(np.array([1, 2]), torch.zeros(1)).tolist()
-    [1, 2]
-    """
-    import torch
-
-    if isinstance(values, torch.Tensor):
-        return values.detach().to(like.device)
-    return torch.tensor(np.ascontiguousarray(values), device=like.device)
 
 
 def device_counts(pos: Any, neg: Any, *, valid: Any = None, offsets: Any = None) -> RowCounts:
@@ -124,7 +111,7 @@ def copied_cells(counted_there: Sequence[DeviceCells]) -> list[Cells | Missing]:
     import torch
 
     parts = [each.distinct() for each in counted_there]
-    copied = torch.cat([on_device(column, parts[0][0]) for part in parts for column in part]).cpu().numpy()
+    copied = torch.cat([on_device(column, parts[0][0].device) for part in parts for column in part]).cpu().numpy()
     ends = np.cumsum([sum(map(len, part)) for part in parts])
     return [each.read(part) for each, part in zip(counted_there, np.split(copied, ends[:-1]), strict=True)]
 
@@ -173,14 +160,14 @@ def counted(pos: Any, neg: Any, valid: Any = None) -> list[Any]:
         pos = pos.to(dtype)
     counts = _zeros(3 if valid is None else 4, len(pos), neg)
     if kernels := _kernels(neg, dtype):
-        there = None if valid is None else on_device(valid, neg)
+        there = None if valid is None else on_device(valid, neg.device)
         kernels.count_rows(pos, neg, counts, wide=dtype != neg.dtype, valid=there)
         return counts
     for part, columns in _tiles(*neg.shape):
         reference, block = pos[part, None].to(dtype), neg[part, columns].to(dtype)
         found = [block > reference, block == reference, block != block]
         if valid is not None:
-            use = on_device(valid[part, columns], neg)
+            use = on_device(valid[part, columns], neg.device)
             found = [*(each & use for each in found), use]
         for column, marks in zip(counts, found, strict=True):
             column[part] += marks.sum(1, dtype=torch.int32)
@@ -213,7 +200,7 @@ def _counted_flat(pos: Any, neg: Any, offsets: NDArray[np.int64]) -> list[Any]:
 
     dtype = compared_as(pos, neg)
     counts = _zeros(3, len(pos), neg)
-    ends = on_device(offsets, neg)
+    ends = on_device(offsets, neg.device)
     if kernels := _kernels(neg, dtype):
         kernels.count_rows(pos, neg, counts, wide=dtype != neg.dtype, offsets=ends)
         return counts

@@ -120,8 +120,7 @@ def _packed_columns(bits: Bits) -> Words:
 def _product_squares(words: Words, length: int, threads: int | None) -> int:
     """Σ over unordered pairs of rows of (their ±1 vectors' product)², rows of `length` bits each."""
     rows = len(words)
-    if length**2 * rows > np.iinfo(np.int64).max:
-        raise ValueError(f"{rows} vectors of {length} bits are too many to be compared in 64-bit integers")
+    require_countable(rows, length)
     work = rows * words.size // 2
     count = _squares.implementation(_WORD_WORK * work)
 
@@ -131,6 +130,12 @@ def _product_squares(words: Words, length: int, threads: int | None) -> int:
         return sum(sums.tolist())
 
     return sum(map_blocks(squares, _row_blocks(rows, work), threads=threads))
+
+
+def require_countable(rows: int, length: int) -> None:
+    """Refuse rows of so many bits that the sum of their squared products may exceed 64 bits."""
+    if length**2 * rows > np.iinfo(np.int64).max:
+        raise ValueError(f"{rows} vectors of {length} bits are too many to be compared in 64-bit integers")
 
 
 def _row_blocks(rows: int, work: int) -> list[slice]:

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, Mask, as_labels, as_numeric, is_cuda
-from graphgauge.kernels.device import on_device
+from graphgauge.core.arrays import AnyArray, Floats, Ints, Mask, as_labels, as_numeric, is_cuda, on_device
 from graphgauge.kernels.device_lists import changes, list_places, marked
 from graphgauge.ranking.inputs import nan_error
 from graphgauge.ranking.lists import COUNTS, NearRuns, PositiveCells, Queries, QueryLists
@@ -148,7 +147,7 @@ def flat_tensors(scores: Any, labels: Any, queries: Any) -> Flat | None:
         for each, names in known
     ):
         return None
-    return Flat(*(on_device(each, scores) for each in (scores, labels, queries)))
+    return Flat(*(on_device(each, scores.device) for each in (scores, labels, queries)))
 
 
 def counted_on_device(flat: Flat, nan: str) -> OnDevice | None:
@@ -175,7 +174,7 @@ def counted_on_device(flat: Flat, nan: str) -> OnDevice | None:
         lost, used, left = _without_missing(scores, labels, positive, begin, queries)
         rows = left if order is None else order[left]
         scores, labels = scores[left], labels[left]
-        positive, begin = marked(labels), on_device(np.sort(used.begin), scores)
+        positive, begin = marked(labels), on_device(np.sort(used.begin), scores.device)
         lowest = float(scores.min()) if len(scores) else 0.0
     lists = _lists(scores, positive, labels[positive] if graded else None, begin, used)
     given = (flat.scores, flat.labels) if rows is None else (scores, labels)
@@ -211,7 +210,7 @@ def _without_missing(
     emptied = (relevant > 0) & (unscored == 0) & (negatives > 0) & (negatives == absent)
     gone = (unscored > 0) | emptied
     size = np.where(gone, 0, queries.size - absent)
-    left = torch.repeat_interleave(on_device(~gone[in_rows], scores), ends.diff(), output_size=len(scores))
+    left = torch.repeat_interleave(on_device(~gone[in_rows], scores.device), ends.diff(), output_size=len(scores))
     left[missing] = False
     start = np.empty_like(size)
     start[in_rows] = np.cumsum(size[in_rows]) - size[in_rows]
@@ -225,7 +224,7 @@ def _lists(scores: Any, positive: Any, grades: Any, begin: Any, queries: Queries
     import torch
 
     in_rows = np.argsort(queries.begin)
-    number, size = (on_device(each, scores) for each in (in_rows, queries.size[in_rows]))
+    number, size = (on_device(each, scores.device) for each in (in_rows, queries.size[in_rows]))
     first = torch.searchsorted(positive, torch.cat([begin, begin.new_tensor([len(scores)])]))
     ahead, tied = list_places(scores, positive, begin, size, first)
     query = torch.repeat_interleave(number, first.diff())
@@ -250,7 +249,7 @@ def one_of_each(values: Any, begin: Ints, order: Any) -> Any:
     import torch
 
     grouped = values if order is None else values[order]
-    places = on_device(begin, values)
+    places = on_device(begin, values.device)
     return grouped[places] if bool(torch.isin(changes(grouped), places).all()) else None
 
 

@@ -9,12 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
+from graphgauge.core.arrays import (
+    AnyArray,
+    Floats,
+    Ints,
+    as_labels,
+    as_numeric,
+    is_cuda,
+    on_device,
+    refuse_nan,
+    require_shape,
+)
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.forms import given_names, require
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
-from graphgauge.kernels.device import device_counts, on_device
+from graphgauge.kernels.device import device_counts
 from graphgauge.ranking.family import MATRIX
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
@@ -64,7 +74,7 @@ class Scores:
         if not _countable_there(neg):
             return None
         pos = pos if _countable_there(pos) else as_numeric(pos, "pos_scores")
-        return (on_device(pos, neg), neg.detach()) if _type_name(pos) in _COUNTED_THERE else None
+        return (on_device(pos, neg.device), neg.detach()) if _type_name(pos) in _COUNTED_THERE else None
 
     def __len__(self) -> int:
         return len(self.pos)
@@ -94,7 +104,7 @@ class Scores:
         start, row_of = (0, row) if self.offsets is None else (int(self.offsets[row]), slice(*self.offsets[row:][:2]))
         missing = self.neg[row_of] != self.neg[row_of]
         if self.mask is not None:
-            missing = missing & (on_device(self.mask[row], self.neg) if is_cuda(self.neg) else self.mask[row])
+            missing = missing & (on_device(self.mask[row], self.neg.device) if is_cuda(self.neg) else self.mask[row])
         place = start + int((missing + 0).argmax())  # numbers: torch has no argmax of booleans
         return f"({row}, {place})" if self.offsets is None else str(place)
 

@@ -10,9 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
+from graphgauge.core.arrays import (
+    AnyArray,
+    Floats,
+    Ints,
+    as_labels,
+    as_numeric,
+    is_cuda,
+    on_device,
+    refuse_nan,
+    require_shape,
+)
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.device import on_device
 from graphgauge.kernels.lists import changes, grouped, last_places, list_places
 from graphgauge.kernels.tally import numbered
 from graphgauge.kernels.threads import map_blocks, row_blocks
@@ -313,7 +322,7 @@ class Queries:
                 return agreed
         values = convert(values)
         if is_cuda(self.order) and values.shape == (self.rows,) and values.dtype.kind in "bif":
-            agreed = self._agreed(on_device(values, self.order), convert)
+            agreed = self._agreed(on_device(values, self.order.device), convert)
             if agreed is not None:
                 return agreed
         require_shape(values, (None,), name, _ONE_EACH)

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric, is_cuda, is_tensor, require_shape
+from graphgauge.core.arrays import Ints, as_numeric, is_cuda, is_tensor, on_device, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.kernels.device import on_device
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.edges import Edges
 from graphgauge.ranking.inputs import as_groups
@@ -367,7 +366,7 @@ def _taken(vectors: Any, entity: Ints, shifts: Any, relation: Ints) -> tuple[Any
     import torch
 
     wide = torch.promote_types(torch.promote_types(vectors.dtype, shifts.dtype), torch.float32)
-    rows = vectors.detach()[on_device(entity, vectors)], shifts.detach()[on_device(relation, vectors)]
+    rows = vectors.detach()[on_device(entity, vectors.device)], shifts.detach()[on_device(relation, vectors.device)]
     return rows[0].to(wide), rows[1].to(wide)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.arrays import Floats, Ints, on_device
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result, Table
@@ -29,6 +29,7 @@ from graphgauge.generation.declared import (
 from graphgauge.generation.levels import SPLITS, band
 from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.table import SampleTable
+from graphgauge.kernels import device_distances
 from graphgauge.kernels.silhouette import silhouettes
 from graphgauge.stats.intervals import without_rounding
 
@@ -133,6 +134,8 @@ class Latents(RealSample):
     ordered: bool = False
     leaks: bool | None = None
     variances: Floats | None = None
+    # The CUDA device on which all pairs are compared.
+    device: Any = None
     cache: Cache = field(default_factory=Cache)
 
     @classmethod
@@ -142,7 +145,7 @@ class Latents(RealSample):
         return cls(
             table.labels, points=table.latents[order], codes=table.real_codes[order], ordered=table.ordered,
             leaks=table.leaks, variances=None if table.latent_variances is None else table.latent_variances[order],
-            **common,
+            device=table.device, **common,
         )  # fmt: skip
 
     def dealt(self, key: int) -> Latents:
@@ -151,10 +154,12 @@ class Latents(RealSample):
         return replace(self, codes=codes, cache=Cache())
 
     def silhouettes(self, squared: bool) -> Floats:
-        return self.cache.get(
-            f"silhouettes {squared}",
-            lambda: silhouettes(self.points, self.codes, squared=squared, threads=self.threads),
-        )
+        return self.cache.get(f"silhouettes {squared}", lambda: self._silhouettes(squared))
+
+    def _silhouettes(self, squared: bool) -> Floats:
+        if self.device is not None and not squared:
+            return device_distances.silhouettes(on_device(self.points, self.device), self.codes)
+        return silhouettes(self.points, self.codes, squared=squared, threads=self.threads)
 
     def centroids(self) -> Floats:
         """The mean vector of each condition; NaN without samples."""

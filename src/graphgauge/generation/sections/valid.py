@@ -140,7 +140,8 @@ class Valid:
         if samples is None:
             return [None] * self.groups
         bits = _flat(samples)
-        return [pairs(bits[own], threads=self._threads) if len(own) >= FEWEST_VALID else None for own in rows]
+        options: dict[str, Any] = {"threads": self._threads, "device": self._table.device}
+        return [pairs(bits[own], **options) if len(own) >= FEWEST_VALID else None for own in rows]
 
     @cached_property
     def train_rows(self) -> list[Codes]:

@@ -1,0 +1,347 @@
+"""Tensors on a CUDA device, which is simulated: the values, notes and errors of the host, for every family but two.
+
+Rankings and forecasts, which are counted on the device, have tests of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from graphgauge import evolution, explanation, generation, recovery
+from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.evaluation import Evaluation
+
+Put = Callable[[Any], Any]
+RNG = np.random.default_rng(7)
+FEW = {"resamples": 19, "permutations": 19}
+
+REAL, MADE, TRAIN = (RNG.random((rows, 10)) < 0.4 for rows in (36, 30, 33))
+OF_REAL, OF_MADE, OF_TRAIN = (np.arange(rows) % 3 for rows in (36, 30, 33))
+LATENTS, MADE_LATENTS = RNG.normal(size=(36, 3)), RNG.normal(size=(30, 3))
+GRAPHS = [np.triu(RNG.random((12, 5, 5)) < 0.5, 1) for _ in range(2)]
+GRAPHS = [upper | upper.transpose(0, 2, 1) for upper in GRAPHS]
+TYPES = RNG.integers(0, 3, (12, 5))
+
+NODES = 24
+POINTS = RNG.uniform(-0.4, 0.4, (NODES, 3)).astype(np.float16)
+EDGES = np.unique(np.sort(RNG.integers(0, NODES, (60, 2)), axis=1), axis=0)
+EDGES = EDGES[EDGES[:, 0] < EDGES[:, 1]]
+BIRTHS, CLASSES = EDGES[::4], RNG.integers(0, 3, NODES)
+
+TRUE = np.triu(RNG.random((6, 6)) < 0.5, 1)
+SCORES = RNG.random((6, 6)).round(3)
+
+
+def content(found: Any) -> Any:
+    """What a user sees of a result."""
+    if not isinstance(found, Evaluation):
+        return found
+    told = found.to_dict()
+    return json.loads(json.dumps({name: told[name] for name in told if name not in ("root", "receipt")}))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, and numbers up to the error of a distance on a device."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=1e-8, abs_tol=1e-10)
+    return bool(one == other)
+
+
+def vae(put: Put) -> Any:
+    """A generator whose methods answer from where its weights are."""
+    return SimpleNamespace(
+        conditions=("a", "b", "c"), ordered=True,
+        reconstruct=lambda samples, conditions: put(samples * 0.9),
+        encode=lambda samples, conditions: put(samples[:, :4] * 1.5),
+        generate=lambda condition, n, *, temperature, seed: put(np.random.default_rng(seed).random((n, 10))),
+        validate=lambda samples: put(samples.any(axis=1)),
+        statistics=lambda samples: {"bits": put(samples.sum(axis=1))},
+    )  # fmt: skip
+
+
+def collected(put: Put) -> Evaluation:
+    judge = SimpleNamespace(predict=lambda samples: put(samples.sum(axis=1) % 3))
+    table = generation.collect(
+        vae(put), data=generation.Labelled(put(REAL), put(OF_REAL)), classifier=judge, num_samples=12,
+        train=generation.Labelled(put(TRAIN), put(OF_TRAIN)),
+    )  # fmt: skip
+    return generation.evaluate(table, **FEW)
+
+
+def data(put: Put, adjacency: np.ndarray, types: np.ndarray) -> Any:
+    """As torch_geometric's Data."""
+    ends = np.argwhere(adjacency).T
+    return SimpleNamespace(edge_index=put(ends), x=put(types[:, None]), num_nodes=len(types))
+
+
+def cycle(put: Put, *, previous: Any = None, points: Any = None, **options: Any) -> Evaluation:
+    own = evolution.AdaptiveEvaluator(put(np.arange(NODES)), put(CLASSES), folds=2, **options)
+    given = put(POINTS) if points is None else points
+    return own.evaluate_cycle(given, put(BIRTHS), put(EDGES), 0, previous, pools=put(CLASSES))
+
+
+def suite(put: Put) -> Evaluation:
+    own = evolution.EvaluationSuite(put(np.arange(NODES)), put(CLASSES), ["a", "b"], negatives="all", folds=2)
+    own.begin("a", put(POINTS), put(np.delete(EDGES, np.s_[::4], axis=0)))
+    own.step("a", put(POINTS), put(BIRTHS), put(EDGES), cycle=0)
+    before = put(np.delete(EDGES, np.s_[::4], axis=0))
+    own.step("b", put(POINTS), put(BIRTHS), put(EDGES), cycle=0, previous_edges=before)
+    return own.evaluation()
+
+
+def explained(put: Put) -> Evaluation:
+    graph = explanation.Subgraph(
+        put(np.array([[0, 1, 2, 3], [1, 2, 3, 0]])), nodes=put(np.arange(4)), times=put(np.arange(4)),
+        node_features=put(np.eye(4)), edge_features=put(np.ones((4, 2))), candidates=put(np.arange(4)),
+        units=put(np.arange(4)), node_inputs={"y": put(np.arange(4))},
+    )  # fmt: skip
+    context = explanation.Context(graph, put(np.array(2)), event=0, truth=put(np.array([1, 0, 0, 1])))
+    given = explanation.Explanation(context, put(np.array([0.875, 0.25, 0.125, 0.5])), explainer="mine")
+    model = SimpleNamespace(
+        model_output="probability",
+        predict=lambda subgraph, target, masks: put(0.125 + 0.25 * masks[:, 0] + 0.125 * masks.sum(axis=1)),
+    )
+    return explanation.evaluate(model, [given])
+
+
+CASES: dict[str, Callable[[Put], Any]] = {
+    "generation, bits": lambda put: generation.evaluate(
+        real=put(REAL), generated=put(MADE), train=put(TRAIN), valid=put(MADE.any(1)), real_valid=put(REAL.any(1)),
+        reconstructed=put(REAL[::-1].copy()), **FEW),
+    "generation, latents": lambda put: generation.evaluate(
+        real=put(REAL), generated=put(MADE), latents=put(LATENTS), generated_latents=put(MADE_LATENTS),
+        latent_variances=put(np.abs(LATENTS) + 0.5), real_conditions=put(OF_REAL), conditions=put(OF_MADE),
+        predicted=put(OF_MADE), classifier_labels=put(OF_REAL), classifier_predicted=put(OF_REAL), **FEW),
+    "generation, mixed": lambda put: generation.evaluate(
+        real=put(REAL), generated=MADE, latents=torch.as_tensor(LATENTS), generated_latents=put(MADE_LATENTS),
+        real_conditions=OF_REAL, conditions=put(OF_MADE), **FEW),
+    "generation, statistics": lambda put: generation.evaluate(
+        real=put(REAL), generated=put(MADE), statistics={"bits": put(REAL.sum(1))},
+        generated_statistics={"bits": put(MADE.sum(1))}, **FEW),
+    "generation, tables": lambda put: generation.evaluate(
+        real={"a": put(OF_REAL), "b": put(REAL.sum(1))}, generated={"a": put(OF_MADE), "b": put(MADE.sum(1))}, **FEW),
+    "generation, lists of rows": lambda put: generation.evaluate(
+        real=[put(row) for row in REAL], generated=[put(row) for row in MADE],
+        valid=[put(np.array(True))] * len(MADE), **FEW),
+    "generation, matrices": lambda put: generation.evaluate(
+        real=put(GRAPHS[0]), generated=put(GRAPHS[1]), samples="graphs", **FEW),
+    "generation, list of matrices": lambda put: generation.evaluate(
+        real=[put(each) for each in GRAPHS[0]], generated=[put(each) for each in GRAPHS[1]], samples="padded", **FEW),
+    "generation, edge lists": lambda put: generation.evaluate(
+        real=[(5, put(np.argwhere(np.triu(each)))) for each in GRAPHS[0]],
+        generated=[put(np.argwhere(np.triu(each))) for each in GRAPHS[1]], **FEW),
+    "generation, types": lambda put: generation.evaluate(
+        real=(put(TYPES), put(GRAPHS[0].astype(int))),
+        generated=(put(np.eye(3)[TYPES]), put(np.eye(2)[GRAPHS[1].astype(int)])), **FEW),
+    "generation, data": lambda put: generation.evaluate(
+        real=[data(put, *each) for each in zip(GRAPHS[0], TYPES, strict=True)],
+        generated=[data(put, *each) for each in zip(GRAPHS[1], TYPES, strict=True)], **FEW),
+    "generation, collected": collected,
+    "generation, compared": lambda put: [vars(each) for each in generation.compare_samples(
+        put(REAL), {"a": put(MADE), "b": put(TRAIN)}, statistics={"bits": put(REAL.sum(1))},
+        generated_statistics={"a": {"bits": put(MADE.sum(1))}, "b": {"bits": put(TRAIN.sum(1))}}, **FEW)],
+    "energy distance": lambda put: generation.energy_distance(put(LATENTS), put(MADE_LATENTS)),
+    "mmd": lambda put: generation.mmd(put(LATENTS), put(MADE_LATENTS)),
+    "prdc": lambda put: tuple(generation.prdc(put(LATENTS), put(MADE_LATENTS))),
+    "prdc of bits": lambda put: tuple(generation.prdc(put(REAL), put(MADE))),
+    "silhouette": lambda put: generation.silhouette(put(LATENTS), put(OF_REAL)),
+    "silhouette, labels of the host": lambda put: generation.silhouette(put(LATENTS), OF_REAL),
+    "silhouette, labels as text": lambda put: generation.silhouette(put(LATENTS), [str(each) for each in OF_REAL]),
+    "silhouette, labels alone there": lambda put: generation.silhouette(LATENTS, put(OF_REAL)),
+    "hamming": lambda put: tuple(generation.pairwise_distance(put(REAL))),
+    "jaccard": lambda put: tuple(generation.pairwise_distance(put(REAL), kind="jaccard")),
+    "graphs by a mask": lambda put: generation.Graphs.of(put(GRAPHS[0])).take(put(np.arange(12) < 5)).edges.tolist(),
+    **{f"evolution, {negatives}, {score}": lambda put, negatives=negatives, score=score: cycle(
+        put, previous=put(POINTS / 2), negatives=negatives, score=score)
+       for negatives in ("sample", "all") for score in ("poincare", "euclidean", "cosine", "dot")},
+    "evolution, given": lambda put: cycle(put, points=put(RNG_SCORES), score="given"),
+    "evolution, mixed": lambda put: cycle(put, previous=POINTS, negatives="all"),
+    "evolution, mixed the other way": lambda put: cycle(put, points=POINTS, previous=put(POINTS), negatives="all"),
+    "evolution, list of rows": lambda put: cycle(put, points=[put(row) for row in POINTS]),
+    "evolution, suite": suite,
+    "evolution, cycles": lambda put: evolution.evaluate(
+        [{"embeddings": put(POINTS), "new_edges": put(BIRTHS), "all_edges": put(EDGES), "cycle": 0}], put(CLASSES),
+        test_edges=put(EDGES[:5]), node_types=put(CLASSES), folds=2),
+    "evolution, labels by node": lambda put: evolution.delta_homophily(
+        put(BIRTHS), {node: put(np.array(label)) for node, label in enumerate(CLASSES)}),
+    "evolution, ledger": lambda put: evolution.evaluate(
+        evolution.from_snapshots([put(EDGES[1::2]), put(EDGES)]), put(CLASSES), embeddings=put(POINTS), folds=2),
+    "evolution, snapshots": lambda put: [change.after.tolist() for change in evolution.from_snapshots(
+        [SimpleNamespace(edge_index=put(pairs.T), edge_type=put(np.zeros(len(pairs), int)), num_nodes=NODES)
+         for pairs in (EDGES[1::2], EDGES)]).changes()],
+    "auc_synthetic": lambda put: evolution.auc_synthetic(put(POINTS), put(BIRTHS), put(EDGES)),
+    "auc_matched": lambda put: evolution.auc_matched(put(POINTS), put(BIRTHS), put(EDGES), pools=put(CLASSES)),
+    "poincare_distance": lambda put: evolution.poincare_distance(put(POINTS[:5]), put(POINTS[5:10])).tolist(),
+    "recovery": lambda put: recovery.evaluate(put(TRUE), put(SCORES)),
+    "recovery, mixed": lambda put: recovery.evaluate(TRUE, put(SCORES)),
+    "recovery, stack": lambda put: recovery.evaluate(put(np.stack([TRUE] * 2)), put(np.stack([SCORES] * 2))),
+    "recovery, list": lambda put: recovery.evaluate([put(TRUE)] * 2, [put(SCORES)] * 2),
+    "recovery, lagged": lambda put: recovery.evaluate(
+        put(np.stack([TRUE] * 2, -1)), put(np.stack([SCORES] * 2, -1)), lagged=True),
+    "recovery, edges": lambda put: recovery.evaluate(
+        recovery.EdgeList(put(np.argwhere(TRUE))), recovery.EdgeList(put(np.argwhere(TRUE.T))), nodes=6),
+    "recovery, named": lambda put: recovery.evaluate(
+        recovery.NamedMatrix(put(TRUE), list("abcdef")), recovery.NamedMatrix(put(SCORES), list("bacdef"))),
+    "explanation": explained,
+    "cohesiveness": lambda put: explanation.cohesiveness(
+        put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0.0, 1.0, 2.0]))),
+    "reaching events": lambda put: explanation.reaching_events(
+        put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0, 1, 2])), put(np.array([2])), 2).tolist(),
+}  # fmt: skip
+RNG_SCORES = RNG.normal(size=(NODES, NODES)).round(2)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
+def test_a_device_of_this_machine() -> None:
+    for ask in CASES.values():
+        on_host = content(ask(lambda value: torch.as_tensor(np.array(value))))
+        assert same(content(ask(lambda value: torch.as_tensor(np.array(value)).cuda())), on_host)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_notes_are_those_of_the_host(name: str, simulated: Any) -> None:
+    on_host = content(CASES[name](lambda value: torch.as_tensor(np.array(value))))
+    assert simulated.copied == 0
+    assert same(content(CASES[name](simulated.put)), on_host)
+    assert simulated.copied > 0
+
+
+TYPED = {
+    "bits": ("generation, bits", "generation, matrices", "hamming", "jaccard", "prdc of bits"),
+    "floats": ("generation, latents", "energy distance", "mmd", "prdc", "silhouette", "evolution, all, poincare",
+               "evolution, all, euclidean", "recovery", "explanation"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        (name, dtype)
+        for name in TYPED["bits"]
+        for dtype in ("float16", "bfloat16", "float32", "float64", "bool", "int64")
+    ]
+    + [(name, dtype) for name in TYPED["floats"] for dtype in ("float16", "bfloat16")],
+)
+def test_every_type_and_layout(name: str, dtype: str, simulated: Any) -> None:
+    wide = name in TYPED["bits"]
+
+    def converted(value: Any) -> Any:
+        """Not contiguous, and of the type, unless it is one of whole numbers beside scores."""
+        tensor = torch.as_tensor(np.array(value))
+        if tensor.is_floating_point() or (wide and tensor.dtype == torch.bool):
+            tensor = tensor.to(getattr(torch, dtype))
+        return tensor
+
+    def apart(tensor: Any) -> Any:
+        return tensor if tensor.dim() < 2 else torch.repeat_interleave(tensor, 2, 1)[:, ::2]
+
+    on_host = content(CASES[name](converted))
+    assert same(content(CASES[name](lambda value: apart(simulated.put(converted(value))))), on_host)
+
+
+def told(ask: Callable[[], Any]) -> str:
+    with pytest.raises(GraphgaugeError) as refused:
+        ask()
+    return str(refused.value)
+
+
+def spoiled(array: np.ndarray, value: float) -> np.ndarray:
+    found = array.astype(float)
+    found[1, 0] = value
+    return found
+
+
+FAULTS: dict[str, Callable[[Put, float], Any]] = {
+    "bits": lambda put, odd: generation.evaluate(real=put(spoiled(REAL, odd)), generated=put(MADE)),
+    "latents": lambda put, odd: generation.evaluate(
+        real=put(REAL), generated=put(MADE), latents=put(spoiled(LATENTS, odd))),
+    "statistics": lambda put, odd: generation.evaluate(
+        real=put(REAL), generated=put(MADE), statistics={"a": put(spoiled(LATENTS, odd)[:, 0])},
+        generated_statistics={"a": put(MADE_LATENTS[:, 0])}),
+    "prdc": lambda put, odd: generation.prdc(put(LATENTS), put(spoiled(MADE_LATENTS, odd))),
+    "mmd": lambda put, odd: generation.mmd(put(spoiled(LATENTS, odd)), put(MADE_LATENTS)),
+    "energy distance": lambda put, odd: generation.energy_distance(put(spoiled(LATENTS, odd)), put(MADE_LATENTS)),
+    "silhouette": lambda put, odd: generation.silhouette(put(spoiled(LATENTS, odd)), put(OF_REAL)),
+    "hamming": lambda put, odd: generation.pairwise_distance(put(spoiled(REAL, odd))),
+    "evolution": lambda put, odd: cycle(put, points=put(spoiled(POINTS, odd))),
+    "recovery": lambda put, odd: recovery.evaluate(put(TRUE), put(spoiled(SCORES, odd))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", FAULTS)
+def test_nan_and_infinity_are_refused_as_on_the_host(name: str, odd: float, simulated: Any) -> None:
+    if name == "recovery" and odd == np.inf:
+        odd = np.nan  # an infinite score is one
+    on_host = told(lambda: FAULTS[name](torch.as_tensor, odd))
+    assert told(lambda: FAULTS[name](simulated.put, odd)) == on_host
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_nothing_and_one_row(rows: int, simulated: Any) -> None:
+    for ask in (
+        lambda put: generation.prdc(put(LATENTS[:rows]), put(MADE_LATENTS)),
+        lambda put: generation.energy_distance(put(LATENTS), put(MADE_LATENTS[:rows])),
+    ):
+        assert told(lambda ask=ask: ask(simulated.put)) == told(lambda ask=ask: ask(torch.as_tensor))
+    for ask in (
+        lambda put: generation.silhouette(put(LATENTS[:rows]), put(OF_REAL[:rows])),
+        lambda put: tuple(generation.pairwise_distance(put(REAL[:rows]))),
+        lambda put: tuple(generation.pairwise_distance(put(REAL[:rows]), kind="jaccard")),
+        lambda put: content(generation.evaluate(real=put(REAL), generated=put(MADE[:rows]), **FEW)),
+        lambda put: content(generation.evaluate(real=put(REAL[:rows]), generated=put(MADE), **FEW)),
+    ):
+        assert same(ask(simulated.put), ask(torch.as_tensor))
+
+
+def test_one_sample_on_a_device_and_one_on_the_host_are_refused_by_name(simulated: Any) -> None:
+    for function in (generation.prdc, generation.mmd, generation.energy_distance):
+        with pytest.raises(InputError, match="real and generated: one sample is on a CUDA device"):
+            function(simulated.put(LATENTS), MADE_LATENTS)
+        with pytest.raises(InputError, match="real and generated: one sample is on a CUDA device"):
+            function(torch.as_tensor(LATENTS), simulated.put(MADE_LATENTS))
+
+
+def test_plain_numbers_copy_nothing_of_the_size_of_their_points(simulated: Any) -> None:
+    points, others = RNG.normal(size=(2, 300, 16))
+    for ask, most in (
+        (lambda: generation.prdc(simulated.put(points), simulated.put(others)), 64),
+        (lambda: generation.energy_distance(simulated.put(points), simulated.put(others)), 64),
+        (lambda: generation.mmd(simulated.put(points), simulated.put(others), bandwidth=1.0), 64),
+        (lambda: generation.pairwise_distance(simulated.put(points > 0)), 8 * 2 * 16),
+        # The sums of each point, by cluster.
+        (lambda: generation.silhouette(simulated.put(points), np.arange(300) % 2), 8 * 2 * 300),
+    ):
+        simulated.largest = 0
+        ask()
+        assert 0 < simulated.largest <= most
+
+
+def test_samples_are_copied_as_booleans(simulated: Any) -> None:
+    boards = RNG.random((30, 2, 50)) < 0.5
+    given = simulated.put(boards.astype("f4"))
+    generation.SampleTable.of(real=given, generated=given, reconstructed=given)
+    assert simulated.largest == boards.size
+
+
+def test_the_embeddings_of_the_last_cycle_stay_on_their_device(simulated: Any) -> None:
+    """Where the births of the next cycle are compared with all pairs."""
+    own = evolution.EvaluationSuite(np.arange(NODES), CLASSES, ["a"], folds=2)
+    points = simulated.put(POINTS)
+    own.step("a", points, BIRTHS, EDGES, cycle=0)
+    kept = own._last["a", 0][0]
+    assert kept.is_cuda
+    points += 1
+    assert kept.tolist() == POINTS.tolist()

@@ -1,0 +1,168 @@
+"""Modules on a CUDA device, which is simulated: what is made for them is there, and the answers are the host's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from graphgauge.core.errors import InputError
+from graphgauge.explanation import Context, Explanation, PyGModel, Subgraph, evaluate, from_pyg, split_pyg
+
+RNG = np.random.default_rng(3)
+NODES, FEATURES, CLASSES = 9, 4, 3
+X = RNG.normal(size=(NODES, FEATURES)).astype("f4")
+EDGES = np.array([(a, b) for a in range(NODES) for b in range(NODES) if (a + 2 * b) % 5 == 1 and a != b]).T
+MASK = RNG.random(EDGES.shape[1]).astype("f4")
+WEIGHT = RNG.normal(size=(FEATURES, CLASSES)).astype("f4")
+SCALE = RNG.random(EDGES.shape[1]).astype("f4")
+
+
+class Module:
+    """Stands in for a torch module, whose parameters cannot be on a simulated device."""
+
+    training = False
+
+    def __init__(self, weight: Any) -> None:
+        self.weight = weight
+
+    def parameters(self) -> Iterator[Any]:
+        return iter([self.weight])
+
+    def eval(self) -> Module:
+        return self
+
+    def train(self, mode: bool = True) -> Module:
+        return self
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self.forward(*given, **named)
+
+    def forward(self, x: Any, edge_index: Any, edge_weight: Any = None) -> Any:
+        sent = x[edge_index[0]] if edge_weight is None else x[edge_index[0]] * edge_weight[:, None]
+        return (x + torch.zeros_like(x).index_add_(0, edge_index[1], sent)) @ self.weight
+
+
+class Pairs(Module):
+    def forward(self, x: Any, edge_index: Any, edge_label_index: Any) -> Any:
+        rows = super().forward(x, edge_index)
+        return rows[edge_label_index[0]] + rows[edge_label_index[1]]
+
+
+class Graphs(Module):
+    def forward(self, x: Any, edge_index: Any, batch: Any) -> Any:
+        rows = super().forward(x, edge_index)
+        return rows.new_zeros(int(batch.max()) + 1, CLASSES).index_add_(0, batch, rows)
+
+
+class Typed(Module):
+    def forward(self, x: Any, edge_index: Any) -> Any:
+        (source, _, sink), ends = next(iter(edge_index.items()))
+        rows = x[sink]
+        return (rows + torch.zeros_like(rows).index_add_(0, ends[1], x[source][ends[0]])) @ self.weight
+
+
+def told(found: Any) -> Any:
+    given = found.to_dict()
+    return json.loads(json.dumps({name: given[name] for name in ("results", "notes", "skipped", "findings")}))
+
+
+def homogeneous(put: Any, module_put: Any, task: str, masking: str) -> Any:
+    module = {"node": Module, "edge": Pairs, "graph": Graphs}[task](module_put(WEIGHT))
+    said = {"x": put(X), "edge_index": put(EDGES), "edge_mask": put(MASK)}
+    if task == "node":
+        said |= {"edge_weight": put(SCALE), "index": put(np.array(4)), "prediction": None}
+        with torch.no_grad():
+            answer = Module(torch.as_tensor(WEIGHT))(*map(torch.as_tensor, (X, EDGES, SCALE)))
+        said["prediction"] = put(answer.numpy())
+    elif task == "edge":
+        said |= {"edge_label_index": put(np.array([[1, 2], [3, 4]])), "index": put(np.array(1))}
+    else:
+        said |= {"batch": put(np.zeros(NODES, np.int64))}
+    ids = np.arange(EDGES.shape[1]) // 2
+    options = {} if task == "graph" else {"num_hops": 2}
+    one = from_pyg(
+        said, PyGModel(module, task=task), truth=put(MASK > 0.5), units=put(ids), explainer="mine", event=0,
+        candidates=put(np.arange(6)) if task == "graph" else None, **options,
+    )  # fmt: skip
+    return evaluate(PyGModel(module, task=task, masking=masking), [one], random=2)
+
+
+@pytest.mark.parametrize("explained", ["there", "here"])
+@pytest.mark.parametrize("masking", ["remove", "resample"])
+@pytest.mark.parametrize("task", ["node", "edge", "graph"])
+def test_answers_are_those_of_the_host(task: str, masking: str, explained: str, simulated: Any) -> None:
+    """Also to an explanation that was moved to the host, of a module that stayed."""
+    host = torch.as_tensor
+    expected = homogeneous(host, host, task, masking)
+    found = homogeneous(simulated.put if explained == "there" else host, simulated.put, task, masking)
+    assert told(found) == told(expected)
+
+
+@pytest.mark.parametrize("masked", ["nodes", "features", "entries"])
+def test_masked_features_are_those_of_the_host(masked: str, simulated: Any) -> None:
+    def asked(put: Any) -> Any:
+        shape = {"nodes": (NODES, 1), "features": (1, FEATURES), "entries": (NODES, FEATURES)}[masked]
+        mask = np.abs(np.random.default_rng(1).normal(size=shape)).astype("f4")
+        said = {"x": put(X), "edge_index": put(EDGES), "node_mask": put(mask), "index": put(np.array(4))}
+        model = PyGModel(Module(put(WEIGHT)))
+        return evaluate(model, [from_pyg(said, model, masked=masked, num_hops=2, event=0)], random=2)
+
+    assert told(asked(simulated.put)) == told(asked(torch.as_tensor))
+
+
+def test_graphs_with_types(simulated: Any) -> None:
+    def asked(put: Any) -> Any:
+        graph = Subgraph(
+            put(np.array([[0, 1, 2, 2], [3, 3, 4, 3]])), node_types=["user"] * 3 + ["film"] * 2,
+            edge_types=["user__saw__film"] * 4,
+            node_inputs={"user/x": put(X[:3]), "film/x": put(X[3:5])},
+        )  # fmt: skip
+        given = Explanation(Context(graph, 3, event=0), put(MASK[:4]), explainer="mine")
+        return evaluate(PyGModel(Typed(put(WEIGHT))), [given], random=2)
+
+    assert told(asked(simulated.put)) == told(asked(torch.as_tensor))
+
+
+def test_several_targets_of_one_explanation(simulated: Any) -> None:
+    def asked(put: Any) -> Any:
+        said = {"x": put(X), "edge_index": put(EDGES), "edge_mask": put(MASK), "index": put(np.array([1, 4]))}
+        model = PyGModel(Module(put(WEIGHT)))
+        return evaluate(model, split_pyg(said, model, num_hops=2), random=2)
+
+    assert told(asked(simulated.put)) == told(asked(torch.as_tensor))
+
+
+def test_masks_of_the_host_are_multiplied_where_the_module_is(simulated: Any) -> None:
+    model = PyGModel(Module(simulated.put(WEIGHT)))
+    ends, soft = torch.as_tensor(EDGES), torch.full((NODES, 1), 0.5)
+    found = model.under_masks(torch.as_tensor(X), ends, None, soft, {"edge_weight": torch.as_tensor(SCALE)})
+    assert found.is_cuda
+    expected = Module(torch.as_tensor(WEIGHT))(*map(torch.as_tensor, (X / 2, EDGES, SCALE)))
+    torch.testing.assert_close(found.cpu(), expected)
+
+
+def test_features_are_sent_once_for_all_masks(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = []
+    ours = torch.as_tensor
+    monkeypatch.setattr(
+        torch, "as_tensor", lambda array, **options: sent.append(array.nbytes) or ours(array, **options)
+    )
+    graph = Subgraph(EDGES, node_features=np.ones((NODES, 1000)))
+    weight = simulated.put(np.ones((1000, CLASSES), "f4"))
+    PyGModel(Module(weight)).predict(graph, 4, np.ones((50, EDGES.shape[1]), bool))
+    assert max(sent) <= max(NODES * 1000 * 4, 50 * EDGES.nbytes)
+
+
+def test_a_module_that_is_elsewhere_than_its_inputs_is_named(simulated: Any) -> None:
+    class Mixed(Module):
+        def forward(self, x: Any, edge_index: Any) -> Any:
+            return x @ torch.as_tensor(WEIGHT)
+
+    model = PyGModel(Mixed(simulated.put(WEIGHT)))
+    with pytest.raises(InputError, match=r"Mixed.forward.*two devices"):
+        model.predict(Subgraph(EDGES, node_features=X), 4, np.ones((1, EDGES.shape[1]), bool))
