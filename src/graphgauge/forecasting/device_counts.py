@@ -18,7 +18,6 @@ from graphgauge.kernels.device_tables import ColumnSums, Tallies
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells
 
-
 # The columns of rows of integers, and how often each row occurred, if not once.
 Rows = tuple[list[Ints], Ints | None]
 

@@ -98,11 +98,12 @@ def observed(y: Any, null_value: float, tolerance: float) -> Any:
 
     if isnan(null_value):
         return ~y.isnan()
-    y = y.float() if str(y.dtype) == "torch.bfloat16" else y
-    stored = y.new_tensor(null_value)
+    y = y.float() if y.dtype == torch.bfloat16 else y
+    # Tensors of the dtype of the truth, because devices compare halves with numbers in float32; of the host, because
+    # to read one of the device would wait for it.
+    stored = torch.tensor(null_value, dtype=y.dtype)
     if tolerance:
-        # As tensors, because devices compare halves with numbers in float32.
-        return ~((y - stored).abs() <= y.new_tensor(tolerance))
+        return ~((y - stored).abs() <= torch.tensor(tolerance, dtype=y.dtype))
     # A number that the dtype cannot represent matches no value.
     return y != stored if isfinite(float(stored)) or isinf(null_value) else torch.ones_like(y, dtype=torch.bool)
 
@@ -145,9 +146,11 @@ def _above(slab: DeviceSlab, threshold: float) -> tuple[Any, Any]:
     import torch
 
     if slab.members is not None:
-        return ensemble_above(slab.y, slab.members, slab.ordered, threshold)
-    brier, score = gaussian_above(slab.y, slab.mean, slab.std, threshold)
-    return torch.where(slab.seen, brier, 0.0), torch.where(slab.seen, score, 0.0)
+        scores = ensemble_above(slab.y, slab.members, slab.ordered, threshold)
+    else:
+        scores = gaussian_above(slab.y, slab.mean, slab.std, threshold)
+    brier, score = (torch.where(slab.seen, each, 0.0) for each in scores)
+    return brier, score
 
 
 def _scaled_columns(slab: DeviceSlab, layout: Layout, scale: Any) -> Columns:

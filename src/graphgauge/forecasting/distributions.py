@@ -5,7 +5,7 @@ Frozen distributions of SciPy and distributions of torch have them, under severa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,19 +138,17 @@ def _tensor(values: Floats, given: Any) -> Any:
     """The values where the parameters of a distribution of torch are."""
     from torch import from_numpy
 
-    device = next(_devices(given), None)
+    device = _device_of(given)
     found = from_numpy(np.array(values))
     return found if device is None else found.to(device)
 
 
-def _devices(given: Any) -> Iterator[Any]:
-    """The devices of the parameters of a distribution, and of those that it is made of."""
-    for part in vars(given).values():
-        for each in part if isinstance(part, list) else [part]:
-            if is_tensor(each):
-                yield each.device
-            elif _of_torch(each) and hasattr(each, "__dict__"):
-                yield from _devices(each)
+def _device_of(given: Any) -> Any:
+    """The device of the parameters of a distribution, or of the one that it is made of."""
+    parameter = next((part for part in vars(given).values() if is_tensor(part)), None)
+    if parameter is None and hasattr(given, "base_dist"):
+        return _device_of(given.base_dist)
+    return None if parameter is None else parameter.device
 
 
 def score_names(coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> list[str]:

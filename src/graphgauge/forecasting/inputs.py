@@ -209,8 +209,10 @@ class Batch:
             kept = len(others)
             return moved.reshape(*moved.shape[:kept], -1, *moved.shape[kept + len(last) :])
 
-        places = list(range(self.y.shape[self.axes.index("node")])) if self.nodes is None else self.nodes
-        names = [f"{channel} {node}" for channel in channels for node in places] if "node" in self.axes else channels
+        names = channels
+        if "node" in self.axes:
+            places = range(self.y.shape[self.axes.index("node")]) if self.nodes is None else self.nodes
+            names = [f"{channel} {node}" for channel in channels for node in places]
         y, mean, std, quantiles, members, mask = map(
             folded, (self.y, self.mean, self.std, self.quantiles, self.members, self.mask)
         )

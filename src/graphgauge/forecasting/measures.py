@@ -272,7 +272,7 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
     parts = [sums]
     if slab.quantiles is not None:
         levels, wide = layout.levels, "spread" in layout.counted
-        quantiles = slab.quantiles.reshape(*shape, -1)
+        quantiles = slab.quantiles.reshape(*shape, len(levels))
         parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
     kernels_do_all = scale is None and slab.members is None and slab.scores is None and not layout.thresholds
     floats, counts = ({}, {}) if kernels_do_all else _columns(slab, layout, scale)

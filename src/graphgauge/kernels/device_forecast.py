@@ -133,7 +133,7 @@ def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints,
                     table[block, :, column] += lanes.sum(1)
                     node_table[int(place[block]), :, column] += lanes.sum(0)
             if limits is not None:
-                bins = torch.where(z == z, torch.searchsorted(limits, z), size - 1)
+                bins = torch.where(z == z, torch.searchsorted(limits, z.contiguous()), size - 1)
                 seen = torch.ones_like(bins, dtype=torch.bool) if seen is None else seen
                 ahead = torch.arange(horizons, device=y.device)[:, None] * size + bins
                 pit[block] += torch.bincount(ahead[seen], minlength=horizons * size)
