@@ -590,12 +590,33 @@ def test_compare(loss: str, put: Callable[[Any], Any]) -> None:
     y = given.pop("y_true")
     other = {name: value * 1.1 if name in TENSORS else value for name, value in given.items()}
     mask = np.random.default_rng(4).random(y.shape) < 0.8
-    for options in ({}, {"mask": mask, "null_value": 0.0}):
+    for options in ({}, {"mask": mask, "null_value": 0.0}, {} if loss == "energy" else {"weights": [1.0, 2.0, 4.0]}):
         there = forecasting.compare(put(y), moved(given, put), moved(other, put), loss=loss, **moved(options, put))
         expected = forecasting.compare(y, given, other, loss=loss, **options)
         assert (there.steps, there.df, there.loss) == (expected.steps, expected.df, expected.loss)
         assert there.difference == pytest.approx(expected.difference, rel=1e-6, abs=1e-12)
         assert there.p_value == pytest.approx(expected.p_value, rel=1e-4)
+    one, two = moved(given, put), moved(other, put)
+    gone = put(np.where(mask, y, np.nan).astype(y.dtype))
+    by_horizon = forecasting.compare_by_horizon(gone, one, other | two, loss=loss, nan="omit")
+    assert [*by_horizon] == [1, 2]
+    name = next(name for name in given if name in TENSORS)
+    two[name] = two[name].clone()
+    two[name][3, 1, 1] = torch.nan
+    with pytest.raises(InputError, match="missing different cells"):
+        forecasting.compare(put(y), one, two, loss=loss, nan="omit")
+    with pytest.raises(InputError, match="NaN, the first at index"):
+        forecasting.compare(put(y), one, two, loss=loss)
+
+
+@pytest.mark.parametrize(("form", "loss"), [("gaussian", "nll"), ("quantiles", "pinball"), ("samples", "energy")])
+def test_comparisons_copy_the_losses_of_steps_only(form: str, loss: str, simulated: Any) -> None:
+    """Beside one bit per cell, which says whether it counts."""
+    given = moved(made(form, (64, 3, 200)), simulated.put)
+    y = given.pop("y_true")
+    simulated.copied = 0
+    forecasting.compare(y, given, given, loss=loss)
+    assert simulated.copied < y.nbytes
 
 
 def test_rows_of_tensors(put: Callable[[Any], Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats, Ints
 from graphgauge.forecasting.device_slabs import DeviceSlab, error_columns, joint_columns, other_columns
@@ -14,10 +15,12 @@ from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, joined
 from graphgauge.kernels.device_forecast import Asked, CellSums, cell_sums
 from graphgauge.kernels.device_scores import positions
 from graphgauge.kernels.device_spread import FineTallies, SpreadTallies
-from graphgauge.kernels.device_tables import ColumnSums, Tallies
+from graphgauge.kernels.device_tables import ColumnSums, Tallies, packed
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells
 
+# As many blocks a place that there is one.
+_ALL = 48
 # The columns of rows of integers, and how often each row occurred, if not once.
 Rows = tuple[list[Ints], Ints | None]
 
@@ -92,6 +95,17 @@ def counted(
         others = found.by_horizon, found.by_node
         sums = [joined_columns(pair) for pair in zip(sums, others, strict=True)]
     return found._replace(by_horizon=sums[0], by_node=sums[1], pit=kernel.pit, node_pit=kernel.node_pit)
+
+
+def step_sums(batch: Batch, layout: Layout, weights: Floats | None) -> tuple[Found, NDArray[np.uint8]]:
+    """What the layout counts, by time step, in float64; and which cells of each step count, as bits."""
+    tables = _Tables(batch, layout, Blocks(0, 0, _ALL), None, weights, None, with_errors=True)
+    seen = []
+    for rows, count in batch.slabs(0, 0):
+        slab = DeviceSlab.of(batch, rows)
+        tables.add(slab, rows.start, count)
+        seen.append(packed(slab.seen.reshape(count, -1)).cpu().numpy())
+    return tables.found(), np.concatenate(seen)
 
 
 class _Tables:

@@ -103,3 +103,12 @@ def _summed(codes: Any, count: Any, numbers: Any) -> list[Any]:
     distinct, place = codes.unique(return_inverse=True)
     return [distinct, *(table.new_zeros(len(distinct), *table.shape[1:]).index_add_(0, place, table)
                         for table in (count, numbers))]  # fmt: skip
+
+
+def packed(bits: Any) -> Any:
+    """As `np.packbits` of rows."""
+    import torch
+
+    whole = torch.nn.functional.pad(bits, (0, -bits.shape[1] % 8)).reshape(len(bits), -1, 8)
+    value = 1 << torch.arange(7, -1, -1, device=bits.device)
+    return (whole * value).sum(2).to(torch.uint8)
