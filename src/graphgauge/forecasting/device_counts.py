@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.forecasting.device_slabs import DeviceSlab, error_columns, joint_columns, other_columns
+from graphgauge.forecasting.device_slabs import DeviceSlab, error_columns, joint_columns, other_columns, seen_cells
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, joined_columns
 from graphgauge.kernels.device_forecast import Asked, CellSums, cell_sums
@@ -57,7 +57,7 @@ class Found(NamedTuple):
 
     by_horizon: Sums
     by_node: Sums
-    dropped: int
+    dropped: int = 0
     pit: Ints | None = None
     node_pit: Ints | None = None
     spread: list[StdCells] | None = None
@@ -76,25 +76,37 @@ def counted(
     # The kernel sums errors and Gaussian scores in one pass over the arrays as they are.
     by_kernel = layout.form in ("point", "gaussian") and layout.weights is None
     hides = batch.stored_null is not None or batch.nan == "omit"
-    tables = _Tables(batch, layout, blocks, scale, weights, graph, with_errors=not by_kernel)
-    seen = torch.empty(batch.shape, dtype=torch.bool, device=batch.y.device) if by_kernel and hides else None
-    if not by_kernel or hides or tables.counts_spread or layout.thresholds or layout.scaled:
-        for rows, count in batch.slabs(blocks.start, blocks.shift):
-            slab = DeviceSlab.of(batch, rows)
-            tables.add(slab, rows.start, count)
-            if seen is not None:
-                seen[rows] = slab.seen
-    found = tables.found()
-    if not by_kernel:
-        return found
-    kernel = _kernel_sums(batch, layout, blocks, seen, by_node_pit=by_node_pit)
-    sums = [kernel.by_horizon, kernel.by_node]
-    if batch.std is None:
-        sums = [each.some_counts(2) for each in sums]
-    if found.by_horizon.counts.shape[-1]:
-        others = found.by_horizon, found.by_node
-        sums = [joined_columns(pair) for pair in zip(sums, others, strict=True)]
-    return found._replace(by_horizon=sums[0], by_node=sums[1], pit=kernel.pit, node_pit=kernel.node_pit)
+    tables, seen, dropped = None, None, 0
+    if not by_kernel or layout.scaled or layout.thresholds or _counts_spread(layout):
+        tables = _Tables(batch, layout, blocks, scale, weights, graph, with_errors=not by_kernel)
+    if by_kernel and hides:
+        seen = torch.empty(batch.shape, dtype=torch.bool, device=batch.y.device)
+    for rows, count in batch.slabs(blocks.start, blocks.shift) if tables is not None or hides else ():
+        some, more = seen_cells(batch, rows)
+        dropped = dropped + more
+        if seen is not None:
+            seen[rows] = some
+        if tables is not None:
+            tables.add(DeviceSlab.of(batch, rows, some), rows.start, count)
+    found = None if tables is None else tables.found()
+    if by_kernel:
+        found = _with_kernel(found, _kernel_sums(batch, layout, blocks, seen, by_node_pit=by_node_pit))
+    assert found is not None
+    return found._replace(dropped=int(dropped))
+
+
+def _with_kernel(found: Found | None, kernel: CellSums) -> Found:
+    """What was found slab by slab, behind the sums of the kernel."""
+    if found is None:
+        return Found(kernel.by_horizon, kernel.by_node, pit=kernel.pit, node_pit=kernel.node_pit)
+    by_horizon, by_node = (
+        joined_columns(pair) for pair in ((kernel.by_horizon, found.by_horizon), (kernel.by_node, found.by_node))
+    )
+    return found._replace(by_horizon=by_horizon, by_node=by_node, pit=kernel.pit, node_pit=kernel.node_pit)
+
+
+def _counts_spread(layout: Layout) -> bool:
+    return layout.form == "gaussian" and "bins" in layout.counted
 
 
 def step_sums(batch: Batch, layout: Layout, weights: Floats | None) -> tuple[Found, NDArray[np.uint8]]:
@@ -102,9 +114,9 @@ def step_sums(batch: Batch, layout: Layout, weights: Floats | None) -> tuple[Fou
     tables = _Tables(batch, layout, Blocks(0, 0, _ALL), None, weights, None, with_errors=True)
     seen = []
     for rows, count in batch.slabs(0, 0):
-        slab = DeviceSlab.of(batch, rows)
-        tables.add(slab, rows.start, count)
-        seen.append(packed(slab.seen.reshape(count, -1)).cpu().numpy())
+        some, _ = seen_cells(batch, rows)
+        tables.add(DeviceSlab.of(batch, rows, some), rows.start, count)
+        seen.append(packed(some.reshape(count, -1)).cpu().numpy())
     return tables.found(), np.concatenate(seen)
 
 
@@ -127,11 +139,6 @@ class _Tables:
         self._spread = SpreadTallies(len(places), horizons)
         self._ranks = Tallies(), Tallies()
         self._pit = torch.zeros(len(places), horizons, len(GRID) + 1, dtype=torch.int64, device=device)
-        self._dropped = torch.zeros((), dtype=torch.int64, device=device)
-
-    @property
-    def counts_spread(self) -> bool:
-        return self._layout.form == "gaussian" and "bins" in self._layout.counted
 
     @property
     def _counts_ranks(self) -> bool:
@@ -153,14 +160,13 @@ class _Tables:
             floats, counts = errors[0] + floats, errors[1] + counts
         self._sums.add(first, places, floats, counts)
         block = first + torch.arange(len(slab.y), device=slab.y.device) * blocks // len(slab.y)
-        if self.counts_spread:
+        if _counts_spread(self._layout):
             self._spread.add(slab.y, slab.mean, slab.std, slab.seen, block)
         if self._counts_ranks:
             self._add_ranks(slab, block)
         if self._counts_joint:
             of_step = joint_columns(slab, self._layout, self._blocks.start + step, self._graph)
             self._joint.add(first, torch.zeros_like(places), *of_step)
-        self._dropped += slab.dropped
 
     def _add_ranks(self, slab: DeviceSlab, block: Any) -> None:
         import torch
@@ -179,10 +185,9 @@ class _Tables:
         self._pit += torch.bincount(codes[slab.seen], minlength=self._pit.numel()).reshape(self._pit.shape)
 
     def found(self) -> Found:
-        spread, excess = self._spread.copied() if self.counts_spread else (None, None)
+        spread, excess = self._spread.copied() if _counts_spread(self._layout) else (None, None)
         return Found(
             *self._sums.copied(),
-            int(self._dropped),
             pit=self._pit.cpu().numpy() if self._counts_ranks else None,
             spread=spread,
             excess=excess,
@@ -215,7 +220,10 @@ def _kernel_sums(batch: Batch, layout: Layout, blocks: Blocks, seen: Any, *, by_
             # A score may be beyond the range of float32.
             found = cell_sums(*given, wide=True)
         parts.append(found)
-    return parts[0] if channels == 1 else _of_channels(parts)
+    found = parts[0] if channels == 1 else _of_channels(parts)
+    if gaussian:
+        return found
+    return found._replace(by_horizon=found.by_horizon.some_counts(2), by_node=found.by_node.some_counts(2))
 
 
 def _of_channels(parts: Sequence[CellSums]) -> CellSums:
@@ -236,6 +244,6 @@ def fine_cells(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints]) -> li
     """As `spread.refined`: only distinct standard deviations next to the edges of bins are copied."""
     tallies = FineTallies(list(keys), batch.y.device)
     for rows in slabs:
-        slab = DeviceSlab.of(batch, rows)
+        slab = DeviceSlab.of(batch, rows, seen_cells(batch, rows)[0])
         tallies.add(slab.y, slab.mean, slab.std, slab.seen)
     return tallies.copied()

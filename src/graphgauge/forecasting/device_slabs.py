@@ -26,51 +26,61 @@ from graphgauge.kernels.forecast_cells import SUMS
 _OF_POINTS = {SUMS[name] for name in POINT_FLOATS}
 
 
+def _arrays(batch: Batch, rows: slice) -> dict[str, Any]:
+    """Some time steps of the numbers that are given, as (time, horizon, node)."""
+    given = {"y": batch.y, "mean": batch.mean, "std": batch.std, "quantiles": batch.quantiles, "members": batch.members}
+    return {name: _some(batch, array, rows) for name, array in given.items() if array is not None}
+
+
+def _some(batch: Batch, array: Any, rows: slice) -> Any:
+    import torch
+
+    views = batch.views(array)
+    return views[0][rows] if len(views) == 1 else torch.cat([view[rows] for view in views], 2)
+
+
+def seen_cells(batch: Batch, rows: slice) -> tuple[Any, Any]:
+    """The cells that count in some time steps; and how many would, if they had no NaN."""
+    import torch
+
+    y = _some(batch, batch.y, rows)
+    seen = torch.ones_like(y, dtype=torch.bool) if batch.mask is None else _some(batch, batch.mask, rows)
+    if batch.stored_null is not None:
+        seen = seen & observed(y, float(batch.stored_null), batch.null_tolerance)
+    if batch.nan == "raise":
+        return seen, 0
+    missing = torch.zeros_like(seen)
+    for part in _arrays(batch, rows).values():
+        missing |= part.isnan().any(-1) if part.ndim > seen.ndim else part.isnan()
+    return seen & ~missing, (seen & missing).sum()
+
+
 @dataclass(frozen=True)
 class DeviceSlab:
     """Some time steps as tensors (time, horizon, node) of one float type.
 
-    Cells that are not `seen` do not count: they are 0, and their standard deviations 1. `dropped` is the number of
-    those that would count without a NaN.
+    Cells that are not `seen` do not count: they are 0, and their standard deviations 1.
     """
 
-    y: Any
-    mean: Any
-    std: Any
-    quantiles: Any
-    members: Any
     seen: Any
-    dropped: Any
+    y: Any
+    mean: Any = None
+    std: Any = None
+    quantiles: Any = None
+    members: Any = None
 
     @classmethod
-    def of(cls, batch: Batch, rows: slice) -> DeviceSlab:
+    def of(cls, batch: Batch, rows: slice, seen: Any) -> DeviceSlab:
         import torch
 
-        def some(array: Any) -> Any:
-            views = batch.views(array)
-            return views[0][rows] if len(views) == 1 else torch.cat([view[rows] for view in views], 2)
-
-        arrays = {"y": batch.y, "mean": batch.mean, "std": batch.std, "quantiles": batch.quantiles,
-                  "members": batch.members}  # fmt: skip
-        parts = {name: some(array) for name, array in arrays.items() if array is not None}
-        y = parts["y"]
-        seen = torch.ones(y.shape, dtype=torch.bool, device=y.device) if batch.mask is None else some(batch.mask)
-        if batch.stored_null is not None:
-            seen = seen & observed(y, float(batch.stored_null), batch.null_tolerance)
-        dropped = seen.new_zeros((), dtype=torch.int64)
-        if batch.nan == "omit":
-            missing = torch.zeros_like(seen)
-            for part in parts.values():
-                missing |= part.isnan().any(-1) if part.ndim > 3 else part.isnan()
-            dropped, seen = (missing & seen).sum(), seen & ~missing
+        parts = _arrays(batch, rows)
         dtype = torch.float64 if any(part.dtype == torch.float64 for part in parts.values()) else torch.float32
         for name, part in parts.items():
-            there = seen.unsqueeze(-1) if part.ndim > 3 else seen
+            there = seen.unsqueeze(-1) if part.ndim > seen.ndim else seen
             parts[name] = torch.where(there, part.to(dtype), 1.0 if name == "std" else 0.0)
-        known = {name: parts.get(name) for name in arrays}
-        if known["mean"] is None and batch.quantiles is not None:
-            known["mean"] = parts["quantiles"][..., batch.levels.index(0.5)]
-        return cls(**known, seen=seen, dropped=dropped)
+        if "mean" not in parts and "quantiles" in parts:
+            parts["mean"] = parts["quantiles"][..., batch.levels.index(0.5)]
+        return cls(seen, **parts)
 
     @property
     def point(self) -> Any:
