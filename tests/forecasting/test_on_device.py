@@ -112,7 +112,7 @@ def same_sums(device: ForecastState, host: ForecastState) -> None:
         wanted = theirs.high + theirs.low
         # The ranges of standard deviations are columns whose terms may cancel each other.
         scale = np.abs(wanted).max(axis=None if name == "excess" else (0, 1), initial=0.0)
-        assert (np.abs(mine.high + mine.low - wanted) <= CLOSE * scale).all(), name
+        assert (np.abs(mine.high + mine.low - wanted) <= (CLOSE if CUDA else 1e-12) * scale).all(), name
 
 
 OPTIONS: dict[str, Given] = {
@@ -148,7 +148,7 @@ CASES = [
 ]
 
 
-DIFFERENT = ("everything", "mask", "NaN omitted", "thresholds", "weights", "history", "graph")
+DIFFERENT = ("everything", "NaN omitted", "thresholds", "weights", "history", "graph")
 
 
 def with_option(given: Given, name: str) -> Given:
@@ -245,7 +245,7 @@ def test_null_values_are_compared_as_on_the_host(
     assert [np.asarray(each).tolist() for each in states[0]] == [np.asarray(each).tolist() for each in states[1]]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", MAIN)
 def test_masks_of_everything(form: str, put: Callable[[Any], Any]) -> None:
     for seen in (False, True):
         given = made(form, (20, 2, 3))
@@ -253,7 +253,7 @@ def test_masks_of_everything(form: str, put: Callable[[Any], Any]) -> None:
         same(evaluate(**moved(given, put)), evaluate(**given))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", MAIN)
 @pytest.mark.parametrize("axes", [("node", "time"), ("horizon", "node", "time"), ("time",)], ids="-".join)
 def test_axes(axes: tuple[str, ...], form: str, put: Callable[[Any], Any]) -> None:
     given = made(form, (4, 7, 30)[-len(axes) :])
@@ -339,7 +339,7 @@ def test_faults_are_reported_as_on_the_host_and_nothing_is_counted(
         states.append(state)
     assert said[0] == said[1]
     assert isinstance(said[0], str) == (fault != "empty")
-    same(states[1].update(**moved(good, put)).evaluate(), states[0].update(**good).evaluate())
+    same_counts(states[1].update(**moved(good, put)), states[0].update(**good))
 
 
 # ----------------------------------------------------------------------- copies
@@ -362,20 +362,22 @@ def copied_bytes(given: Given, simulated: Any, work: Callable[[Given], Any]) -> 
     return found
 
 
-@pytest.mark.parametrize(("form", "option"), [case for case in CASES if case[1] in DIFFERENT])
+@pytest.mark.parametrize(
+    ("form", "option"), [(form, option) for form, option in CASES if form in MAIN and option in DIFFERENT]
+)
 def test_what_is_copied_does_not_grow_with_the_input(form: str, option: str, simulated: Any) -> None:
     given = with_option(made(form, (32, 3, 5)), option)
     once, four_times = copied_bytes(given, simulated, lambda there: evaluate(**there))
     assert 0 < four_times <= once
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["gaussian", "quantiles"])
 def test_only_a_small_part_is_copied(form: str, simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "ON_DEVICE", 1 << 22)
     there = moved(made(form, (40_000, 1, 3)), simulated.put)
     size = sum(value.nbytes for name, value in there.items() if name in TENSORS)
     evaluate(**there)
-    assert simulated.largest < size / 10
+    assert simulated.largest < size / 8
     assert simulated.copied < size / 4
 
 
@@ -402,7 +404,7 @@ def test_arrays_on_the_host_beside_those_on_a_device(form: str, put: Callable[[A
         same(evaluate(**arrays | moved({name: given[name] for name in there if name in given}, put)), expected)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", MAIN)
 def test_truths_and_masks_of_the_host_are_moved_to_forecasts_on_a_device(form: str, simulated: Any) -> None:
     def work(there: Given) -> None:
         there["mask"] = there["mask"].cpu().numpy()
@@ -612,11 +614,10 @@ def test_compare(loss: str, put: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize(("form", "loss"), [("gaussian", "nll"), ("quantiles", "pinball"), ("samples", "energy")])
 def test_comparisons_copy_the_losses_of_steps_only(form: str, loss: str, simulated: Any) -> None:
     """Beside one bit per cell, which says whether it counts."""
-    given = moved(made(form, (64, 3, 200)), simulated.put)
+    given = moved(made(form, (64, 3, 40)), simulated.put)
     y = given.pop("y_true")
-    simulated.copied = 0
     forecasting.compare(y, given, given, loss=loss)
-    assert simulated.copied < y.nbytes
+    assert simulated.copied < sum(given[name].nbytes for name in FORMS[form]) / 2
 
 
 def test_rows_of_tensors(put: Callable[[Any], Any]) -> None:
