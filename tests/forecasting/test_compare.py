@@ -227,3 +227,13 @@ def test_a_long_series_has_no_caveat() -> None:
     assert found.expected_error is None
     assert found.caveat is None
     assert str(found).endswith(f"p = {found.p_value:.3g}")
+
+
+@pytest.mark.parametrize(("bad", "what"), [(np.nan, "NaN"), (np.inf, "infinite")])
+def test_members_that_are_no_numbers_have_no_energy_score(bad: float, what: str) -> None:
+    rng = np.random.default_rng(0)
+    y, a = rng.normal(size=(20, 2, 3)), rng.normal(size=(20, 2, 3, 5))
+    b = a + 1
+    b[3, 1, 1, 0] = bad
+    with pytest.raises(InputError, match=rf"1 of 600 values are {what}, the first at index \(3, 1, 1, 0\)"):
+        forecasting.compare(y, {"samples": a}, {"samples": b}, loss="energy")

@@ -1,187 +1,631 @@
-"""Forecasts by the path of CUDA devices, on the host's tensors: the same results as by NumPy."""
+"""Forecasts on a CUDA device, or on a simulated one: the results are the host's, and only sums are copied."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from graphgauge.core.errors import GraphgaugeError
-from graphgauge.forecasting import ForecastState, crps, energy_score, evaluate, on_device, pinball
-from graphgauge.kernels import device_ensemble
+from graphgauge import forecasting
+from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.forecasting import ForecastState, copies, evaluate, inputs, sums
+from graphgauge.kernels import device_joint
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+CUDA = torch.cuda.is_available()
+# Scores of Gaussians are computed in float32 by the kernel of real devices.
+CLOSE = 1e-6 if CUDA else 1e-11
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+TENSORS = ("y_true", "y_pred", "std", "quantiles", "samples", "mask")
+FORMS: dict[str, tuple[str, ...]] = {
+    "point": ("y_pred",),
+    "gaussian": ("y_pred", "std"),
+    "quantiles": ("quantiles",),
+    "quantiles and points": ("y_pred", "quantiles"),
+    "samples": ("samples",),
+    "samples and points": ("y_pred", "samples"),
+}
+# Those without a point forecast beside them.
+MAIN = [form for form in FORMS if "and" not in form]
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+Given = dict[str, Any]
+
+
+@pytest.fixture
+def put(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
+    """Puts an array on the device."""
+    if CUDA:
+        return lambda values: torch.as_tensor(values, device="cuda")
+    return request.getfixturevalue("simulated").put  # type: ignore[no-any-return]
 
 
 @pytest.fixture(autouse=True)
-def _tensors_are_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_device, "is_cuda", torch.is_tensor)
+def _slabs_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small inputs have several slabs, and several steps a time block; few steps are searched for copies."""
+    monkeypatch.setattr(inputs, "ON_DEVICE", 3000)
+    monkeypatch.setattr(sums, "MOST_BLOCKS", 16)
+    monkeypatch.setattr(device_joint, "_AT_ONCE", 20_000)
+    monkeypatch.setattr(copies, "_LOOKED_AT", 64)
+    monkeypatch.setattr(copies, "_SAMPLED", 64)
 
 
-def made(shape: tuple[int, ...] = (60, 3, 5), dtype: Any = np.float32) -> dict[str, Any]:
+def made(form: str, shape: tuple[int, ...] = (60, 3, 5), dtype: Any = np.float32, members: int = 9) -> Given:
+    """Truths, a tenth of them 0, and a forecast of this form; members tie with truths, and some quantiles cross."""
     rng = np.random.default_rng(0)
     mean, std = rng.normal(5, 2, shape), rng.uniform(0.2, 2, shape)
     y = mean + std * rng.normal(size=shape)
     y[rng.random(shape) < 0.1] = 0
-    return {"y_true": y.astype(dtype), "y_pred": mean.astype(dtype), "std": std.astype(dtype)}
+    samples = mean[..., None] + std[..., None] * rng.normal(size=(*shape, members))
+    samples[..., 0] = np.where(rng.random(shape) < 0.2, y, samples[..., 0])
+    quantiles = np.sort(rng.normal(mean[..., None], 2, (*shape, len(LEVELS))))
+    crossed = rng.random(shape) < 0.05
+    quantiles[crossed] = quantiles[crossed][:, ::-1]
+    arrays = {"y_pred": mean, "std": std, "quantiles": quantiles, "samples": samples}
+    found = {name: arrays[name].astype(dtype) for name in FORMS[form]}
+    more = {"levels": LEVELS} if "quantiles" in found else {}
+    return {"y_true": y.astype(dtype), **found, **more}
 
 
-def there(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: torch.as_tensor(array, device=DEVICE) for name, array in given.items()}
+def moved(given: Given, put: Callable[[Any], Any], names: tuple[str, ...] = TENSORS) -> Given:
+    return {name: put(value) if name in names else value for name, value in given.items()}
 
 
-def same(device: Any, host: Any, rtol: float = 1e-6) -> None:
+def same(device: Any, host: Any) -> None:
     assert [*device] == [*host]
     assert device.notes == host.notes
+    assert device.conventions == host.conventions
     assert [each.message for each in device.findings] == [each.message for each in host.findings]
     for key, result in host.items():
-        assert device[key].n == result.n
-        assert device[key].value == pytest.approx(result.value, rel=rtol, nan_ok=True)
+        assert device[key].n == result.n, key
+        assert device[key].value == pytest.approx(result.value, rel=CLOSE, abs=1e-12, nan_ok=True), key
         if result.interval is not None:
-            assert tuple(device[key].interval) == pytest.approx(tuple(result.interval), rel=1e-4)
+            assert tuple(device[key].interval) == pytest.approx(tuple(result.interval), rel=1e-4, abs=1e-9), key
     for axis in ("horizon", "node"):
-        mine, theirs = device.by(axis), host.by(axis)
-        for name in theirs.columns:
-            if theirs[name].dtype.kind == "f":
-                np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-4, atol=1e-9)
+        if axis in host.breakdowns:
+            mine, theirs = device.by(axis), host.by(axis)
+            assert [*mine.columns] == [*theirs.columns]
+            for name in theirs.columns:
+                if theirs[name].dtype.kind == "f":
+                    np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-4, atol=1e-9)
+                else:
+                    np.testing.assert_array_equal(mine[name], theirs[name])
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
+def counts_of(state: ForecastState) -> list[Any]:
+    """All integers of a state."""
+    tables = [table.counts for table in (state.by_horizon, state.by_node, state.pit, state.joint)]
+    ranks = [column for known in state.ranks for column in [*known.cells()[0], known.cells()[1]]]
+    spread = [column for cells in state.spread for column in (cells.key, cells.count)]
+    return [*tables, state.node_pit, *ranks, *spread, state.cells, state.dropped, state.n]
+
+
+def same_counts(device: ForecastState, host: ForecastState) -> None:
+    for mine, theirs in zip(counts_of(device), counts_of(host), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def same_sums(device: ForecastState, host: ForecastState) -> None:
+    for name in ("by_horizon", "by_node", "excess", "joint"):
+        mine, theirs = getattr(device, name), getattr(host, name)
+        wanted = theirs.high + theirs.low
+        # The ranges of standard deviations are columns whose terms may cancel each other.
+        scale = np.abs(wanted).max(axis=None if name == "excess" else (0, 1), initial=0.0)
+        assert (np.abs(mine.high + mine.low - wanted) <= (CLOSE if CUDA else 1e-12) * scale).all(), name
+
+
+OPTIONS: dict[str, Given] = {
     "everything": {},
-    "no spread": {"without": "std"},
     "mask": {"mask": True},
+    "mask of numbers": {"mask": np.uint8},
     "null value": {"null_value": 0.0},
-    "null value and tolerance": {"null_value": 0.0, "null_tolerance": 0.01},
-    "NaN omitted": {"nan": "omit", "null_value": 0.0},
-    "few metrics": {"metrics": ["mae", "rmse", "coverage", "nll", "crps", "calibration_error"]},
+    "null value and tolerance": {"null_value": 0.0, "null_tolerance": 0.3},
+    "a null value that is NaN": {"null_value": np.nan, "missing": True},
+    "NaN omitted": {"nan": "omit", "null_value": 0.0, "mask": True, "missing": True},
+    "few metrics": {"metrics": ["mae", "rmse"]},
     "levels": {"coverage": [0.1, 0.3, 0.5, 0.7, 0.9]},
-    "thresholds": {"thresholds": [1.0]},
-    "weights": {"weights": [1.0, 2, 3, 4, 5]},
+    "thresholds": {"thresholds": [1.0, 6.1]},
+    "weights": {"weights": [1.0, 2, 0, 4, 5], "mask": True},
     "history": {"naive": np.random.default_rng(1).normal(size=(40, 5))},
+    "naive errors": {"naive": [1.0, 0.0, 2.0, 3.0, 4.0]},
+    "history and weights": {"naive": np.ones((9, 5)).cumsum(0) ** 2, "weights": [1.0, 2, 3, 4, 5]},
     "names": {"nodes": list("abcde"), "by": "node"},
+    "graph": {"graph": np.array([[0, 1], [1, 2], [2, 3], [0, 4]]), "mask": True},
+    "bins": {"bins": 3},
+}
+ONLY = {
+    "thresholds": ("gaussian", "samples", "samples and points"),
+    "levels": ("gaussian", "samples", "samples and points", "quantiles", "quantiles and points"),
+    "graph": ("samples", "samples and points"),
+    "bins": ("gaussian",),
+}
+CASES = [
+    (form, option)
+    for form in FORMS
+    for option in OPTIONS
+    if form in ONLY.get(option, (form,)) and (form != "samples and points" or option in ("everything", "NaN omitted"))
+]
+
+
+DIFFERENT = ("everything", "NaN omitted", "thresholds", "weights", "history", "graph")
+
+
+def with_option(given: Given, name: str) -> Given:
+    options = dict(OPTIONS[name])
+    if options.pop("missing", False):
+        given["y_true"][3, 1, 2] = given["y_true"][7, 0, 0] = np.nan
+        if options.get("nan") == "omit":
+            last = [*given][1]
+            given[last][5, 0, 0] = np.nan
+    if (dtype := options.pop("mask", None)) is not None:
+        seen = np.random.default_rng(2).random(given["y_true"].shape) < 0.7
+        given["mask"] = seen if dtype is True else seen.astype(dtype)
+    return given | options
+
+
+@pytest.mark.parametrize(("form", "option"), CASES)
+def test_results_are_the_hosts(form: str, option: str, put: Callable[[Any], Any]) -> None:
+    given = with_option(made(form, (30, 3, 5)), option)
+    same(evaluate(**moved(given, put)), evaluate(**given))
+
+
+def test_the_arrays_stay_as_they_are(put: Callable[[Any], Any]) -> None:
+    given = with_option(made("gaussian"), "NaN omitted")
+    there = moved(given, put)
+    before = {name: there[name].clone() for name in TENSORS if name in there}
+    evaluate(**there)
+    for name, values in before.items():
+        np.testing.assert_array_equal(there[name].cpu().numpy(), values.cpu().numpy())
+
+
+SHAPES: dict[str, tuple[tuple[int, int, int], Callable[[Any], Any]]] = {
+    "contiguous": ((24, 3, 4), lambda array: array),
+    "every other node": ((24, 3, 8), lambda array: array[:, :, ::2]),
+    "turned": ((4, 3, 24), lambda array: array.transpose(0, 2)),
+    "repeated": ((1, 3, 4), lambda array: array.expand(24, *array.shape[1:])),
+    "one step": ((1, 3, 4), lambda array: array),
+    "one cell": ((1, 1, 1), lambda array: array),
+    "no step": ((0, 3, 4), lambda array: array),
+    "no node": ((5, 3, 0), lambda array: array),
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_results_are_the_hosts(name: str) -> None:
-    given, options = made(), dict(OPTIONS[name])
-    given.pop(options.pop("without", ""), None)
-    if options.pop("mask", False):
-        given["mask"] = np.random.default_rng(2).random(given["y_true"].shape) < 0.6
-    if options.get("nan") == "omit":
-        given["y_true"][3, 1, 2], given["y_pred"][5, 0, 0] = np.nan, np.nan
-    found, expected = evaluate(**there(given), **options), evaluate(**given, **options)
-    if name == "names":
-        assert found.by("node")["node"].tolist() == list("abcde")
-        options = {}
-        found, expected = evaluate(**there(given)), evaluate(**given)
-    same(found, expected)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("form", MAIN)
+def test_counts_are_the_hosts_bit_for_bit(form: str, shape: str, dtype: torch.dtype, put: Callable[[Any], Any]) -> None:
+    """With zeros of both signs, denormals, and in cells that do not count NaN and infinities."""
+    size, layout = SHAPES[shape]
+    given = made(form, size, np.float64)
+    least = float(torch.finfo(dtype).smallest_normal) / 4
+    rng = np.random.default_rng(3)
+    for name in ("y_true", *FORMS[form]):
+        values = given[name]
+        tiny = [least, 2 * least] if name == "std" else [0.0, -0.0, least, -least]
+        chosen = rng.random(values.shape) < 0.15
+        values[chosen] = rng.choice(tiny, int(chosen.sum()))
+    if "std" in given:  # whose squares in float64 are sums of the host, too
+        given["std"] = np.maximum(given["std"], 1e-100)
+    mask = rng.random(size) < 0.8
+    for name in ("y_true", *FORMS[form]):
+        given[name][~mask] = rng.choice([np.nan, np.inf, -np.inf, 0.0], given[name][~mask].shape)
+    tensors = {name: torch.as_tensor(given[name]).to(dtype) for name in ("y_true", *FORMS[form])}
+    tensors["mask"] = torch.as_tensor(mask)
+    tensors = {name: layout(array) for name, array in tensors.items()}
+    more = {"levels": LEVELS} if "quantiles" in given else {}
+    thresholds = [0.1, 5.0] if form in ONLY["thresholds"] else None
+    host, device = (ForecastState(thresholds=thresholds) for _ in range(2))
+    if dtype == torch.float64:  # in which errors over denormal truths overflow, and are refused
+        host.counted = device.counted = tuple(part for part in host.counted if part != "relative")
+    host.update(**tensors, **more)
+    there = {name: layout(put(array.clone())) if shape == "repeated" else put(array) for name, array in tensors.items()}
+    device.update(**there, **more)
+    same_counts(device, host)
+    same_sums(device, host)
 
 
-@pytest.mark.parametrize("axes", [("node", "time"), ("horizon", "node", "time"), ("time",)])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_axes_and_types(axes: tuple[str, ...], dtype: torch.dtype) -> None:
-    tensors = {name: array.to(dtype) for name, array in there(made((7, 4, 30)[-len(axes) :])).items()}
-    host = {name: array.double().cpu().numpy() for name, array in tensors.items()}
-    found, expected = evaluate(**tensors, axes=axes), evaluate(**host, axes=axes)
-    for key, result in expected.items():
-        assert found[key].value == pytest.approx(result.value, rel=1e-6), key
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("null_value", [0.0, 0.1, 1e6, -1e39, np.nan, np.inf])
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+def test_null_values_are_compared_as_on_the_host(
+    dtype: torch.dtype, null_value: float, tolerance: float, put: Callable[[Any], Any]
+) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.choice([0.0, -0.0, 0.1, 0.3, 0.29998, 0.30002, 0.4, 0.40002, 0.5, np.inf], (30, 2, 3))
+    y = torch.as_tensor(np.where(np.isinf(values) & ~np.isinf(null_value), 1.0, values)).to(dtype)
+    mean = torch.ones(y.shape, dtype=dtype)
+    states = []
+    for place in (torch.as_tensor, put):
+        state = ForecastState(null_value=null_value, null_tolerance=tolerance)
+        try:
+            states.append(counts_of(state.update(place(y), place(mean))))
+        except GraphgaugeError as error:
+            states.append([str(error)])
+    assert [np.asarray(each).tolist() for each in states[0]] == [np.asarray(each).tolist() for each in states[1]]
 
 
-def test_batches_in_any_order_and_states_of_hosts() -> None:
-    given = made((40, 2, 3))
+@pytest.mark.parametrize("form", MAIN)
+def test_masks_of_everything(form: str, put: Callable[[Any], Any]) -> None:
+    for seen in (False, True):
+        given = made(form, (20, 2, 3))
+        given["mask"] = np.full(given["y_true"].shape, seen)
+        same(evaluate(**moved(given, put)), evaluate(**given))
+
+
+@pytest.mark.parametrize("form", MAIN)
+@pytest.mark.parametrize("axes", [("node", "time"), ("horizon", "node", "time"), ("time",)], ids="-".join)
+def test_axes(axes: tuple[str, ...], form: str, put: Callable[[Any], Any]) -> None:
+    given = made(form, (4, 7, 30)[-len(axes) :])
+    same(evaluate(**moved(given, put), axes=axes), evaluate(**given, axes=axes))
+
+
+@pytest.mark.parametrize("axes", ["thnc", "tcn", "cht"])
+@pytest.mark.parametrize("form", MAIN)
+def test_channels(form: str, axes: str, put: Callable[[Any], Any]) -> None:
+    names = [{"t": "time", "h": "horizon", "n": "node", "c": "channel"}[letter] for letter in axes]
+    given = made(form, tuple({"t": 20, "h": 3, "n": 4, "c": 2}[letter] for letter in axes))
+    given["mask"] = np.random.default_rng(5).random(given["y_true"].shape) < 0.8
+    for options in ({}, {"null_value": 0.0}, {"weights": [1.0, 3, 2, 2][: 4 if "n" in axes else 2]}):
+        same(evaluate(**moved(given, put), axes=names, **options), evaluate(**given, axes=names, **options))
+    given["y_true"].reshape(-1)[given["mask"].reshape(-1).nonzero()[0][-1]] = np.inf
+    said = []
+    for arrays in (given, moved(given, put)):
+        with pytest.raises(InputError) as error:
+            evaluate(**arrays, axes=names)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_batches_in_any_order_and_states_of_hosts(form: str, put: Callable[[Any], Any]) -> None:
+    given = made(form, (40, 2, 3))
+    given["y_true"][3, 1, 2] = given["y_true"][30, 0, 0] = given[FORMS[form][0]][35, 1, 1] = np.nan
     device, host = ForecastState(), ForecastState()
-    for start, stop in ((13, 40), (0, 13)):
-        part = {name: array[start:stop] for name, array in given.items()}
-        device.update(**there(part), start=start)
-        host.update(**part, start=start)
+    for start, stop in ((13, 33), (0, 13), (33, 40)):
+        part = {name: value[start:stop] if name in TENSORS else value for name, value in given.items()}
+        device.update(**moved(part, put), start=start, nan="omit")
+        host.update(**part, start=start, nan="omit")
+    assert device.dropped == 3
+    same_counts(device, host)
     same(device.evaluate(), host.evaluate())
-    later = {name: array + 1 for name, array in given.items()}
+    later = {name: value + 1 if name in TENSORS else value for name, value in made(form, (40, 2, 3)).items()}
     mixed = device.merge(ForecastState().update(**later, start=40))
     same(mixed.evaluate(), host.merge(ForecastState().update(**later, start=40)).evaluate())
 
 
-@pytest.mark.parametrize("fault", ["NaN", "infinite", "std 0", "std NaN", "shape", "empty", "mask of numbers"])
-def test_faults_are_reported_as_on_the_host(fault: str) -> None:
-    given = made((6, 2, 3))
-    if fault in ("NaN", "infinite"):
-        given["y_pred"][2, 1, 1] = {"NaN": np.nan, "infinite": np.inf}[fault]
+FAULTS = ["NaN", "infinite", "-infinite", "NaN in the truth", "std 0", "std NaN", "shape", "empty", "mask of numbers",
+          "too large"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", MAIN)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_reported_as_on_the_host_and_nothing_is_counted(
+    fault: str, form: str, put: Callable[[Any], Any]
+) -> None:
+    good, given = made(form, (6, 2, 3)), made(form, (30, 2, 3))
+    last = given[FORMS[form][-1]]
+    if fault in ("NaN", "infinite", "-infinite"):
+        last[22, 1, 1] = last[21, 1, 2] = {"NaN": np.nan, "infinite": np.inf, "-infinite": -np.inf}[fault]
+        given["y_true"][28, 0, 0] = np.inf
+    elif fault == "NaN in the truth":
+        given["y_true"][25, 0, 1] = np.nan
     elif fault.startswith("std"):
-        given["std"][1, 0, 2] = {"std 0": 0, "std NaN": np.nan}[fault]
+        if "std" not in given:
+            return
+        given["std"][21, 0, 2] = {"std 0": 0, "std NaN": np.nan}[fault]
     elif fault == "shape":
-        given["std"] = given["std"][1:]
+        given[FORMS[form][-1]] = last[1:]
     elif fault == "empty":
-        given = {name: array[:0] for name, array in given.items()}
+        given = {name: value[:0] if name in TENSORS else value for name, value in given.items()}
+    elif fault == "too large":
+        given = {name: value.astype(float) if name in TENSORS else value for name, value in given.items()}
+        given["y_true"][4, 1, 0] = 1e200
     else:
         given["mask"] = np.full(given["y_true"].shape, 2.0)
-    said = []
-    for arrays in (given, there(given)):
+    said, states = [], []
+    for place in (np.asarray, put):
+        state = ForecastState().update(**moved(good, place))
+        before = [np.array(each) for each in counts_of(state)]
         try:
-            said.append([(key, result.n, str(result.value)) for key, result in evaluate(**arrays).items()])
+            evaluated = evaluate(**moved(given, place))
+            said.append([(key, result.n, str(result.value)) for key, result in evaluated.items()])
         except GraphgaugeError as error:
             said.append(str(error))
+            with pytest.raises(GraphgaugeError):
+                state.update(**moved(given, place))
+            for mine, theirs in zip(counts_of(state), before, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+        states.append(state)
+    assert said[0] == said[1]
+    assert isinstance(said[0], str) == (fault != "empty")
+    same_counts(states[1].update(**moved(good, put)), states[0].update(**good))
+
+
+# ----------------------------------------------------------------------- copies
+
+
+def copied_bytes(given: Given, simulated: Any, work: Callable[[Given], Any]) -> list[int]:
+    """How much is copied of the input, and of the same steps four times.
+
+    These have the same distinct values and as many time blocks, so that all sums and counts are of the same size.
+    """
+    if "std" in given:  # a few, so that all of them are in all blocks
+        given = given | {"std": np.random.default_rng(6).choice([0.5, 1.0, 2.0], given["std"].shape).astype(np.float32)}
+    found = []
+    for times in (1, 4):
+        longer = {name: np.concatenate([value] * times) if name in TENSORS else value for name, value in given.items()}
+        there = moved(longer, simulated.put)
+        simulated.copied = 0
+        work(there)
+        found.append(simulated.copied)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("form", "option"), [(form, option) for form, option in CASES if form in MAIN and option in DIFFERENT]
+)
+def test_what_is_copied_does_not_grow_with_the_input(form: str, option: str, simulated: Any) -> None:
+    given = with_option(made(form, (32, 3, 5)), option)
+    once, four_times = copied_bytes(given, simulated, lambda there: evaluate(**there))
+    assert 0 < four_times <= once
+
+
+@pytest.mark.parametrize("form", ["gaussian", "quantiles"])
+def test_only_a_small_part_is_copied(form: str, simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "ON_DEVICE", 1 << 22)
+    there = moved(made(form, (40_000, 1, 3)), simulated.put)
+    size = sum(value.nbytes for name, value in there.items() if name in TENSORS)
+    evaluate(**there)
+    assert simulated.largest < size / 8
+    assert simulated.copied < size / 4
+
+
+def test_a_refused_batch_is_searched_in_slabs(simulated: Any) -> None:
+    given = made("samples", (400, 2, 3))
+    given["samples"][399, 1, 2, 8] = np.nan
+    there = moved(given, simulated.put)
+    with pytest.raises(InputError, match=r"1 of 21600 values are NaN, the first at index \(399, 1, 2, 8\)"):
+        ForecastState(metrics=["mae"]).update(**there)
+    assert simulated.largest < given["samples"].nbytes / 5
+
+
+# ---------------------------------------------------------------- mixed inputs
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_arrays_on_the_host_beside_those_on_a_device(form: str, put: Callable[[Any], Any]) -> None:
+    given = with_option(made(form, (30, 2, 3)), "mask")
+    expected = evaluate(**given)
+    ways = [np.asarray, torch.as_tensor, lambda values: values[::-1].copy()[::-1]]
+    places = [("y_true", *FORMS[form]), FORMS[form], ("y_true", "mask"), (FORMS[form][-1],), ("mask",), TENSORS]
+    for there, host in zip(places, ways * 2, strict=True):
+        arrays = {name: host(value) if name in TENSORS else value for name, value in given.items()}
+        same(evaluate(**arrays | moved({name: given[name] for name in there if name in given}, put)), expected)
+
+
+@pytest.mark.parametrize("form", MAIN)
+def test_truths_and_masks_of_the_host_are_moved_to_forecasts_on_a_device(form: str, simulated: Any) -> None:
+    def work(there: Given) -> None:
+        there["mask"] = there["mask"].cpu().numpy()
+        there["y_true"] = there["y_true"].cpu()
+        simulated.copied = 0
+        evaluate(**there)
+
+    once, four_times = copied_bytes(with_option(made(form, (32, 3, 5)), "mask"), simulated, work)
+    assert 0 < four_times <= once
+
+
+@pytest.mark.parametrize("fault", ["sparse", "complex"])
+def test_arrays_that_cannot_be_read_are_named(fault: str, put: Callable[[Any], Any]) -> None:
+    given = with_option(made("point"), "mask")
+    there = moved(given, put)
+    odd = {"sparse": torch.as_tensor(given["mask"]).to_sparse(), "complex": torch.zeros(60, 3, 5) * 1j}[fault]
+    with pytest.raises(InputError, match="mask"):
+        evaluate(**there | {"mask": odd})
+
+
+def test_whole_numbers_are_read_by_the_host(put: Callable[[Any], Any]) -> None:
+    given = made("point")
+    given["y_true"] = given["y_true"].astype(np.int64)
+    same(evaluate(**moved(given, put)), evaluate(**given))
+
+
+def test_weights_graphs_and_histories_may_be_on_the_device(put: Callable[[Any], Any]) -> None:
+    given = made("samples")
+    options = {"naive": np.random.default_rng(1).normal(size=(40, 5)), "thresholds": np.array([1.0, 6.0])}
+    for more in (options, {"weights": np.arange(1.0, 6)}, {"graph": np.array([[0, 1], [1, 2], [3, 4]])}):
+        there = moved(given, put) | {name: put(value) for name, value in more.items()}
+        same(evaluate(**there), evaluate(**given, **more))
+
+
+# --------------------------------------------------------------- distributions
+
+
+@pytest.mark.parametrize("kind", ["Normal", "Laplace", "StudentT", "LogNormal", "Gumbel", "Independent"])
+def test_distributions(kind: str, put: Callable[[Any], Any]) -> None:
+    given = made("gaussian", (40, 2, 3), np.float64)
+    y = np.abs(given["y_true"]) + 0.1 if kind == "LogNormal" else given["y_true"]
+    found = []
+    for place in (torch.as_tensor, put):
+        loc, scale = place(given["y_pred"] / 5), place(given["std"])
+        of = torch.distributions
+        if kind == "Independent":
+            distribution = of.Independent(of.Normal(loc, scale), 1)
+        else:
+            distribution = getattr(of, kind)(*([5.0] if kind == "StudentT" else []), loc, scale)
+        found.append(evaluate(place(y), distribution=distribution, thresholds=[1.0]))
+    same(found[1], found[0])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_normal_distributions_stay_on_the_device(wide: bool, simulated: Any) -> None:
+    def work(there: Given) -> None:
+        scale = there["std"][0, 0, 0] if wide else there["std"]
+        normal = torch.distributions.Normal(there["y_pred"], scale, validate_args=False)
+        evaluate(there["y_true"], distribution=normal)
+
+    once, four_times = copied_bytes(made("gaussian", (32, 3, 5)), simulated, work)
+    assert 0 < four_times <= once
+
+
+# ------------------------------------------------------------- plain functions
+
+POINT_FUNCTIONS = ["mae", "rmse", "mape", "wape", "smape", "bias", "r2"]
+GAUSSIAN_FUNCTIONS = ["nll", "crps", "ece", "ence", "calibration_error", "miscalibration_area", "interval_score"]
+READINGS: dict[str, Given] = {
+    "all cells": {},
+    "mask": {"mask": np.random.default_rng(2).random((12, 3, 5)) < 0.7},
+    "null value": {"null_value": 0.0},
+    "NaN omitted": {"nan": "omit"},
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_plain_functions(reading: str, put: Callable[[Any], Any]) -> None:
+    options = READINGS[reading]
+    every = {
+        name: value for form in ("gaussian", "quantiles", "samples") for name, value in made(form, (12, 3, 5)).items()
+    }
+    if reading == "NaN omitted":
+        every["y_true"][3, 1, 2] = np.nan
+    there = moved(every, put)
+    options_there = moved(options, put)
+
+    def works(arrays: Given, options: Given) -> dict[str, Any]:
+        y, mean, std, samples, quantiles = (
+            arrays[name] for name in ("y_true", "y_pred", "std", "samples", "quantiles")
+        )
+        found = {name: getattr(forecasting, name)(y, mean, **options) for name in POINT_FUNCTIONS}
+        found |= {f"{name} of Gaussians": getattr(forecasting, name)(y, mean, std, **options)
+                  for name in GAUSSIAN_FUNCTIONS}  # fmt: skip
+        found |= forecasting.coverage(y, mean, std, 0.8, **options)
+        for fair in (False, True):
+            found[f"crps, fair {fair}"] = forecasting.crps(y, samples=samples, fair=fair, **options)
+        found["crps of quantiles"] = forecasting.crps(y, quantiles=quantiles, levels=LEVELS, **options)
+        found["pinball"] = forecasting.pinball(y, quantiles, LEVELS, **options)
+        history = np.random.default_rng(1).normal(size=(40, 5))
+        axes = ("time", "horizon", "node")
+        return found | {"mase": forecasting.mase(y, mean, naive=history, axes=axes, **options)}
+
+    found, expected = works(there, options_there), works(every, options)
+    assert found == pytest.approx(expected, rel=CLOSE)
+    turned = {name: value.transpose(0, 1) if name in TENSORS else value for name, value in there.items()}
+    options_turned = {name: value.transpose(0, 1) if name == "mask" else value for name, value in options_there.items()}
+    pooled = forecasting.crps(turned["y_true"], samples=turned["samples"], **options_turned)
+    assert pooled == pytest.approx(expected["crps, fair False"], rel=CLOSE)
+
+
+def test_plain_functions_copy_sums_only(simulated: Any) -> None:
+    every = {
+        name: value for form in ("gaussian", "quantiles", "samples") for name, value in made(form, (32, 3, 5)).items()
+    }
+    works: dict[str, Callable[[Given], Any]] = {
+        f"{name} {len(names)}": lambda given, name=name, names=names: getattr(forecasting, name)(
+            *(given[each] for each in names), null_value=0.0
+        )
+        for functions, names in (
+            (POINT_FUNCTIONS, ("y_true", "y_pred")),
+            (GAUSSIAN_FUNCTIONS, ("y_true", "y_pred", "std")),
+        )
+        for name in functions
+    }
+    works["crps of samples"] = lambda given: forecasting.crps(given["y_true"], samples=given["samples"])
+    works["crps of some samples"] = lambda given: forecasting.crps(
+        given["y_true"], samples=given["samples"], mask=given["y_true"] > 0
+    )
+    works["pinball"] = lambda given: forecasting.pinball(given["y_true"], given["quantiles"], LEVELS, null_value=0.0)
+    works["energy"] = lambda given: forecasting.energy_score(given["y_true"][:, 0], given["samples"][:, 0])
+    for name, work in works.items():
+        once, four_times = copied_bytes(every, simulated, work)
+        assert 0 < four_times <= once, name
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 23])
+def test_energy_scores(dtype: torch.dtype, at_once: int, put: Callable[[Any], Any],
+                       monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setattr(device_joint, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(1)
+    samples = rng.normal(size=(7, 4, 9))
+    samples[2] = samples[2, :1]  # components that are alike
+    y, members = (torch.as_tensor(each).to(dtype) for each in (rng.normal(size=(7, 4)), samples))
+    wanted = forecasting.energy_score(y, members)
+    assert forecasting.energy_score(put(y), put(members)) == pytest.approx(wanted, rel=1e-12)
+    assert np.isnan(forecasting.energy_score(put(y[:, :1]), put(members[:, :1])))
+    members[3, 1, 0] = torch.nan
+    with pytest.raises(InputError, match="NaN"):
+        forecasting.energy_score(put(y), put(members))
+    with pytest.raises(InputError, match="shape"):
+        forecasting.energy_score(put(y), put(members[:4]))
+
+
+@pytest.mark.parametrize("fault", ["NaN", "shape", "one member", "levels"])
+def test_what_plain_functions_refuse(fault: str, put: Callable[[Any], Any]) -> None:
+    given = made("samples", (5, 2, 3), members=len(LEVELS))
+    levels = LEVELS[::-1] if fault == "levels" else LEVELS
+    if fault == "NaN":
+        given["samples"][3, 1, 0] = np.nan
+    elif fault == "shape":
+        given["samples"] = given["samples"][:4]
+    elif fault == "one member":
+        given["samples"] = given["samples"][..., :1]
+    said: list[list[str]] = []
+    for place in (np.asarray, put):
+        y, samples = place(given["y_true"]), place(given["samples"])
+        said.append([])
+        for work in (lambda: forecasting.crps(y, samples=samples), lambda: forecasting.pinball(y, samples, levels)):  # noqa: B023
+            try:
+                said[-1].append(str(work()))
+            except GraphgaugeError as error:
+                said[-1].append(str(error))
     assert said[0] == said[1]
 
 
-def test_only_sums_leave_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphgauge.forecasting.inputs import Batch
-
-    copied = []
-    own = Batch.on_host
-    monkeypatch.setattr(Batch, "on_host", lambda self, rows=slice(None): copied.append(rows) or own(self, rows))
-    found = evaluate(
-        **there(made((40_000, 1, 9))), metrics=["mae", "rmse", "coverage", "nll", "crps", "calibration_error"]
-    )
-    assert found["mae"].value > 0
-    # Some steps of which the checks look for copies and missing values.
-    assert len(copied) == 2
-    assert all(len(range(*rows.indices(40_000))) * 9 * 3 < 1 << 18 for rows in copied)
+# -------------------------------------------------------------------- compare
 
 
-@pytest.mark.parametrize("at_once", [1, 40, 1 << 23])
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_scores_of_ensembles_and_quantiles_are_the_hosts(
-    dtype: str, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(device_ensemble, "_AT_ONCE", at_once)
-    rng = np.random.default_rng(1)
-    y, samples = rng.normal(size=(7, 4)).astype(dtype), rng.normal(size=(7, 4, 9)).astype(dtype)
-    samples[2] = samples[2, :1]  # components that are alike
-    quantiles, levels = np.sort(samples[..., :3]), (0.1, 0.5, 0.9)
-    truth, members, ends = (torch.as_tensor(each, device=DEVICE) for each in (y, samples, quantiles))
-    close = {"rel": 1e-12}
-    for fair in (False, True):
-        found = on_device.plain_crps(truth, members, fair=fair)
-        assert found == crps(truth, samples=members, fair=fair)
-        assert found == pytest.approx(crps(y, samples=samples, fair=fair), **close)
-    assert on_device.plain_pinball(truth, ends, levels) == pytest.approx(pinball(y, quantiles, levels), **close)
-    assert on_device.plain_energy(truth, members) == energy_score(truth, members)
-    assert energy_score(truth, members) == pytest.approx(energy_score(y, samples), **close)
-    turned = members.transpose(0, 1)
-    assert crps(truth.T, samples=turned) == pytest.approx(crps(y, samples=samples), **close)
+@pytest.mark.parametrize("loss", ["absolute", "squared", "crps", "nll", "pinball", "energy", "crps_fair"])
+def test_compare(loss: str, put: Callable[[Any], Any]) -> None:
+    form = {"nll": "gaussian", "crps": "gaussian", "pinball": "quantiles", "energy": "samples", "crps_fair": "samples"}
+    given = made(form.get(loss, "point"), (60, 2, 3))
+    y = given.pop("y_true")
+    other = {name: value * 1.1 if name in TENSORS else value for name, value in given.items()}
+    mask = np.random.default_rng(4).random(y.shape) < 0.8
+    for options in ({}, {"mask": mask, "null_value": 0.0}, {} if loss == "energy" else {"weights": [1.0, 2.0, 4.0]}):
+        there = forecasting.compare(put(y), moved(given, put), moved(other, put), loss=loss, **moved(options, put))
+        expected = forecasting.compare(y, given, other, loss=loss, **options)
+        assert (there.steps, there.df, there.loss) == (expected.steps, expected.df, expected.loss)
+        assert there.difference == pytest.approx(expected.difference, rel=1e-6, abs=1e-12)
+        assert there.p_value == pytest.approx(expected.p_value, rel=1e-4)
+    one, two = moved(given, put), moved(other, put)
+    gone = put(np.where(mask, y, np.nan).astype(y.dtype))
+    by_horizon = forecasting.compare_by_horizon(gone, one, other | two, loss=loss, nan="omit")
+    assert [*by_horizon] == [1, 2]
+    name = next(name for name in given if name in TENSORS)
+    two[name] = two[name].clone()
+    two[name][3, 1, 1] = torch.nan
+    with pytest.raises(InputError, match="missing different cells"):
+        forecasting.compare(put(y), one, two, loss=loss, nan="omit")
+    with pytest.raises(InputError, match="NaN, the first at index"):
+        forecasting.compare(put(y), one, two, loss=loss)
 
 
-@pytest.mark.parametrize("fault", ["NaN", "shape", "one member", "levels", "components"])
-def test_what_ensembles_cannot_have_is_as_on_the_host(fault: str) -> None:
-    y, samples = torch.zeros(5, 2, device=DEVICE), torch.ones(5, 2, 3, device=DEVICE)
-    if fault == "components":
-        assert np.isnan(energy_score(y[:, :1], samples[:, :1]))
-        return
-    if fault == "one member":
-        with pytest.raises(GraphgaugeError, match="at least two"):
-            crps(y, samples=samples[..., :1])
-        return
-    if fault == "NaN":
-        samples[3, 1, 0] = torch.nan
-    if fault == "shape":
-        samples = samples[:4]
-    works = [
-        lambda: crps(y, samples=samples),
-        lambda: pinball(y, samples, (0.1, 0.5, 0.9)),
-        lambda: energy_score(y, samples),
-    ]
-    for work in works if fault != "levels" else [lambda: pinball(y, samples, (0.9, 0.5, 0.1))]:
-        with pytest.raises(GraphgaugeError):
-            work()
+@pytest.mark.parametrize(("form", "loss"), [("gaussian", "nll"), ("quantiles", "pinball"), ("samples", "energy")])
+def test_comparisons_copy_the_losses_of_steps_only(form: str, loss: str, simulated: Any) -> None:
+    """Beside one bit per cell, which says whether it counts."""
+    given = moved(made(form, (64, 3, 40)), simulated.put)
+    y = given.pop("y_true")
+    forecasting.compare(y, given, given, loss=loss)
+    assert simulated.copied < sum(given[name].nbytes for name in FORMS[form]) / 2
+
+
+def test_rows_of_tensors(put: Callable[[Any], Any]) -> None:
+    given = made("gaussian", (20, 2, 3))
+    places = [place.reshape(-1) for place in np.indices((20, 2, 3))]
+    flat = [given[name].reshape(-1) for name in ("y_true", "y_pred", "std")]
+    device, host = ForecastState(), ForecastState()
+    device.update_rows(*map(put, places), *map(put, flat), shape=(20, 2, 3))
+    host.update_rows(*places, *flat, shape=(20, 2, 3))
+    same_counts(device, host)
+    same(device.evaluate(), host.evaluate())

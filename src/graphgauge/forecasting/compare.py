@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import copysign, inf, isnan, nan
+from math import copysign, inf, isnan, nan, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval, SimulatedInterval
 from graphgauge.core.shown import Sentence
 from graphgauge.forecasting.declared import equal, nearest
+from graphgauge.forecasting.device_counts import step_sums
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.joint import joint_sums
@@ -24,6 +25,7 @@ from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
 from graphgauge.forecasting.serial import FEWEST, Slow, cosine_error, slowest
 from graphgauge.forecasting.sums import MOST_BLOCKS
+from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.threads import map_blocks
 from graphgauge.stats.expected_series import expected_serial_coverage, memory_of
 from graphgauge.stats.intervals import Bounds, is_rounding, t_quantile, tail
@@ -366,7 +368,10 @@ def _step_losses(
     scale = None if weights is None else weights_of(node_weights(weights, y_true), batch)
     layout = Layout(batch.form, *batch.shape[1:], (), batch.levels, members, counted=counted,
                     weights=None if scale is None else "given")  # fmt: skip
-    parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
+    if batch.on_device:
+        parts = [_device_losses(batch, layout, loss, scale)] if prod(batch.shape) else []
+    else:
+        parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
     if not all(np.isfinite(losses).all() for losses, *_ in parts):
         try:
             batch.refuse_bad_values()
@@ -389,17 +394,40 @@ def _slab_losses(
     seen = np.packbits(slab.counted.reshape(steps, -1), axis=1)
     if loss == "energy":
         sums = joint_sums(slab, steps, rows.start, None, paths=False)
-        return sums.high[..., 0] + sums.low[..., 0], sums.counts[..., 0], seen
+        return *_energy_losses(sums, slab.counted.sum(axis=2)), seen
     sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64), weights)
+    return *_summed_losses(sums, layout, loss), seen
+
+
+def _device_losses(
+    batch: Batch, layout: Layout, loss: str, weights: Floats | None
+) -> tuple[Floats, NDArray[Any], NDArray[np.uint8]]:
+    """The same of a batch on a CUDA device."""
+    if loss == "energy":
+        found, seen = step_sums(batch, replace(layout, counted=("joint",)), weights)
+        assert found.joint is not None
+        return *_energy_losses(found.joint, found.by_horizon.counts[..., 0]), seen
+    found, seen = step_sums(batch, layout, weights)
+    return *_summed_losses(found.by_horizon, layout, loss), seen
+
+
+def _energy_losses(sums: Sums, cells: Ints) -> tuple[Floats, Ints]:
+    """The energy scores and their number, given that of the cells; NaN if there are cells enough, and no score."""
+    scored = sums.counts[..., 0]
+    return np.where((cells > 1) & (scored == 0), np.nan, sums.high[..., 0] + sums.low[..., 0]), scored
+
+
+def _summed_losses(sums: Sums, layout: Layout, loss: str) -> tuple[Floats, NDArray[Any]]:
+    """The summed losses, and the number or weight of the cells."""
     total = sums.high + sums.low
-    cells = sums.counts[..., 0] if weights is None else total[..., layout.column(weight_of("n"))]
+    cells = sums.counts[..., 0] if layout.weights is None else total[..., layout.column(weight_of("n"))]
     if layout.form == "quantiles" and loss in ("crps", "pinball"):
         levels = np.array(layout.levels)
         factors = 2 * nearest(levels) if loss == "crps" else equal(levels)
         columns = [layout.column(f"pinball_{level:g}") for level in layout.levels]
-        return total[..., columns] @ factors, cells, seen
+        return total[..., columns] @ factors, cells
     column = {"absolute": "abs", "squared": "square"}.get(loss, loss)
-    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], cells, seen
+    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], cells
 
 
 def _renamed(error: InputError, name: str) -> InputError:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, as_numeric
+from graphgauge.core.arrays import Floats, as_numeric, is_cuda, is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.options import exact_text
 
@@ -56,7 +56,8 @@ class Distribution:
         if not _of_torch(self.given):
             return found
         # Without validation, torch extends densities beyond the support.
-        return np.where(as_numeric(self.given.support.check(_tensor(values)), "distribution"), found, -np.inf)
+        inside = self.given.support.check(_tensor(values, self.given))
+        return np.where(as_numeric(inside, "distribution"), found, -np.inf)
 
     def point(self) -> tuple[Floats, str]:
         """The mean where all means are finite, otherwise the median."""
@@ -67,8 +68,8 @@ class Distribution:
                 return found, "the distribution's mean"
         return self.quantile(np.full(self.shape, 0.5)), "the distribution's median"
 
-    def gaussian(self) -> tuple[Floats, Floats] | None:
-        """Means and standard deviations, if it is normal."""
+    def gaussian(self) -> tuple[Any, Any] | None:
+        """Means and standard deviations, if it is normal; tensors on a CUDA device as they are."""
         named = getattr(getattr(self.given, "dist", None), "name", type(self.given).__name__)
         if named not in ("norm", "Normal") or not hasattr(self.given, "mean"):
             return None
@@ -76,7 +77,8 @@ class Distribution:
         if any(part is None or callable(part) for part in parts):
             mean, std = self.given.mean, getattr(self.given, "std", getattr(self.given, "standard_deviation", None))
             parts = (mean() if callable(mean) else mean, std() if callable(std) else std)
-        return self._shaped(parts[0]), self._shaped(parts[1])
+        mean, std = (part if is_cuda(part) else as_numeric(part, "distribution") for part in parts)
+        return self._broadcast(mean), self._broadcast(std)
 
     def _call(self, what: str, values: Floats) -> Floats:
         function = next(f for name in _NAMES[what] if callable(f := getattr(self.given, name, None)))
@@ -90,12 +92,15 @@ class Distribution:
         return self._shaped(found)
 
     def _shaped(self, found: Any) -> Floats:
-        values = as_numeric(found, "distribution").astype(np.float64)
+        return np.asarray(self._broadcast(as_numeric(found, "distribution").astype(np.float64)))
+
+    def _broadcast(self, values: Any) -> Any:
+        """An array or a tensor with the shape of the truth."""
         try:
-            return np.broadcast_to(values, self.shape)
-        except ValueError:
+            return values.detach().expand(self.shape) if is_tensor(values) else np.broadcast_to(values, self.shape)
+        except (ValueError, RuntimeError):
             raise InputError(
-                f"has the shape {values.shape}, and the truth {self.shape}", where="distribution",
+                f"has the shape {tuple(values.shape)}, and the truth {self.shape}", where="distribution",
                 fix="Give it parameters of the shape of y_true.",
             ) from None  # fmt: skip
 
@@ -120,7 +125,7 @@ def _called(function: Callable[[Any], Any], given: Any, values: Floats) -> Any:
     checked = given._validate_args
     given._validate_args = False
     try:
-        return function(_tensor(values))
+        return function(_tensor(values, given))
     finally:
         given._validate_args = checked
 
@@ -129,10 +134,21 @@ def _of_torch(given: Any) -> bool:
     return type(given).__module__.startswith("torch.")
 
 
-def _tensor(values: Floats) -> Any:
+def _tensor(values: Floats, given: Any) -> Any:
+    """The values where the parameters of a distribution of torch are."""
     from torch import from_numpy
 
-    return from_numpy(np.array(values))
+    device = _device_of(given)
+    found = from_numpy(np.array(values))
+    return found if device is None else found.to(device)
+
+
+def _device_of(given: Any) -> Any:
+    """The device of the parameters of a distribution, or of the one that it is made of."""
+    parameter = next((part for part in vars(given).values() if is_tensor(part)), None)
+    if parameter is None and hasattr(given, "base_dist"):
+        return _device_of(given.base_dist)
+    return None if parameter is None else parameter.device
 
 
 def score_names(coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> list[str]:

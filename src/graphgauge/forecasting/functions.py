@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from numbers import Real
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_numeric, is_cuda
 from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.evaluate import evaluate, plain_value
 from graphgauge.forecasting.inputs import Batch, in_order, stored_null
 from graphgauge.forecasting.labels import matched
-from graphgauge.forecasting.on_device import plain_crps, plain_pinball
 from graphgauge.forecasting.options import checked_levels, probabilities
 
 Percent = _metrics.Percent
@@ -306,7 +306,6 @@ def crps(
 ) -> float:  # fmt: skip
     """Mean CRPS of Gaussians, quantiles or samples (member axis last; `fair` estimates the score of infinitely many).
 
-    Samples on a CUDA device stay there, if all cells count.
 
     Parameters
     ----------
@@ -337,10 +336,6 @@ def crps(
     >>> round(forecasting.crps([0.0], [0.0], [1.0]), 4), forecasting.crps([0.0], samples=[[-1.0, 1.0]])
     (0.2337, 0.5)
     """
-    if mean is std is quantiles is levels is None and not reading:
-        found = plain_crps(y_true, samples, fair=fair)
-        if found is not None:
-            return found
     metric = _metrics.crps_fair if fair else _metrics.crps
     return _value(metric, y_true, mean, std=std, samples=samples, quantiles=quantiles, levels=levels, **reading)
 
@@ -348,7 +343,6 @@ def crps(
 def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
     """Mean pinball loss over cells and levels, the quantiles along the last axis.
 
-    Quantiles on a CUDA device stay there, if all cells count.
 
     Parameters
     ----------
@@ -375,11 +369,8 @@ def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]
     >>> round(forecasting.pinball([2.0], [[1.0, 4.0]], [0.1, 0.5]), 4)
     0.55
     """
-    there = None if reading or levels is None else plain_pinball(y_true, quantiles, checked_levels(levels))
-    if there is not None:
-        return there
     found = matched({"y_true": y_true, "quantiles": quantiles})
-    y_true, given = found.arrays["y_true"], as_numeric(found.arrays["quantiles"], "quantiles")
+    y_true, given = found.arrays["y_true"], _array(found.arrays["quantiles"], "quantiles")
     given = in_order(given, found.levels, () if levels is None else checked_levels(levels))
     # Arrays of another shape are rejected later, by the batch.
     middle = given[..., 0] if given.shape[:-1] == np.shape(y_true) and given.shape[-1:] > (0,) else None
@@ -575,6 +566,11 @@ def coverage(y_true: Any, mean: Any, std: Any, level: float = 0.95, **reading: U
     return {"coverage": share, "nominal_level": level, "difference": share - level, "width": width}
 
 
+def _array(value: Any, name: str) -> Any:
+    """A host array, or a tensor on a CUDA device as it is."""
+    return value if is_cuda(value) else as_numeric(value, name)
+
+
 def _percent(level: float) -> Percent:
     if not isinstance(level, Real) or isinstance(level, bool):
         raise OptionError(f"level must be one probability, such as 0.95, not {level!r:.60}")
@@ -598,15 +594,15 @@ def _flat(
     """All cells as one series: without groups the shape does not matter."""
     found = matched({"y_true": y_true, "y_pred": y_pred, **arrays})
     truth = found.arrays.pop("y_true")
-    y = as_numeric(truth, "y_true")
+    y = _array(truth, "y_true")
     flat: dict[str, Any] = {}
     for name, value in found.arrays.items():
         if value is None:
             continue
-        array = as_numeric(value, name)
+        array = _array(value, name)
         last = array.shape[y.ndim :] if name in ("samples", "quantiles") and array.ndim == y.ndim + 1 else ()
         # Arrays of another shape are rejected later, by the batch.
-        flat[name] = array.reshape(y.size, *last) if array.shape == y.shape + last else array
+        flat[name] = array.reshape(prod(y.shape), *last) if array.shape == y.shape + last else array
     null_value = stored_null(null_value, truth)
     quantiles = in_order(flat.pop("quantiles", None), found.levels, () if levels is None else checked_levels(levels))
     return Batch.of(

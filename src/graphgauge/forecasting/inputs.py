@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from numbers import Real
 from typing import Any
 
@@ -19,12 +18,13 @@ from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.forecasting.distributions import Distribution, scored
 from graphgauge.forecasting.grids import arranged
 from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_several, shown
-from graphgauge.forecasting.on_device import on_one_device
+from graphgauge.forecasting.on_device import device_of, tensor_of
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
-# Numbers processed at once: enough to be worth a call, few enough to fit the cache.
+# Numbers processed at once: enough to be worth a call, few enough to fit the cache. More of them on a device.
 SLAB = 1 << 20
+ON_DEVICE = 1 << 22
 # Steps that are processed at once even if they are wide, because the sums by node of each slab are added up.
 _WIDE_STEPS, _WIDE = 32, 24
 # Arrays that need no conversion are processed in as many times as much, and in at least so many pieces.
@@ -129,7 +129,8 @@ class Batch:
         refuse_several(given)
         predicted, point_of = None, ""
         if distribution is not None:
-            predicted = Distribution.of(distribution, as_numeric(y_true, "y_true").shape)
+            shape = y_true.shape if is_tensor(y_true) else as_numeric(y_true, "y_true").shape
+            predicted = Distribution.of(distribution, tuple(shape))
             normal = predicted.gaussian()
             if normal is not None:
                 (point, std), predicted = normal, None
@@ -141,14 +142,10 @@ class Batch:
         given = arranged(given | {"y_pred": y_pred, "std": std}, axes)
         names = checked_axes(axes_of(given["y_true"], axes))
         found = matched(given, names, {"node": nodes, "horizon": ahead, **(known or {})})
-        original = y_true
+        original = given["y_true"]
         y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
-        there = (
-            quantiles is samples is distribution is None
-            and CHANNEL not in names
-            and on_one_device(y_true, y_pred, std, mask)
-        )
-        y = y_true.detach() if there else as_numeric(y_true, "y_true")
+        device = None if predicted is not None else device_of(y_true, (y_pred, std, quantiles, samples))
+        y = _on(device, y_true, "y_true")
         if y.ndim == 1 and names == AXES:
             names = ("time",)  # a single series has only a time axis
         if y.ndim != len(names):
@@ -159,7 +156,7 @@ class Batch:
         probabilities = () if levels is None else checked_levels(levels)
         if levels is not None and not probabilities:
             raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
-        if distribution is not None and not _same_order(given["y_true"], y):
+        if distribution is not None and original is not y_true and not _same_order(given["y_true"], y):
             raise InputError(
                 "has no labels, but those of y_true had to be put in another order", where="distribution",
                 fix="Give y_true in the order of nodes=, with the axes in the order of axes=.",
@@ -169,12 +166,12 @@ class Batch:
         batch = cls(
             names,
             y,
-            _same_shape(y_pred, "y_pred", y.shape, there),
-            _same_shape(std, "std", y.shape, there),
-            _same_shape(quantiles, "quantiles", (*y.shape, len(probabilities))),
+            _same_shape(y_pred, "y_pred", y.shape, device),
+            _same_shape(std, "std", y.shape, device),
+            _same_shape(quantiles, "quantiles", (*y.shape, len(probabilities)), device),
             probabilities,
-            _same_shape(samples, "samples", (*y.shape, None)),
-            _mask(mask, y.shape, there),
+            _same_shape(samples, "samples", (*y.shape, None), device),
+            _mask(mask, y.shape, device),
             null_value,
             float(null_tolerance),
             nan,
@@ -202,15 +199,20 @@ class Batch:
         last = [CHANNEL, "node"] if "node" in self.axes else [CHANNEL]
         order = [self.axes.index(name) for name in (*others, *last)]
 
-        def folded(array: AnyArray | None) -> Any:
+        def folded(array: Any) -> Any:
             if array is None:
                 return None
-            moved = array.transpose(*order, *range(len(self.axes), array.ndim))
+            last_axes = range(len(self.axes), array.ndim)
+            if self.on_device:
+                return array.permute(*order, *last_axes)  # folded slab by slab, because that takes a copy
+            moved = array.transpose(*order, *last_axes)
             kept = len(others)
             return moved.reshape(*moved.shape[:kept], -1, *moved.shape[kept + len(last) :])
 
-        places = list(range(self.y.shape[self.axes.index("node")])) if self.nodes is None else self.nodes
-        names = [f"{channel} {node}" for channel in channels for node in places] if "node" in self.axes else channels
+        names = channels
+        if "node" in self.axes:
+            places = range(self.y.shape[self.axes.index("node")]) if self.nodes is None else self.nodes
+            names = [f"{channel} {node}" for channel in channels for node in places]
         y, mean, std, quantiles, members, mask = map(
             folded, (self.y, self.mean, self.std, self.quantiles, self.members, self.mask)
         )
@@ -257,7 +259,10 @@ class Batch:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Steps, horizons and nodes."""
-        sizes = dict(zip(self.axes, self.y.shape, strict=True))
+        lengths = tuple(self.y.shape)
+        if len(lengths) > len(self.axes):
+            lengths = (*lengths[:-2], lengths[-2] * lengths[-1])
+        sizes = dict(zip(self.axes, lengths, strict=True))
         steps, horizons, nodes = (sizes.get(name, 1) for name in AXES)
         return steps, horizons, nodes
 
@@ -277,8 +282,21 @@ class Batch:
 
     @property
     def on_device(self) -> bool:
-        """Whether the arrays are tensors on a CUDA device."""
+        """Whether the arrays are tensors on a CUDA device; those of channels have an axis of them before the nodes."""
         return is_tensor(self.y)
+
+    def views(self, array: Any) -> list[Any]:
+        """A tensor as (time, horizon, node), with a last axis if it has one, for each channel."""
+        channels = list(array.unbind(len(self.axes) - 1)) if self.y.ndim > len(self.axes) else [array]
+        return [self._in_order(channel) for channel in channels]
+
+    def _in_order(self, array: Any) -> Any:
+        kept = [name for name in AXES if name in self.axes]
+        last = range(len(self.axes), array.ndim)
+        ordered = array.permute(*(self.axes.index(name) for name in kept), *last)
+        for place, name in enumerate(AXES):
+            ordered = ordered if name in self.axes else ordered.unsqueeze(place)
+        return ordered
 
     def on_host(self, rows: slice = slice(None)) -> Batch:
         """The same, or some time steps of it, as NumPy arrays."""
@@ -287,10 +305,15 @@ class Batch:
         part = tuple(rows if name == "time" else slice(None) for name in self.axes)
 
         def copied(array: Any, name: str) -> Any:
-            return None if array is None else as_numeric(array[part], name)
+            if array is None:
+                return None
+            some = array[part]
+            node = len(self.axes) - 1
+            return as_numeric(some.flatten(node, node + 1) if self.y.ndim > len(self.axes) else some, name)
 
-        return replace(self, y=copied(self.y, "y_true"), mean=copied(self.mean, "y_pred"),
-                       std=copied(self.std, "std"), mask=copied(self.mask, "mask"))  # fmt: skip
+        return replace(self, y=copied(self.y, "y_true"), mean=copied(self.mean, "y_pred"), std=copied(self.std, "std"),
+                       quantiles=copied(self.quantiles, "quantiles"), members=copied(self.members, "samples"),
+                       mask=copied(self.mask, "mask"))  # fmt: skip
 
     def slab(self, rows: slice) -> Slab:
         """Some time steps, converted and masked."""
@@ -359,7 +382,9 @@ class Batch:
         length = 1 << shift
         size = max(1, horizons * nodes * self.width)
         room = max(1, SLAB // size, min(_WIDE_STEPS, _WIDE * SLAB // size))
-        if in_place:
+        if self.on_device:
+            room = max(1, ON_DEVICE // size)
+        elif in_place:
             # A few for each of the usual numbers of processors, because each costs a call and sums to add.
             room = max(room, _IN_PLACE * SLAB // size)
             pieces = min(_PIECES, max(1, steps * size // SLAB))
@@ -376,28 +401,60 @@ class Batch:
 
     def refuse_bad_values(self) -> None:
         """Raise an error that names the first invalid value among the cells that count."""
-        if self.on_device:
-            self.on_host().refuse_bad_values()
+        found: dict[tuple[str, str, str], _Bad] = {}
+        time = self.axes.index("time")
+        for rows in [rows for rows, _ in self.slabs(0, 0)] if self.on_device else [slice(0, None)]:
+            for fault, bad in self.on_host(rows)._faults():
+                found.setdefault(fault, _Bad()).add(bad, time, rows.start)
+        for (name, what, fix), values in found.items():
+            if values.count:
+                place = values.first[0] if len(values.first) == 1 else values.first
+                raise InputError(f"{values.count} of {values.size} values are {what}, the first at index {place}",
+                                 where=name, fix=fix)  # fmt: skip
+        what = "errors" if self.std is None else "errors or standard deviations"
+        raise InputError(f"{what} too large, or too far apart, for sums of squares in float64", fix="Rescale the data.")
+
+    def _faults(self) -> Iterator[tuple[tuple[str, str, str], Mask]]:
+        """What may be wrong: where, what and how to fix it; and the values of which it is true."""
         counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
         if self.stored_null is not None:
             counted &= observed(self.y, self.stored_null, self.null_tolerance)
+
+        def among(bad: Mask) -> Mask:
+            return bad & (counted if bad.ndim == counted.ndim else counted[..., np.newaxis])
+
         given = [(name, array) for name, array in self._arrays() if array is not None]
         for name, array in given:
             missing = np.isnan(array)
             if self.nan == "omit":
                 counted &= ~(missing.any(axis=-1) if missing.ndim > counted.ndim else missing)
                 continue
-            _refuse(missing, counted, name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.')
+            yield (name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.'), among(missing)
         for name, array in given:
             fix = "Mask these cells."
             if name == "distribution":
                 fix = "A truth outside of the support has no density: mask it, or choose metrics= without nll."
-            _refuse(np.isinf(array), counted, name, "infinite", fix)
+            yield (name, "infinite", fix), among(np.isinf(array))
         if self.std is not None:
-            fix = "Standard deviations must be positive."
-            _refuse(~(self.std > 0), counted, "std", "not above 0", fix)
-        what = "errors" if self.std is None else "errors or standard deviations"
-        raise InputError(f"{what} too large, or too far apart, for sums of squares in float64", fix="Rescale the data.")
+            yield ("std", "not above 0", "Standard deviations must be positive."), among(~(self.std > 0))
+
+
+@dataclass
+class _Bad:
+    """How many values are bad, of how many, and the index of the first."""
+
+    count: int = 0
+    size: int = 0
+    first: tuple[int, ...] = ()
+
+    def add(self, bad: Mask, axis: int, start: int) -> None:
+        """Add a part, which begins at `start` along one axis."""
+        count = int(np.count_nonzero(bad))
+        if count:
+            place = [int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape)]
+            place[axis] += start
+            self.first = min(self.first, tuple(place)) if self.count else tuple(place)
+        self.count, self.size = self.count + count, self.size + bad.size
 
 
 def _same_order(given: Any, y: AnyArray) -> bool:
@@ -543,35 +600,27 @@ def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:
         raise InputError(error.what, where=name, fix="Convert it to floats first.") from None
 
 
-def _same_shape(value: Any, name: str, shape: Sequence[int | None], there: bool = False) -> AnyArray | None:
+def _on(device: Any, array: Any, name: str) -> Any:
+    """The array on a device, or on the host if that is None."""
+    return as_numeric(array, name) if device is None else tensor_of(array, name, device)
+
+
+def _same_shape(value: Any, name: str, shape: Sequence[int | None], device: Any) -> AnyArray | None:
     if value is None:
         return None
-    array = value.detach() if there else as_numeric(value, name)
+    array: AnyArray = _on(device, value, name)
     last = {"quantiles": "One for each level, along the last axis.", "samples": "The member axis is the last one."}
     require_shape(array, tuple(shape), name, last.get(name, "It must have the shape of y_true; nothing is broadcast."))
     return array
 
 
-def _mask(mask: Any, shape: tuple[int, ...], there: bool = False) -> Mask | None:
+def _mask(mask: Any, shape: tuple[int, ...], device: Any) -> Mask | None:
     if mask is None:
         return None
-    if there:
-        require_shape(mask, shape, "mask", "It must have the shape of y_true; nothing is broadcast.")
-        return mask  # type: ignore[no-any-return]
-    array = as_numeric(mask, "mask")
-    if array.dtype != bool:
-        if not np.isin(array, (0, 1)).all():
+    array = _on(device, mask, "mask")
+    if str(array.dtype) not in ("bool", "torch.bool"):
+        if not bool(((array == 0) | (array == 1)).all()):
             raise InputError("has values other than 0 and 1", where="mask", fix="True where a cell was observed.")
         array = array != 0
-    require_shape(array, shape, "mask", "It must have the shape of y_true; nothing is broadcast.")
-    return array
-
-
-def _refuse(bad: Mask, counted: Mask, name: str, what: str, fix: str) -> None:
-    bad = bad & (counted if bad.ndim == counted.ndim else counted[..., np.newaxis])
-    count = int(np.count_nonzero(bad))
-    if count:
-        first = tuple(int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape))
-        place = first[0] if len(first) == 1 else first
-        raise InputError(f"{count} of {prod(bad.shape)} values are {what}, the first at index {place}",
-                         where=name, fix=fix)  # fmt: skip
+    require_shape(array, tuple(shape), "mask", "It must have the shape of y_true; nothing is broadcast.")
+    return array  # type: ignore[no-any-return]

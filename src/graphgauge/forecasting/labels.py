@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.forecasting.grids import dims_of
 from graphgauge.forecasting.options import AXES, CHANNEL
@@ -110,7 +110,7 @@ def matched(
     if not any(read.values()) and not any(isinstance(names, Names) for names in (known or {}).values()):
         return Matched(dict(given), [])
     truth = read["y_true"]
-    cells = len(truth.labels) if truth is not None else as_numeric(given["y_true"], "y_true").ndim
+    cells = len(truth.labels) if truth is not None else _dimensions(given["y_true"])
     found = Matched({}, [None] * cells)
     if axes is not None and len(axes) == cells:
         for place, axis in enumerate(axes):
@@ -125,6 +125,10 @@ def matched(
     found.unsorted = list(found.names)
     _sort_times(found, axes)
     return found
+
+
+def _dimensions(y_true: Any) -> int:
+    return int(y_true.ndim) if is_tensor(y_true) else as_numeric(y_true, "y_true").ndim
 
 
 def _rearrange(found: Matched, place: int, axis: str, known: Names) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
+from graphgauge.forecasting.device_counts import Blocks, Rows, counted
 from graphgauge.forecasting.inputs import Batch, Slab
 from graphgauge.forecasting.joint import JointLayout, joint_sums
 from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, measured
-from graphgauge.forecasting.on_device import device_sums
 from graphgauge.forecasting.rows import side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
@@ -30,7 +31,7 @@ class _Histograms(NamedTuple):
     pit: Ints | None = None
     spread: list[StdCells] | None = None
     excess: tuple[Floats, Floats] | None = None
-    ranks: list[list[Ints]] | None = None
+    ranks: list[Rows] | None = None
     joint: Sums | None = None
 
 
@@ -99,7 +100,7 @@ class SlabSums:
         for sums in self._tables:
             sums.reserve(start, steps)
         if batch.on_device:
-            self._count_on_device(batch, start, list(batch.slabs(start, self.by_horizon.shift)))
+            self._count_on_device(batch, start)
             return
         slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
@@ -145,7 +146,8 @@ class SlabSums:
 
     def _histograms(self, slab: Slab, blocks: int, tables: list[NDArray[np.int32]]) -> _Histograms:
         assert self.layout is not None
-        pit = spread = excess = ranks = None
+        pit = spread = excess = None
+        ranks: list[Rows] | None = None
         if slab.std is not None and "pit" in self.layout.counted:
             try:
                 by_node = tables.pop()
@@ -169,7 +171,7 @@ class SlabSums:
             step, horizon, node = np.nonzero(slab.counted)
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
             less, equal = ((members < truth).sum(axis=1), (members == truth).sum(axis=1))
-            ranks = [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
+            ranks = [([group, less.astype(np.int64), equal.astype(np.int64)], None) for group in (horizon, node)]
             size = len(GRID) + 1
             bins = (2 * less + equal) * size // (2 * (self.layout.members + 1))
             pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
@@ -198,40 +200,29 @@ class SlabSums:
         if more.joint is not None:
             self.joint.add_blocks(block, more.joint)
         if more.ranks is not None:
-            for known, rows in zip(self.ranks, more.ranks, strict=True):
-                known.add(rows)
+            for known, (rows, counts) in zip(self.ranks, more.ranks, strict=True):
+                known.add(rows, counts)
 
-    def _count_on_device(self, batch: Batch, start: int, slabs: list[tuple[slice, int]]) -> None:
-        """Count tensors on their device; the bins of standard deviations are counted on the host, slab by slab."""
+    def _count_on_device(self, batch: Batch, start: int) -> None:
+        """Count tensors on their device."""
         assert self.layout is not None
-        steps, horizons, nodes = batch.shape
-        self.cells += steps * horizons * nodes
-        if not self.cells:
+        steps = batch.shape[0]
+        if not prod(batch.shape):
             return
-        shift, coarser = self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift
-        numbers = np.arange(start >> shift, ((start + steps - 1) >> shift) + 1)
-        edges = np.append(np.maximum((numbers << shift) - start, 0), steps)
-        place = (numbers >> coarser) - (int(numbers[0]) >> coarser)
-        sums, self.dropped = device_sums(
-            batch, self.layout, edges, place, gaussian_edges(), by_node=self.percentiles_by_node
-        )
-        counts = len(self.layout.counts)
-        by_horizon, by_node = sums.by_horizon.some_counts(counts), sums.by_node.some_counts(counts)
-        self._require_sound(batch, by_horizon)
-        self.by_horizon.add_blocks(int(numbers[0]), by_horizon)
-        self.by_node.add_blocks(int(numbers[0]) >> coarser, by_node)
-        if sums.pit is not None:
-            self.pit.add_blocks(int(numbers[0]), _only_counts(sums.pit))
-        if sums.node_pit is not None:
-            self.node_pit += sums.node_pit
-        if batch.std is not None and "bins" in self.layout.counted:
-            for rows, blocks in slabs:
-                slab = batch.slab(rows)
-                assert slab.std is not None
-                spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
-                excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
-                self.excess.add_blocks((start + rows.start) >> shift, _only_sums(excess))
-                self.spread = [joined(pair) for pair in zip(self.spread, spread, strict=True)]
+        blocks = Blocks(start, self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift)
+        graph = None if self.graph is None else self.graph.pairs
+        found = counted(
+            batch, self.layout, blocks, scale=self.scale, weights=self.weights, graph=graph,
+            by_node_pit=self.percentiles_by_node,
+        )  # fmt: skip
+        self._require_sound(batch, found.by_horizon)
+        more = _Histograms(found.pit, found.spread, found.excess, found.ranks, found.joint)
+        self._add(start, steps, found.by_horizon, found.by_node, more)
+        if found.spread is not None:
+            self.spread = [joined(pair) for pair in zip(self.spread, found.spread, strict=True)]
+        if found.node_pit is not None:
+            self.node_pit += found.node_pit
+        self.dropped += found.dropped
 
     def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
         assert self.layout is not None

@@ -220,8 +220,6 @@ class ForecastState(SlabSums):
         self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
         batch = batch.scored(self.coverage, "scores" in self._parts, self.thresholds)
-        if self.scale is not None or self.weights is not None or self.thresholds:
-            batch = batch.on_host()
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,

@@ -126,14 +126,14 @@ def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints,
             part = slice(start, min(start + step, int(edges[block + 1])))
             cells = [None if each is None else each[part] for each in (y, mean, std, mask)]
             truth, forecast, spread, seen = cells
-            floats, whole, z = _contributions(truth, forecast, spread, seen, asked)
+            floats, whole, z = contributions(truth, forecast, spread, seen, asked)
             for table, node_table, columns in ((by_horizon, by_node, floats), (horizon_counts, node_counts, whole)):
                 for column, values in enumerate(columns):
                     lanes = values.sum(0)
                     table[block, :, column] += lanes.sum(1)
                     node_table[int(place[block]), :, column] += lanes.sum(0)
             if limits is not None:
-                bins = torch.where(z == z, torch.searchsorted(limits, z), size - 1)
+                bins = torch.where(z == z, torch.searchsorted(limits, z.contiguous()), size - 1)
                 seen = torch.ones_like(bins, dtype=torch.bool) if seen is None else seen
                 ahead = torch.arange(horizons, device=y.device)[:, None] * size + bins
                 pit[block] += torch.bincount(ahead[seen], minlength=horizons * size)
@@ -146,7 +146,7 @@ def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints,
     )  # fmt: skip
 
 
-def _contributions(y: Any, mean: Any, std: Any, mask: Any, asked: Asked) -> tuple[list[Any], list[Any], Any]:
+def contributions(y: Any, mean: Any, std: Any, mask: Any, asked: Asked) -> tuple[list[Any], list[Any], Any]:
     """What each cell adds to the sums and counts that are asked for, and its distance in standard deviations."""
     import torch
 

@@ -18,16 +18,16 @@ from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.jit import kernel
 
 STD_BITS = 10
-_SHIFT = 52 - STD_BITS
+SHIFT = 52 - STD_BITS
 # Up to this many keys are counted in a table; more span many orders of magnitude, and are sorted.
 _MOST_KEYS = 1 << 18
 # Equal steps between the outermost edges, to find the approximate bin of a number.
 _STEPS = 1024
 _TILE = 512
-# Ranges of standard deviations that are followed over time: 2**_COARSE per octave, 32 octaves either side of 1.
-_COARSE = 4
-SPREAD_KEYS = 64 << _COARSE
-_FIRST_KEY = (1023 - 32) << _COARSE
+# Ranges of standard deviations that are followed over time: 2**COARSE per octave, 32 octaves either side of 1.
+COARSE = 4
+SPREAD_KEYS = 64 << COARSE
+FIRST_KEY = (1023 - 32) << COARSE
 _SQUARE, _VAR, _VAR2, _COUNT = range(4)
 
 
@@ -115,7 +115,7 @@ def spread_by_block(
 
 def spread_key(key: Ints, bits: int = STD_BITS) -> Ints:
     """The range of `spread_by_block` of a key with this many bits of the mantissa."""
-    return np.asarray(np.clip((key >> (bits - _COARSE)) - _FIRST_KEY, 0, SPREAD_KEYS - 1))
+    return np.asarray(np.clip((key >> (bits - COARSE)) - FIRST_KEY, 0, SPREAD_KEYS - 1))
 
 
 def places_of(std: AnyArray, mask: Mask | None = None, *, keys: Ints) -> Ints:
@@ -156,7 +156,7 @@ def _key_range(std: AnyArray, seen: Mask) -> tuple[int, int]:
         lowest, highest = float(np.where(sound, std, np.inf).min()), float(np.where(sound, std, 0.0).max())
     if highest == 0.0:
         return 0, -1
-    low, high = (np.array([lowest, highest]).view(np.int64) >> _SHIFT).tolist()
+    low, high = (np.array([lowest, highest]).view(np.int64) >> SHIFT).tolist()
     return int(low), int(high)
 
 
@@ -172,7 +172,7 @@ def _of_horizon(y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, horizon:
 
 def _sorted_cells(error: Floats, deviation: Floats) -> StdCells:
     """The cells of one horizon by key, for any range of keys."""
-    key = deviation.view(np.int64) >> _SHIFT
+    key = deviation.view(np.int64) >> SHIFT
     order = np.argsort(key, kind="stable")
     key, error, deviation = key[order], error[order], deviation[order]
     var = deviation * deviation
@@ -272,7 +272,7 @@ def _add_by_key(
                 values[_VAR, j] = deviation * deviation
                 values[_VAR2, j] = (deviation * deviation) * (deviation * deviation)
             for j in range(width):
-                key = (bits[j] >> _SHIFT) - lowest
+                key = (bits[j] >> SHIFT) - lowest
                 if 0 <= key < keys and not (masked and not seen[step, horizon, start + j]):
                     sums[key, 0, _COUNT] += 1.0
                     for column in range(_COUNT):
@@ -315,7 +315,7 @@ def _add_by_block(y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, high: 
                 for j in range(width):
                     if (masked and not seen[step, horizon, start + j]) or not 0.0 < deviations[j] < np.inf:
                         continue
-                    key = min(max((bits[j] >> (52 - _COARSE)) - _FIRST_KEY, 0), SPREAD_KEYS - 1)
+                    key = min(max((bits[j] >> (52 - COARSE)) - FIRST_KEY, 0), SPREAD_KEYS - 1)
                     high[block, key], low[block, key] = added(high[block, key], low[block, key], excess[j])
     for block in range(high.shape[0]):
         for key in range(SPREAD_KEYS):
@@ -323,7 +323,7 @@ def _add_by_block(y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, high: 
 
 
 def _look_up_twin(std: AnyArray, wanted: Mask, lowest: int, among: Mask) -> None:
-    key = (std.astype(np.float64).view(np.int64) >> _SHIFT) - lowest
+    key = (std.astype(np.float64).view(np.int64) >> SHIFT) - lowest
     among[:] = wanted[np.where((key >= 0) & (key < wanted.size), key, wanted.size - 1)]
 
 
@@ -338,5 +338,5 @@ def _look_up(std: AnyArray, wanted: Mask, lowest: int, among: Mask) -> None:
             deviations[j] = np.float64(std[at + j])
         for j in range(width):
             # Unsigned, a key below the lowest is above all others.
-            key = np.uint64((bits[j] >> _SHIFT) - lowest)
+            key = np.uint64((bits[j] >> SHIFT) - lowest)
             among[at + j] = wanted[min(key, last)]

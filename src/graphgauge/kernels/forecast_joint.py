@@ -25,7 +25,7 @@ _ROWS = 4
 # Vectors that the twin processes at once, in numbers.
 _AT_ONCE = 1 << 20
 # Constants of splitmix64, which turns positions into offsets.
-_GOLDEN, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+GOLDEN, MIX, MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 class Joint(NamedTuple):
@@ -105,17 +105,17 @@ def offsets(first: int, vectors: int, components: int, members: int) -> NDArray[
     with np.errstate(over="ignore"):
         place = (np.arange(vectors, dtype=np.uint64) + np.uint64(first))[:, np.newaxis] * np.uint64(components)
         state: NDArray[np.uint64] = (place + np.arange(components, dtype=np.uint64) + np.uint64(1)).astype(np.uint64)
-        state = np.multiply(state, np.uint64(_GOLDEN), dtype=np.uint64)
-        state = np.multiply(state ^ (state >> np.uint64(30)), np.uint64(_MIX), dtype=np.uint64)
-        state = np.multiply(state ^ (state >> np.uint64(27)), np.uint64(_MIX_AGAIN), dtype=np.uint64)
+        state = np.multiply(state, np.uint64(GOLDEN), dtype=np.uint64)
+        state = np.multiply(state ^ (state >> np.uint64(30)), np.uint64(MIX), dtype=np.uint64)
+        state = np.multiply(state ^ (state >> np.uint64(27)), np.uint64(MIX_AGAIN), dtype=np.uint64)
         return np.asarray(((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members)
 
 
 @inlined
 def _offset(place: int, members: int) -> Any:
-    state = (np.uint64(place) + np.uint64(1)) * np.uint64(_GOLDEN)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(_MIX)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(_MIX_AGAIN)
+    state = (np.uint64(place) + np.uint64(1)) * np.uint64(GOLDEN)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(MIX)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(MIX_AGAIN)
     return np.int64((state ^ (state >> np.uint64(31))) >> np.uint64(11)) % members
 
 
