@@ -69,8 +69,8 @@ def lists() -> None:
     from graphgauge.kernels import fused
 
     for dtype in (*FLOATS, torch.int64):
-        one = torch.tensor([0])
-        looked_up(fused, numbers(500, dtype=dtype), one, one, one + 500, torch.tensor([0, 1]), 50, 20_000)
+        begin, first = torch.tensor([0]), torch.tensor([0, 1])
+        looked_up(fused, numbers(500, dtype=dtype), numbers(1, dtype=dtype), begin, begin + 500, first, 50, 9000)
 
 
 def products() -> None:

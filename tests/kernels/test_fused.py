@@ -179,8 +179,30 @@ def test_places_are_those_without_triton(
     moved = [each.to(DEVICE) for each in (scores, positive, begin, size, first)]
     for programs in (1, 2048):  # one for each query, or several
         monkeypatch.setattr(fused, "_PROGRAMS", programs)
-        found = looked_up(fused, *moved, relevant=int(first.diff().max()), longest=max(sizes))
+        levels = moved[0][moved[1]]
+        found = looked_up(fused, moved[0], levels, *moved[2:], relevant=int(first.diff().max()), longest=max(sizes))
         assert [each.tolist() for each in found] == expected
+
+
+def test_scores_of_a_function_are_looked_up_among_right_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphgauge.kernels import device, fused
+    from graphgauge.ranking import device_entities
+
+    rng = np.random.default_rng(4)
+    scores = torch.tensor(rng.integers(0, 6, (7, 90)).astype(np.float32), device=DEVICE)
+    scores[3, 5], scores[2, :80] = -torch.inf, torch.nan  # NaN: entities that take no part
+    row = np.repeat(np.arange(7), [0, 1, 5, 30, 2, 0, 64])
+    own = scores[torch.as_tensor(row), torch.as_tensor(rng.integers(80, 90, len(row)))].cpu().numpy()
+    given = object.__new__(device_entities.DeviceScores)
+    given._torch, given._scores = torch, scores
+    found = {}
+    for name, kernels in (("bands", None), ("looked up", fused)):
+        monkeypatch.setattr(device_entities, "fused", lambda kernels=kernels: kernels)
+        monkeypatch.setattr(device, "fused", lambda kernels=kernels: kernels)
+        with monkeypatch.context() as patch:
+            patch.setattr(torch.Tensor, "is_cuda", kernels is not None)
+            found[name] = [each.tolist() for each in given.counts(row, own)]
+    assert found["looked up"] == found["bands"]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -306,7 +306,6 @@ def crps(
 ) -> float:  # fmt: skip
     """Mean CRPS of Gaussians, quantiles or samples (member axis last; `fair` estimates the score of infinitely many).
 
-
     Parameters
     ----------
     y_true, mean, std
@@ -342,7 +341,6 @@ def crps(
 
 def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
     """Mean pinball loss over cells and levels, the quantiles along the last axis.
-
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from graphgauge.kernels.device import fused
 # Elements that are looked at together; `nonzero` takes no more than 2**31.
 _AT_ONCE = 1 << 27
 # Up to this many positives of a query, candidates are looked up and not sorted: a program counts them by positive.
-_LOOKED_UP = 1022
+LOOKED_UP = 1022
 # Candidates that are sorted at once, except those of one query.
 _SORTED = 1 << 26
 
@@ -61,8 +61,8 @@ def list_places(scores: Any, positive: Any, begin: Any, size: Any, first: Any) -
     if not len(positive):
         return ahead, tied
     relevant, longest = (int(most) for most in torch.stack([first.diff().max(), size.max()]).tolist())
-    if scores.is_cuda and relevant <= _LOOKED_UP and (kernels := fused()):
-        return looked_up(kernels, scores, positive, begin, size, first, relevant, longest)
+    if scores.is_cuda and relevant <= LOOKED_UP and (kernels := fused()):
+        return looked_up(kernels, scores, scores[positive], begin, size, first, relevant, longest)
     for queries in _groups(size):
         own = slice(int(first[queries.start]), int(first[queries.stop]))
         if own.stop > own.start:
@@ -71,17 +71,20 @@ def list_places(scores: Any, positive: Any, begin: Any, size: Any, first: Any) -
 
 
 def looked_up(
-    kernels: Any, scores: Any, positive: Any, begin: Any, size: Any, first: Any, relevant: int, longest: int
+    kernels: Any, scores: Any, levels: Any, begin: Any, size: Any, first: Any, relevant: int, longest: int
 ) -> tuple[Any, Any]:
-    """As `list_places`; `relevant` and `longest` are the most positives and candidates of a query."""
+    """As `list_places`, for levels in place of positives; those of query q are `levels[first[q]:first[q + 1]]`.
+
+    A NaN among the scores is neither above a level nor equal to it. `relevant` and `longest` are the most levels and
+    candidates of a query.
+    """
     import torch
 
-    levels = scores[positive]
     query = torch.repeat_interleave(torch.arange(len(size), device=size.device), first.diff())
     order = levels.argsort()
-    order = order[query[order].argsort(stable=True)]  # positives come query by query, so `query` is sorted as it is
+    order = order[query[order].argsort(stable=True)]  # levels come query by query, so `query` is sorted as it is
     levels = levels[order]
-    ahead, tied = (torch.zeros(len(positive), dtype=torch.int64, device=scores.device) for _ in range(2))
+    ahead, tied = (torch.zeros(len(levels), dtype=torch.int64, device=scores.device) for _ in range(2))
     kernels.count_places(scores, levels, begin, size, first, ahead, tied, relevant=relevant, longest=longest)
     run, run_start, _ = _runs(levels, query)
     place = torch.empty_like(order)

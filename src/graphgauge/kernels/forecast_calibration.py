@@ -59,7 +59,7 @@ def pit_counts(
 
     >>> pit_counts(np.array([[[0.0, 3.0]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2)), edges=[-1.0, 0.0, 1.0])[1]
     array([[0, 1, 0, 0],
-           [0, 0, 0, 1]])
+           [0, 0, 0, 1]], dtype=int32)
     """
     edges = np.asarray(edges, np.float64)
     _, horizons, nodes = y.shape

@@ -9,7 +9,8 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.kernels.device import Bands, fused_products, ordered_scores
+from graphgauge.kernels.device import Bands, fused, fused_products, ordered_scores
+from graphgauge.kernels.device_lists import LOOKED_UP, looked_up
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.ranking.entity_sets import BlockCounts
 
@@ -264,7 +265,8 @@ class DeviceScores:
         if not scores.is_floating_point() and scores.numel():
             refuse_inexact(int(scores.min()), int(scores.max()))
         narrow = scores.is_floating_point() and scores.dtype != torch.float64
-        self._scores = scores.to(torch.float32 if narrow else torch.float64, copy=True)
+        dtype = torch.float32 if narrow else torch.float64
+        self._scores = scores.to(dtype, copy=True, memory_format=torch.contiguous_format)
 
     def own(self, row: Ints, target: Ints) -> Any:
         rows, targets = (self._torch.as_tensor(numbers, device=self._scores.device) for numbers in (row, target))
@@ -287,10 +289,19 @@ class DeviceScores:
 
     def counts(self, row: Ints, own: Any) -> tuple[Ints, Ints]:
         """How many scores of its row are above each of the right answers' own, and equal to it."""
-        rows, own = (self._torch.as_tensor(each, device=self._scores.device) for each in (row, own))
-        bands = Bands(rows, len(self._scores), own, own, self._scores.dtype)
-        bands.count(self._scores)
-        greater, equal = (counts.cpu().numpy().astype(np.int64) for counts in (bands.above, bands.inside))
+        device, (queries, width) = self._scores.device, self._scores.shape
+        rows, own = (self._torch.as_tensor(each, device=device) for each in (row, own))
+        answers = np.bincount(row, minlength=queries)
+        if self._scores.is_cuda and 0 < answers.max(initial=0) <= LOOKED_UP and (kernels := fused()):
+            begin = self._torch.arange(queries, device=device) * width
+            first = self._torch.as_tensor(np.append(0, np.cumsum(answers)), device=device)
+            size = self._torch.full_like(begin, width)
+            found = looked_up(kernels, self._scores.view(-1), own, begin, size, first, int(answers.max()), width)
+        else:
+            bands = Bands(rows, queries, own, own, self._scores.dtype)
+            bands.count(self._scores)
+            found = bands.above, bands.inside
+        greater, equal = (counts.cpu().numpy().astype(np.int64) for counts in found)
         return greater, equal
 
 
