@@ -223,6 +223,11 @@ def flat(device: Device) -> Iterator[Row]:
     yield Row(f"{name}, the 18 values of PyG", took, least, "bytes; comparisons", "≥ 20 × as fast as PyG", met, others)
     whole = device.seconds(lambda: read(ranking.evaluate(**given)), 3)
     yield Row(f"{name}, everything read", whole, least, "the host's intervals of all positives")
+    found, test = ranking.evaluate(**given, metrics=keys), relevant.nonzero().cpu().numpy()
+    dense = partial(ranking.recommend, scores, test=test, metrics=keys)
+    assert values(dense()) == values(found)
+    yield Row(f"the same by `recommend`, {users:,} × {items:,} scores and pairs of the host", device.seconds(
+        lambda: values(dense()), 5), device.reading(scores), "bytes; the host's sorting of pairs")  # fmt: skip
 
 
 # ----------------------------------------------------------------------- pools
