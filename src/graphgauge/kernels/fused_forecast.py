@@ -22,9 +22,9 @@ from graphgauge.kernels.forecast_gaussian import HALF_LOG_2PI
 _TILE, _NODES, _AT_ONCE, _PROGRAMS, _WARPS = 64, 32, 2, 8192, 1
 # Cells of a lane in a piece: counts have 8 bits of an integer, and a product of so many numbers below 2 is a float32.
 _STEPS = 120
-# How near to an edge the share of a percentile may be wrong in float32, and how near a distance to a half-width,
-# relative to it, many times over; float32 is not used for distances beyond so many standard deviations, nor for
-# deviations beyond this magnitude or below its inverse.
+# How near to an edge the share of a percentile may be wrong in float32 (with the largest errors that a GPU's functions
+# may have, 4.2e-5 of a bin), and how near a distance to a half-width, relative to it (3e-7), with a margin. Float32 is
+# not used for distances beyond so many standard deviations, nor for deviations beyond this magnitude or below its inverse.
 _MARGIN, _CLOSE, _ODD, _HUGE = 1e-4, 4e-6, 1e15, 1e37
 # Rows of the sums: as in `kernels.forecast_cells`, then the excesses. Bins of percentiles: a power of two.
 _FLOATS, _COUNTS, _BINS = 16, 7, 128
