@@ -24,7 +24,7 @@ _TILE, _NODES, _AT_ONCE, _PROGRAMS, _WARPS = 64, 32, 2, 8192, 1
 _STEPS = 120
 # How near to an edge the share of a percentile may be wrong in float32 (with the largest errors that a GPU's functions
 # may have, 4.2e-5 of a bin), and how near a distance to a half-width, relative to it (3e-7), with a margin. Float32 is
-# not used for distances beyond so many standard deviations, nor for deviations beyond this magnitude or below its inverse.
+# not used for distances beyond so many standard deviations, nor for deviations beyond a magnitude or below its inverse.
 _MARGIN, _CLOSE, _ODD, _HUGE = 1e-4, 4e-6, 1e15, 1e37
 # Rows of the sums: as in `kernels.forecast_cells`, then the excesses. Bins of percentiles: a power of two.
 _FLOATS, _COUNTS, _BINS = 16, 7, 128
