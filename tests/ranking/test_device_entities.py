@@ -11,7 +11,7 @@ import torch
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.ranking import RankingState, all_entities, average_precision, rank_all, roc_auc
 from graphgauge.ranking.all_entities import Given, ranked
-from graphgauge.ranking.device_entities import DeviceScores, on_device
+from graphgauge.ranking.device_entities import DeviceScores, device_scorer
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -45,7 +45,7 @@ def test_the_ranks_are_the_hosts(score: str, dtype: str, precision: str, monkeyp
     known = [list(range(i, i + 5)) for i in range(40)]
     host = rank_all(queries, entities, targets, score=score, known=known)
     for batch, memory in ((None, None), (7, 4 * 40 * 33)):
-        scorer = on_device(there(queries), there(entities), score, precision)
+        scorer = device_scorer(there(queries), there(entities), score, precision)
         device = ranked(scorer, targets, known, batch=batch, max_memory=memory).added_to(RankingState())
         assert flat(device) == flat(host)
 
@@ -61,7 +61,7 @@ def test_sets_exclusions_and_kinds(score: str) -> None:
     }  # fmt: skip
     host = rank_all(queries, entities, targets, score=score, **options)
     for memory in (None, 4 * 40 * 50):
-        scorer = on_device(there(queries), there(entities), score, "full")
+        scorer = device_scorer(there(queries), there(entities), score, "full")
         assert flat(ranked(scorer, targets, max_memory=memory, **options).added_to(RankingState())) == flat(host)
 
 
@@ -99,9 +99,9 @@ def test_bad_numbers_are_refused() -> None:
         broken = rows.clone()
         broken[1, 0] = bad
         with pytest.raises(GraphgaugeError, match="NaN or infinite"):
-            on_device(rows, broken, "dot", "full")
+            device_scorer(rows, broken, "dot", "full")
     with pytest.raises(GraphgaugeError, match="overflow"):
-        on_device(rows.double() * 1e200, rows.double() * 1e200, "dot", "full")
+        device_scorer(rows.double() * 1e200, rows.double() * 1e200, "dot", "full")
     with pytest.raises(GraphgaugeError, match="1 of 6 values are NaN"):
         DeviceScores(torch.tensor([[1.0, 2, float("nan")], [1, 2, 3]]))
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge import ranking
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.kernels import device, device_lists
 from graphgauge.ranking import (
     RankingState,
@@ -489,18 +490,21 @@ def test_nan_is_named_when_the_state_is_read(name: str, few: int, simulated: Any
     with pytest.raises(InputError) as raised:
         _ = state.n
     assert str(raised.value).startswith(f"{name} of update 2: {what}.")
-    assert "updates 2, 4 were not counted" in str(raised.value)
-    # They left no trace, the others are counted, and the error was said.
-    expected = counted_here([good[0], good[2], good[3]])
-    assert said(state.evaluate) == said(expected.evaluate)
-    assert saved(state).n == expected.n
-    state.update(**mapped(simulated.put, bad))
-    with pytest.raises(InputError, match=r"of update 6: .* update 6 was not counted"):
-        state.evaluate()
+    assert str(raised.value).endswith("because of updates 2, 4.")
+    # Nothing reads it as if they had not been.
+    for read in (lambda: state.update(**mapped(simulated.put, good[1])), state.evaluate, lambda: saved(state),
+                 lambda: counted_here(good).merge(state), lambda: state.n):  # fmt: skip
+        with pytest.raises(InputError) as again:
+            read()
+        assert str(again.value) == str(raised.value)
+    state.reset()
+    for batch in good:
+        state.update(**mapped(simulated.put, batch))
+    assert said(state.evaluate) == said(counted_here(good).evaluate)
 
 
 @pytest.mark.parametrize("kind", ["another form", "groups", "too many wait", "merge"])
-def test_what_fails_for_an_earlier_update_counts_nothing(kind: str, simulated: Any, monkeypatch: Any) -> None:
+def test_what_fails_for_an_earlier_update_fails_again(kind: str, simulated: Any, monkeypatch: Any) -> None:
     good = batches(np.random.default_rng(12), [(30, 5), (12, 5), (20, 5)])
     state = counted_there([good[0], nan_in(good[1], "neg_scores")], simulated)
     later: dict[str, Callable[[], Any]] = {
@@ -510,12 +514,14 @@ def test_what_fails_for_an_earlier_update_counts_nothing(kind: str, simulated: A
         "merge": lambda: state.merge(counted_here([good[2]])),
     }  # fmt: skip
     monkeypatch.setattr(waiting, "_BATCHES", 2)
-    with pytest.raises(InputError, match="of update 2: "):
-        later[kind]()
-    assert said(state.evaluate) == said(counted_here(good[:1]).evaluate)
-    if kind != "groups":
-        later[kind]()
-        assert said(state.evaluate) == said(counted_here([good[0], good[2]]).evaluate)
+    for _ in range(2):
+        with pytest.raises(InputError, match="of update 2: "):
+            later[kind]()
+    state.reset()
+    later[kind]()
+    expected = {"mask": np.ones((20, 5), bool)} if kind == "another form" else {}
+    expected |= {"groups": {"a": np.zeros(20, int)}} if kind == "groups" else {}
+    assert said(state.evaluate) == said(RankingState().update(**good[2], **expected).evaluate)
 
 
 def test_errors_of_shape_type_and_layout_are_immediate(simulated: Any) -> None:
@@ -547,3 +553,55 @@ def test_a_reset_forgets_what_waits(simulated: Any) -> None:
     state = counted_there([nan_in(batches(np.random.default_rng(15))[0], "neg_scores")], simulated)
     state.reset()
     assert state.n == 0
+
+
+def test_embeddings_of_the_host_go_to_those_of_a_device(simulated: Any) -> None:
+    rng = np.random.default_rng(16)
+    heads, relations, entities = (rng.normal(size=(n, 8)).astype(np.float32) for n in (20, 20, 900))
+    targets = rng.integers(0, 900, 20)
+    for score, queries in (("dot", heads), ("l2", heads), ("distmult", (heads, relations))):
+        expected = said(ranking.rank_all(queries, entities, targets, score=score).evaluate)
+        simulated.largest = 0
+        for precision in ("full", "tf32"):
+            there = ranking.rank_all(queries, simulated.put(entities), targets, score=score, precision=precision)
+            assert said(there.evaluate) == expected
+        assert simulated.largest < entities.nbytes / 10
+
+
+def test_precision_is_an_option_of_triples_and_recommenders(simulated: Any) -> None:
+    rng = np.random.default_rng(17)
+    entities, relations = rng.normal(size=(50, 8)), rng.normal(size=(3, 8))
+    triples = np.stack([rng.integers(0, n, 30) for n in (50, 3, 50)], axis=1)
+    model = entities.astype(np.float32), relations.astype(np.float32)
+    expected = said(ranking.rank_triples(model, triples, score="distmult", known=[triples]).evaluate)
+    there = tuple(map(simulated.put, model))
+    found = ranking.rank_triples(there, triples, score="distmult", known=[triples], precision="tf32")
+    assert said(found.evaluate) == expected
+    test = np.stack([np.arange(20), rng.integers(0, 50, 20)], axis=1)
+    users = rng.normal(size=(20, 8)).astype(np.float32)
+    expected = said(lambda: ranking.recommend(users, model[0], test=test))
+    given = {"test": test, "precision": "tf32"}
+    assert said(lambda: ranking.recommend(simulated.put(users), there[0], **given)) == expected
+    with pytest.raises(OptionError, match="embeddings on a CUDA device"):
+        ranking.recommend(users, model[0], **given)
+
+
+def test_a_matrix_of_relevance_is_read_where_it_is(simulated: Any) -> None:
+    rng = np.random.default_rng(18)
+    scores = rng.normal(size=(60, 400)).astype(np.float32)
+    test = rng.random((60, 400)) < 0.01
+    train = (rng.random((60, 400)) < 0.02) & ~test
+    expected = said(lambda: ranking.recommend(scores, test=test, train=train))
+    simulated.largest = 0
+    matrices = {name: simulated.put(each) for name, each in (("test", test), ("train", train))}
+    assert said(lambda: ranking.recommend(simulated.put(scores), **matrices)) == expected
+    assert simulated.largest < test.nbytes / 2
+    with pytest.raises(InputError, match="expected shape"):
+        ranking.recommend(simulated.put(scores), test=matrices["test"][1:])
+
+
+def test_a_wrong_shape_is_refused_before_anything_is_copied(simulated: Any) -> None:
+    scores = simulated.put(np.ones((30, 40)))
+    with pytest.raises(InputError, match="flatten them, with a query id for each"):
+        ranking.evaluate(scores=scores, labels=simulated.put(np.ones((30, 40), bool)), queries=np.arange(30))
+    assert simulated.copied == 0

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, is_tensor, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, is_tensor, on_device, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.bands import band_counts, threshold_counts
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.threads import map_blocks, row_blocks
-from graphgauge.ranking.device_entities import PRECISIONS, DeviceScores, OnDevice, on_device
+from graphgauge.ranking.device_entities import PRECISIONS, DeviceScores, OnDevice, device_scorer
 from graphgauge.ranking.entity_sets import BlockCounts, EntitySets, entity_numbers, number_of_sets
 from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.state import RankingState
@@ -130,8 +130,9 @@ def scorer_of(queries: Any, entities: Any, score: str | Scorer, minus_inf: str, 
     """What scores the queries against all entities."""
     one_of("minus_inf", minus_inf, MINUS_INF)
     one_of("precision", precision, PRECISIONS)
-    embeddings = (*queries, entities) if isinstance(queries, tuple | list) else (queries, entities)
-    there = isinstance(score, str) and all(map(is_cuda, embeddings))
+    there = isinstance(score, str) and is_cuda(entities)
+    if there:
+        queries = _beside(queries, entities, score)
     if precision != "full" and not there:
         raise OptionError(f"precision {precision!r} is for a named score of embeddings on a CUDA device",
                           fix="Leave it out, or move queries and entities there.")  # fmt: skip
@@ -139,7 +140,15 @@ def scorer_of(queries: Any, entities: Any, score: str | Scorer, minus_inf: str, 
         return Given(queries, entities, score, minus_inf)
     if score not in SCORES:
         raise UnknownNameError("score", score, SCORES)
-    return on_device(queries, entities, score, precision) if there else _Exact.of(queries, entities, score)
+    return device_scorer(queries, entities, score, precision) if there else _Exact.of(queries, entities, score)
+
+
+def _beside(queries: Any, entities: Any, score: str | Scorer) -> Any:
+    """Queries of the host on the device of the entities, which are more."""
+    if score == "distmult" and isinstance(queries, tuple | list) and len(queries) == 2:
+        return tuple(_beside(each, entities, "dot") for each in queries)
+    given = queries if is_tensor(queries) else as_numeric(queries, "queries")
+    return on_device(given, entities.device)
 
 
 def one_target_each(targets: Any) -> bool:

@@ -57,6 +57,7 @@ class RankingCounts:
     _singles: list[tuple[int, int, int]]
     # Batches whose counts are still on a device, and how often the state was updated.
     _waiting: WaitingBatches
+    _refused: list[tuple[WaitingBatch, Missing]]
     _updates: int
     _pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]]
     _counted_pool: ScoreCells | None
@@ -154,6 +155,8 @@ class RankingCounts:
         """Add what was counted and is not among the cells yet: whatever reads them comes here first."""
         if self._waiting:
             self._copy_waiting()
+        if self._refused:
+            raise refusal(self._refused, self._updates)
         if self._singles:
             singles, self._singles = self._singles, []
             rows = np.array(singles, dtype=np.int64).T
@@ -166,17 +169,16 @@ class RankingCounts:
     def _wait(self, cells: DeviceCells) -> None:
         """Leave counts on their device, so that nobody waits for it until they are read.
 
-        Whether a score is NaN is known only then. The error comes late, but nothing wrong is ever counted or returned:
-        such a batch is left out, and the first that reads is told which it was.
+        Whether a score is NaN is known only then. The error comes late, and comes again whenever the state is read: a
+        result without that batch would hide it.
         """
-        if self._waiting.full:
+        if self._waiting.full or self._refused:
             self._gather()  # before this batch is added: an update that fails counts nothing
         self._waiting.add(WaitingBatch(self._updates, cells))
 
     def _copy_waiting(self) -> None:
-        batches = self._waiting.batches
-        copied = copied_cells([batch.cells for batch in batches])
-        self._waiting, refused = WaitingBatches(), []
+        batches, self._waiting = self._waiting.batches, WaitingBatches()
+        copied, refused = copied_cells([batch.cells for batch in batches]), []
         for place, (batch, found) in enumerate(zip(batches, copied, strict=True)):
             if isinstance(found, Missing):
                 refused.append((batch, found))
@@ -187,8 +189,7 @@ class RankingCounts:
                 for left in (*(each for each, _ in refused), *batches[place:]):
                     self._waiting.add(left)
                 raise
-        if refused:
-            raise refusal(refused, self._updates)
+        self._refused += refused
 
     def _add_cells(self, cells: Cells, width: int) -> None:
         """Add cells of queries with as many negatives each."""

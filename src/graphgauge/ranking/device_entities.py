@@ -318,7 +318,7 @@ class _tf32:
         self._flags.allow_tf32 = self._before
 
 
-def on_device(queries: Any, entities: Any, score: str, precision: str) -> OnDevice:
+def device_scorer(queries: Any, entities: Any, score: str, precision: str) -> OnDevice:
     """The scorer of embeddings on a device; `distmult` takes a pair (heads, relations)."""
     import torch
 

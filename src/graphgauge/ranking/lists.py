@@ -360,6 +360,9 @@ class Queries:
         return [labels[query] for query in names]
 
 
+_ONE_SCORE = "The flat form has one score per candidate: flatten them, with a query id for each."
+
+
 @dataclass(frozen=True)
 class FlatBatch:
     """One batch of the flat form: its `queries`, the counted `lists` of those that are `kept`, and what is not.
@@ -384,11 +387,13 @@ class FlatBatch:
 
     @classmethod
     def of(cls, scores: Any, labels: Any, queries: Any, nan: str, threads: int | None = None) -> FlatBatch:
-        there = cls._on_device(scores, labels, queries, nan) if is_cuda(scores) else None
-        if there is not None:
-            return there
+        if is_cuda(scores):
+            require_shape(scores, (None,), "scores", _ONE_SCORE)
+            there = cls._on_device(scores, labels, queries, nan)
+            if there is not None:
+                return there
         scores = as_numeric(scores, "scores")
-        require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
+        require_shape(scores, (None,), "scores", _ONE_SCORE)
         grades = as_grades(labels, len(scores), threads)
         ids = as_labels(queries, "queries")
         require_shape(ids, (len(scores),), "queries", "One query id per score.")

@@ -39,6 +39,7 @@ def recommend(
     ids: Any = None,
     keep: str | None = None,
     confidence: float = 0.95,
+    precision: str = "full",
     batch: int | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -46,7 +47,7 @@ def recommend(
     """How high the items of a test set rank among all items that a user does not know from training.
 
     Users without a test item are left out and counted. By default the metrics of whole lists are computed: recall,
-    precision, nDCG, MAP, F1, hit ratio, and the reciprocal rank of the first right item.
+    precision, nDCG, MAP, hit ratio, and the reciprocal rank of the first right item.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def recommend(
         How embeddings are scored, as in `rank_all`.
     k, ties, metrics, groups, cluster, weights, ids, keep, confidence
         As in `evaluate`, one label per user.
-    batch, max_memory, threads
+    precision, batch, max_memory, threads
         As in `rank_all`.
 
     Returns
@@ -91,7 +92,8 @@ def recommend(
     """
     state = rank_recommended(
         scores, items, test=test, train=train, candidates=candidates, score=score, minus_inf=minus_inf, groups=groups,
-        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
+        cluster=cluster, weights=weights, ids=ids, keep=keep, precision=precision, batch=batch, max_memory=max_memory,
+        threads=threads,
     )  # fmt: skip
     names = metric_names(metrics) or names_of_recommenders()
     return evaluate_state(state, k=k, ties=ties, metrics=names, confidence=confidence)
@@ -145,16 +147,15 @@ def _dense(scores: Any) -> Any:
 
 def _interactions(given: Any, users: int, items: int, name: str) -> EntitySets:
     """The items of each user, from pairs of user and item or from sets."""
-    if is_tensor(given) or isinstance(given, np.ndarray):
-        pairs = as_numeric(given, name)
-        if pairs.dtype != np.bool_ and pairs.ndim == 2 and pairs.shape[1] == 2:
-            numbers = as_integers(pairs, name, "pairs of user and item")
-            for column, count, what in ((0, users, "users"), (1, items, "items")):
-                outside = (numbers[:, column] < 0) | (numbers[:, column] >= count)
-                if outside.any():
-                    raise InputError(f"{numbers[outside][0, column]} is not among the {count} {what}", where=name,
-                                     fix="Pairs (n, 2) of user and item, both numbered from 0.")  # fmt: skip
-            return EntitySets.from_rows(numbers[:, 0], numbers[:, 1], users, items)
+    listed = (is_tensor(given) or isinstance(given, np.ndarray)) and given.ndim == 2 and given.shape[1] == 2
+    if listed and str(given.dtype).removeprefix("torch.") != "bool":
+        numbers = as_integers(as_numeric(given, name), name, "pairs of user and item")
+        for column, count, what in ((0, users, "users"), (1, items, "items")):
+            outside = (numbers[:, column] < 0) | (numbers[:, column] >= count)
+            if outside.any():
+                raise InputError(f"{numbers[outside][0, column]} is not among the {count} {what}", where=name,
+                                 fix="Pairs (n, 2) of user and item, both numbered from 0.")  # fmt: skip
+        return EntitySets.from_rows(numbers[:, 0], numbers[:, 1], users, items)
     if isinstance(given, list) and given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
         raise InputError(
             f"{len(given)} lists of two numbers can be pairs of user and item, or two items of each user", where=name,

@@ -127,7 +127,7 @@ class RankingState(RankingCounts):
         self._labels = {}
         self._cells = None
         self._singles = []
-        self._waiting, self._updates = WaitingBatches(), 0
+        self._waiting, self._refused, self._updates = WaitingBatches(), [], 0
         self._pool = []
         self._counted_pool = None
         self._read_again = None
@@ -171,7 +171,7 @@ class RankingState(RankingCounts):
 
         In the form with one pool, positives and negatives add up over all batches; either may be empty in one.
         Positives (n,) and negatives (n, k) on a CUDA device are counted there without waiting for it: NaN is then an
-        error of what reads the state next, which names the update.
+        error of whatever reads the state, until it is reset, and the error names the update.
 
         Parameters
         ----------

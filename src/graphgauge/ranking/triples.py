@@ -105,6 +105,7 @@ def rank_triples(
     cluster: Any = None,
     weights: Any = None,
     keep: str | None = None,
+    precision: str = "full",
     batch: int | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -142,7 +143,7 @@ def rank_triples(
         The ends that are asked for: `head`, `tail` or both.
     keep
         `"items"` keeps each query's counts.
-    batch, max_memory, threads
+    precision, batch, max_memory, threads
         As in `rank_all`.
 
     Returns
@@ -169,7 +170,7 @@ def rank_triples(
     )
     cluster = asked.numbers if cluster is None else cluster
     labels = {"groups": groups, "cluster": cluster, "weights": weights, "keep": keep}
-    return _rank_sides(asked, 0, labels, batch=batch, max_memory=max_memory, threads=threads)
+    return _rank_sides(asked, 0, labels, precision=precision, batch=batch, max_memory=max_memory, threads=threads)
 
 
 def rank_some_triples(

@@ -50,7 +50,7 @@ def refusal(refused: list[tuple[WaitingBatch, Missing]], updates: int) -> InputE
         error = nan_error("neg_scores", missing.negatives, rows * width, (missing.row, missing.column))
     if updates == 1:
         return error
-    numbers = [str(each.update) for each, _ in refused]
-    named = f"update {numbers[0]} was" if len(numbers) == 1 else f"updates {', '.join(numbers)} were"
+    numbers = ", ".join(str(each.update) for each, _ in refused)
     where = f"{error.where} of update {batch.update}"
-    return InputError(error.what, where=where, fix=f"{FIX_NAN} Of this state, {named} not counted.")
+    fix = f"{FIX_NAN} Then count again: this state cannot be read before reset(), because of"
+    return InputError(error.what, where=where, fix=f"{fix} update{'s' * (len(refused) > 1)} {numbers}.")
