@@ -462,6 +462,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="the page to write")
     parser.add_argument("--small", action="store_true", help="a fiftieth of the data: correctness, not speed")
     given = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("no CUDA device, or torch was built without CUDA")
     device = Device(given.small)
     lines = [
         "# CUDA", "",
