@@ -96,6 +96,23 @@ def test_different_types_are_compared_in_float64() -> None:
     assert fused_counts(pos, neg, wide=True) == [[1], [1], [0]]
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("columns", [1, 20, 1023, 1024])
+def test_whole_negatives_of_real_positives(dtype: torch.dtype, columns: int) -> None:
+    from graphgauge.kernels.fused import count_rows
+
+    generator = torch.Generator().manual_seed(columns)
+    pos = torch.tensor([-torch.inf, -3e9, -0.5, 0.0, 1.0, torch.inf, torch.nan], dtype=torch.float64)
+    neg = torch.randint(0, 2, (len(pos), columns), generator=generator).to(dtype)
+    assert fused_counts(pos, neg, wide=True) == host_counts(pos, neg)
+    valid = torch.rand(neg.shape, generator=generator) < 0.5
+    counts = [torch.full((len(pos),), -1, dtype=torch.int32, device=DEVICE) for _ in range(4)]
+    count_rows(pos.to(DEVICE), neg.to(DEVICE), counts, wide=True, valid=valid.to(DEVICE))
+    found = masked_counts(pos.numpy(), neg.numpy(), valid.numpy())
+    expected = (found.greater, found.equal, found.missing, found.negatives)
+    assert [column.tolist() for column in counts] == [np.asarray(column).tolist() for column in expected]
+
+
 @pytest.mark.parametrize("view", ["transposed", "every other column", "every other row", "reversed order of axes"])
 def test_views_are_read_where_they_are(view: str) -> None:
     generator = torch.Generator().manual_seed(0)
