@@ -251,6 +251,42 @@ def test_forecasts_beyond_the_range_of_float32_and_bad_ones() -> None:
     assert np.isnan(found.by_horizon.high[5]).all()
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("parts", [("errors",), ("errors", "scores")])
+def test_percentiles_of_errors_beyond_the_range_of_float32(parts: tuple[str, ...]) -> None:
+    from graphgauge.kernels import fused_forecast
+    from graphgauge.kernels.device_forecast import Asked, cell_sums
+
+    y = torch.tensor([3e38, -3e38, 1.0])[:, None, None]
+    std, edges = torch.tensor([9e36, 9e36, 1.0])[:, None, None], np.array([0, 3])
+    asked = Asked(parts, (1.0,), ndtri(np.arange(1, 100) / 100))
+    expected = cell_sums(y, -y, std, None, edges, np.array([0]), asked)
+    tensors = [each.to(DEVICE) for each in (y, -y, std)]
+    found = fused_forecast.sum_cells(*tensors, None, edges, np.array([0]), asked, wide=False)
+    np.testing.assert_array_equal(found.by_horizon.counts, expected.by_horizon.counts)
+    np.testing.assert_array_equal(found.pit, expected.pit)
+    np.testing.assert_array_equal(found.node_pit, expected.node_pit)
+    assert np.isfinite(found.by_horizon.high).all() == (parts == ("errors",))  # the caller then computes in float64
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_forecasts_in_bfloat16(masked: bool) -> None:
+    from tests.kernels import test_device_forecast as forecasts
+
+    from graphgauge.kernels import fused_forecast
+    from graphgauge.kernels.device_forecast import Asked, cell_sums
+    from graphgauge.kernels.forecast import PARTS
+
+    shape, edges, place = forecasts.CASES["traffic"]
+    y, mean, std = (torch.as_tensor(each).to(torch.bfloat16) for each in forecasts.cells(shape, "float32"))
+    mask = torch.as_tensor(np.random.default_rng(1).random(shape) < 0.7) if masked else None
+    asked = Asked(PARTS, forecasts.WIDTHS, forecasts.EDGES)
+    expected = cell_sums(y, mean, std, mask, np.array(edges), np.array(place), asked)
+    tensors = [None if each is None else each.to(DEVICE) for each in (y, mean, std, mask)]
+    found = fused_forecast.sum_cells(*tensors, np.array(edges), np.array(place), asked, wide=False)
+    forecasts.same(found, expected, 2e-6)
+
+
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])
 @pytest.mark.parametrize("score", ["dot", "l2"])
 def test_counted_products_are_those_of_float64(score: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
