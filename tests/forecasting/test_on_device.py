@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -440,6 +441,22 @@ def test_weights_graphs_and_histories_may_be_on_the_device(put: Callable[[Any], 
 
 
 # --------------------------------------------------------------- distributions
+
+
+@pytest.mark.parametrize("held", ["array", "list", "device"])
+def test_a_history_is_compared_with_the_null_value_of_a_batch(held: str, put: Callable[[Any], Any]) -> None:
+    history = np.random.default_rng(1).normal(size=(40, 5))
+    history[7, 2] = 9
+    naive = {"array": history, "list": history.tolist(), "device": put(history)}[held]
+    given = made("point")
+    state = ForecastState(naive=naive)
+    assert b"torch" not in pickle.dumps(state)  # another process may have no device
+    with pytest.raises(InputError, match="the history contains the null value 9"):
+        state.update(**given, null_value=9.0)
+    found = state.update(**moved(given, put), null_value=0.0).evaluate()
+    assert found["mase"].value == pytest.approx(
+        evaluate(**given, naive=history, null_value=0.0)["mase"].value, rel=CLOSE
+    )
 
 
 @pytest.mark.parametrize("truths", ["constant", "constant nodes", "nearly constant"])

@@ -31,6 +31,8 @@ from graphgauge.kernels.forecast_calibration import StdCells
 _ALL = 48
 # Truths that vary less than this share of their squares have lost digits of their variation in a float64.
 _STEADY = 1e-6
+# Larger squares have no room for products in two floats.
+_LARGE = 1e290
 # The columns of rows of integers, and how often each row occurred, if not once.
 Rows = tuple[list[Ints], Ints | None]
 
@@ -151,20 +153,20 @@ def _steady(sums: Sums, layout: Layout) -> tuple[Floats, Floats, NDArray[np.bool
     y, y2 = (sums.high[..., layout.column(name)] for name in ("y", "y2"))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         centre = np.where(n > 0, y / n, 0.0)
-        return n, centre, (n > 0) & (y2 > 0) & (y2 - centre * y <= _STEADY * y2) & np.isfinite(y2)
+        return n, centre, (n > 0) & (y2 > 0) & (y2 - centre * y <= _STEADY * y2) & (y2 < _LARGE)
 
 
 def _moved_back(
     sums: Sums, layout: Layout, n: Floats, centre: Floats, steady: NDArray[np.bool_], first: Floats, second: Floats
 ) -> Sums:  # fmt: skip
+    n, centre, first, second = (each[steady] for each in (n, centre, first, second))
+    moved, nothing = dd_times(n, 0.0, centre), np.zeros_like(n)
+    y = dd_add(*moved, first, nothing)
+    y2 = dd_add(*dd_add(*dd_times(*moved, centre), *dd_times(first, 0.0, 2 * centre)), second, nothing)
     high, low = sums.high.copy(), sums.low.copy()
-    moved = dd_times(n, 0.0, centre)
-    y = dd_add(*moved, first, np.zeros_like(first))
-    y2 = dd_add(*dd_add(*dd_times(*moved, centre), *dd_times(first, 0.0, 2 * centre)), second, np.zeros_like(second))
     for name, pair in (("y", y), ("y2", y2)):
         column = layout.column(name)
-        for table, values in zip((high, low), two_sum(*pair), strict=True):
-            table[..., column] = np.where(steady, values, table[..., column])
+        high[steady, column], low[steady, column] = two_sum(*pair)
     return Sums(high, low, sums.counts)
 
 
