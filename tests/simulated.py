@@ -122,7 +122,7 @@ class Simulated(TorchFunctionMode):
             if not isinstance(each, torch.Tensor):
                 return each
             if not on_device:
-                return each.clone() if moved else each
+                return each.clone() if moved and there else each
             return known[id(each)] if id(each) in known else There(each.clone() if moved and not there else each)
 
         return tree_map(placed, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -440,6 +441,54 @@ def test_weights_graphs_and_histories_may_be_on_the_device(put: Callable[[Any], 
 
 
 # --------------------------------------------------------------- distributions
+
+
+@pytest.mark.parametrize("held", ["array", "list", "device"])
+def test_a_history_is_compared_with_the_null_value_of_a_batch(held: str, put: Callable[[Any], Any]) -> None:
+    history = np.random.default_rng(1).normal(size=(40, 5))
+    history[7, 2] = 9
+    naive = {"array": history, "list": history.tolist(), "device": put(history)}[held]
+    given = made("point")
+    state = ForecastState(naive=naive)
+    assert b"torch" not in pickle.dumps(state)  # another process may have no device
+    with pytest.raises(InputError, match="the history contains the null value 9"):
+        state.update(**given, null_value=9.0)
+    found = state.update(**moved(given, put), null_value=0.0).evaluate()
+    assert found["mase"].value == pytest.approx(
+        evaluate(**given, naive=history, null_value=0.0)["mase"].value, rel=CLOSE
+    )
+
+
+@pytest.mark.parametrize("truths", ["constant", "constant nodes", "nearly constant"])
+@pytest.mark.parametrize("weights", [None, [1.0, 0.3, 2, 0, 5.7]])
+@pytest.mark.parametrize("form", MAIN)
+def test_truths_that_hardly_vary(
+    form: str, weights: list[float] | None, truths: str, put: Callable[[Any], Any]
+) -> None:  # fmt: skip
+    given = made(form, dtype=np.float64, members=8)
+    shape, rng = given["y_true"].shape, np.random.default_rng(4)
+    given["y_true"] = {
+        "constant": np.full(shape, 0.3),
+        "constant nodes": np.where([0, 1, 1, 1, 1], np.array([0, 0.1, 7.1e3, 1 / 3, 1e-9]), given["y_true"]),
+        "nearly constant": 1e6 + 1e-3 * given["y_true"],
+    }[truths]
+    if truths == "nearly constant":
+        # Multiples of a power of two: the mean of members has no rounding that depends on their order.
+        given |= {name: np.ldexp(np.ceil(1e3 * given[name]), -20) for name in FORMS[form]}
+        given |= {name: given[name] + 1e6 for name in FORMS[form] if name != "std"}
+    given |= {"mask": rng.random(shape) < 0.7, "metrics": ["mae", "r2"], "by": "node", "weights": weights}
+    device, host = evaluate(**moved(given, put)), evaluate(**given)
+    same(device, host)
+    assert np.isnan(host["r2"].value) == (truths == "constant")
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 4, 2), (3, 0, 4, 2), (3, 2, 0, 2), (3, 2, 4, 0)])
+@pytest.mark.parametrize("form", MAIN)
+def test_channels_without_cells(form: str, shape: tuple[int, ...], put: Callable[[Any], Any]) -> None:
+    for given in (made(form, shape[:3]), made(form, shape) | {"axes": ("time", "horizon", "node", "channel")}):
+        found = evaluate(**given)
+        same(evaluate(**moved(given, put)), found)
+    assert np.isnan(found["mae"].value)
 
 
 @pytest.mark.parametrize("kind", ["Normal", "Laplace", "StudentT", "LogNormal", "Gumbel", "Independent"])

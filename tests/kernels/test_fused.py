@@ -96,6 +96,23 @@ def test_different_types_are_compared_in_float64() -> None:
     assert fused_counts(pos, neg, wide=True) == [[1], [1], [0]]
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("columns", [1, 20, 1023, 1024])
+def test_whole_negatives_of_real_positives(dtype: torch.dtype, columns: int) -> None:
+    from graphgauge.kernels.fused import count_rows
+
+    generator = torch.Generator().manual_seed(columns)
+    pos = torch.tensor([-torch.inf, -3e9, -0.5, 0.0, 1.0, torch.inf, torch.nan], dtype=torch.float64)
+    neg = torch.randint(0, 2, (len(pos), columns), generator=generator).to(dtype)
+    assert fused_counts(pos, neg, wide=True) == host_counts(pos, neg)
+    valid = torch.rand(neg.shape, generator=generator) < 0.5
+    counts = [torch.full((len(pos),), -1, dtype=torch.int32, device=DEVICE) for _ in range(4)]
+    count_rows(pos.to(DEVICE), neg.to(DEVICE), counts, wide=True, valid=valid.to(DEVICE))
+    found = masked_counts(pos.numpy(), neg.numpy(), valid.numpy())
+    expected = (found.greater, found.equal, found.missing, found.negatives)
+    assert [column.tolist() for column in counts] == [np.asarray(column).tolist() for column in expected]
+
+
 @pytest.mark.parametrize("view", ["transposed", "every other column", "every other row", "reversed order of axes"])
 def test_views_are_read_where_they_are(view: str) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -254,6 +271,42 @@ def test_forecasts_beyond_the_range_of_float32_and_bad_ones() -> None:
     np.testing.assert_array_equal(found.pit, expected.pit)
     np.testing.assert_allclose(found.by_horizon.high[:3], expected.by_horizon.high[:3], rtol=1e-12)
     assert np.isnan(found.by_horizon.high[5]).all()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("parts", [("errors",), ("errors", "scores")])
+def test_percentiles_of_errors_beyond_the_range_of_float32(parts: tuple[str, ...]) -> None:
+    from graphgauge.kernels import fused_forecast
+    from graphgauge.kernels.device_forecast import Asked, cell_sums
+
+    y = torch.tensor([3e38, -3e38, 1.0])[:, None, None]
+    std, edges = torch.tensor([9e36, 9e36, 1.0])[:, None, None], np.array([0, 3])
+    asked = Asked(parts, (1.0,), ndtri(np.arange(1, 100) / 100))
+    expected = cell_sums(y, -y, std, None, edges, np.array([0]), asked)
+    tensors = [each.to(DEVICE) for each in (y, -y, std)]
+    found = fused_forecast.sum_cells(*tensors, None, edges, np.array([0]), asked, wide=False)
+    np.testing.assert_array_equal(found.by_horizon.counts, expected.by_horizon.counts)
+    np.testing.assert_array_equal(found.pit, expected.pit)
+    np.testing.assert_array_equal(found.node_pit, expected.node_pit)
+    assert np.isfinite(found.by_horizon.high).all() == (parts == ("errors",))  # the caller then computes in float64
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_forecasts_in_bfloat16(masked: bool) -> None:
+    from tests.kernels import test_device_forecast as forecasts
+
+    from graphgauge.kernels import fused_forecast
+    from graphgauge.kernels.device_forecast import Asked, cell_sums
+    from graphgauge.kernels.forecast import PARTS
+
+    shape, edges, place = forecasts.CASES["traffic"]
+    y, mean, std = (torch.as_tensor(each).to(torch.bfloat16) for each in forecasts.cells(shape, "float32"))
+    mask = torch.as_tensor(np.random.default_rng(1).random(shape) < 0.7) if masked else None
+    asked = Asked(PARTS, forecasts.WIDTHS, forecasts.EDGES)
+    expected = cell_sums(y, mean, std, mask, np.array(edges), np.array(place), asked)
+    tensors = [None if each is None else each.to(DEVICE) for each in (y, mean, std, mask)]
+    found = fused_forecast.sum_cells(*tensors, np.array(edges), np.array(place), asked, wide=False)
+    forecasts.same(found, expected, 2e-6)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])

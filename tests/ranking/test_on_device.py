@@ -352,10 +352,27 @@ def test_what_is_refused_is_refused_alike(name: str, simulated: Any) -> None:
     assert said(lambda: evaluate(**there)) == said(lambda: evaluate(**inputs))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_copies_of_a_state_are_on_the_host(form: Form, simulated: Any) -> None:
+    inputs = form(np.random.default_rng(5), QUERIES, WIDTH, "float32")
+    state = RankingState(keep="items").update(**mapped(simulated.put, inputs))
+    pickled = pickle.dumps(state)
+    assert b"torch" not in pickled  # another process may have no device
+    expected = said(RankingState(keep="items").update(**inputs).evaluate)
+    for copied in (pickle.loads(pickled), copy.deepcopy(state), state):
+        assert said(copied.evaluate) == expected
+
+
 def test_one_row_for_all_is_not_pooled(simulated: Any) -> None:
     row = simulated.put(torch.rand(1, 9)).expand(QUERIES, -1)
     with pytest.raises(InputError, match="one row repeated 40 times"):
         evaluate(simulated.put(torch.rand(QUERIES)), row, metrics=["roc_auc"])
+
+
+def test_one_row_in_bfloat16_is_not_pooled_on_the_host_either() -> None:
+    row = torch.rand(1, 9).bfloat16().expand(QUERIES, -1)
+    with pytest.raises(InputError, match="one row repeated 40 times"):
+        evaluate(torch.rand(QUERIES), row, metrics=["roc_auc"])
 
 
 def test_auc_refuses_what_the_host_refuses(simulated: Any) -> None:

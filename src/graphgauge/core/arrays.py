@@ -178,7 +178,9 @@ def _host_view(tensor: Any, name: str) -> AnyArray:
     try:
         tensor = tensor.detach().cpu()
         if tensor.dtype == torch.bfloat16 or str(tensor.dtype).startswith("torch.float8"):
-            tensor = tensor.float()  # NumPy has neither; widening is exact
+            # NumPy has neither; widening is exact. What repeats in memory, a row for example, still does.
+            once = tensor[tuple(slice(None if stride else 1) for stride in tensor.stride())]
+            tensor = once.float().expand(tensor.shape)
         array: AnyArray = tensor.resolve_conj().resolve_neg().numpy()
     except (RuntimeError, TypeError, NotImplementedError) as error:
         what = " ".join(str(error).split())

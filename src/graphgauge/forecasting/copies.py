@@ -64,7 +64,7 @@ def hit(slab: Slab) -> float:
     Repeated truths, such as zeros, are left out. Errors on a grid give no verdict, because a good forecast of counts or
     of rounded values is often exact.
     """
-    values, counts = np.unique(slab.y[:, 0][slab.counted[:, 0]], return_counts=True)
+    values, counts = np.unique(slab.y[:, :1][slab.counted[:, :1]], return_counts=True)
     single: Mask = slab.counted & ~np.isin(slab.y, values[counts > 1])
     if single.sum() < _FEWEST:
         return 0.0

@@ -9,18 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.forecasting.device_slabs import DeviceSlab, error_columns, joint_columns, other_columns, seen_cells
+from graphgauge.forecasting.device_slabs import (
+    DeviceSlab,
+    error_columns,
+    joint_columns,
+    other_columns,
+    seen_cells,
+    truths,
+)
 from graphgauge.forecasting.inputs import Batch
-from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, joined_columns
+from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, joined_columns, weight_of
 from graphgauge.kernels.device_forecast import Asked, CellSums, cell_sums
 from graphgauge.kernels.device_scores import positions
 from graphgauge.kernels.device_spread import FineTallies, SpreadTallies
 from graphgauge.kernels.device_tables import ColumnSums, Tallies, packed
+from graphgauge.kernels.doubled import dd_add, dd_times, two_sum
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells
 
 # As many blocks a place that there is one.
 _ALL = 48
+# Truths that vary less than this share of their squares have lost digits of their variation in a float64.
+_STEADY = 1e-6
+# Larger squares have no room for products in two floats.
+_LARGE = 1e290
 # The columns of rows of integers, and how often each row occurred, if not once.
 Rows = tuple[list[Ints], Ints | None]
 
@@ -92,7 +104,70 @@ def counted(
     if by_kernel:
         found = _with_kernel(found, _kernel_sums(batch, layout, blocks, seen, by_node_pit=by_node_pit))
     assert found is not None
+    if "y2" in layout.floats:
+        found = _with_steady_truths(batch, layout, blocks, weights, found)
     return found._replace(dropped=int(dropped))
+
+
+def _with_steady_truths(
+    batch: Batch, layout: Layout, blocks: Blocks, weights: Floats | None, found: Found
+) -> Found:  # fmt: skip
+    """The same with the sums of truths that hardly vary, or not at all, in two floats, as on the host.
+
+    They are the sums of distances from the mean, which are exact, moved back: y = c + d, y² = c² + 2cd + d².
+    """
+    import torch
+
+    steps, _, nodes = batch.shape
+    tables = found.by_horizon, found.by_node
+    steady = [_steady(sums, layout) for sums in tables]
+    if not any(some.any() for _, _, some in steady):
+        return found
+    device = batch.y.device
+    numbers = torch.as_tensor(np.repeat(np.arange(len(blocks.places(steps))), np.diff(blocks.edges(steps)))).to(device)
+    places = torch.as_tensor(blocks.places(steps)).to(device)[numbers]
+    own = torch.ones(nodes, dtype=torch.float64) if weights is None else torch.as_tensor(weights)
+    own = own.to(device)
+    centres = [torch.as_tensor(centre).to(device) for _, centre, _ in steady]
+    distances = [torch.zeros(2, *centre.shape, dtype=torch.float64, device=device) for centre in centres]
+    for rows, _ in batch.slabs(blocks.start, blocks.shift):
+        y, seen = truths(batch, rows), seen_cells(batch, rows)[0]
+        for place, (group, centre, total) in enumerate(zip((numbers, places), centres, distances, strict=True)):
+            index = group[rows]
+            about = centre[index].unsqueeze(1 if place else 2)
+            d = torch.where(seen, y - about, 0.0)
+            for power, values in enumerate((d, d * d)):
+                total[power].index_add_(0, index, values.sum(1) if place else values @ own)
+    moved = [
+        _moved_back(sums, layout, *known, *total.cpu().numpy())
+        for sums, known, total in zip(tables, steady, distances, strict=True)
+    ]
+    return found._replace(by_horizon=moved[0], by_node=moved[1])
+
+
+def _steady(sums: Sums, layout: Layout) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The cells of each group, or their weight; the mean of its truths; and whether they hardly vary."""
+    n = sums.counts[..., 0].astype(float)
+    if layout.weights is not None:
+        n = sums.high[..., layout.column(weight_of("n"))]
+    y, y2 = (sums.high[..., layout.column(name)] for name in ("y", "y2"))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        centre = np.where(n > 0, y / n, 0.0)
+        return n, centre, (n > 0) & (y2 > 0) & (y2 - centre * y <= _STEADY * y2) & (y2 < _LARGE)
+
+
+def _moved_back(
+    sums: Sums, layout: Layout, n: Floats, centre: Floats, steady: NDArray[np.bool_], first: Floats, second: Floats
+) -> Sums:  # fmt: skip
+    n, centre, first, second = (each[steady] for each in (n, centre, first, second))
+    moved, nothing = dd_times(n, 0.0, centre), np.zeros_like(n)
+    y = dd_add(*moved, first, nothing)
+    y2 = dd_add(*dd_add(*dd_times(*moved, centre), *dd_times(first, 0.0, 2 * centre)), second, nothing)
+    high, low = sums.high.copy(), sums.low.copy()
+    for name, pair in (("y", y), ("y2", y2)):
+        column = layout.column(name)
+        high[steady, column], low[steady, column] = two_sum(*pair)
+    return Sums(high, low, sums.counts)
 
 
 def _with_kernel(found: Found | None, kernel: CellSums) -> Found:

@@ -39,6 +39,11 @@ def _some(batch: Batch, array: Any, rows: slice) -> Any:
     return views[0][rows] if len(views) == 1 else torch.cat([view[rows] for view in views], 2)
 
 
+def truths(batch: Batch, rows: slice) -> Any:
+    """The truth in some time steps (time, horizon, node), in float64."""
+    return _some(batch, batch.y, rows).double()
+
+
 def seen_cells(batch: Batch, rows: slice) -> tuple[Any, Any]:
     """The cells that count in some time steps; and how many would, if they had no NaN."""
     import torch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from numbers import Real
 from typing import Any
 
@@ -207,7 +208,8 @@ class Batch:
                 return array.permute(*order, *last_axes)  # folded slab by slab, because that takes a copy
             moved = array.transpose(*order, *last_axes)
             kept = len(others)
-            return moved.reshape(*moved.shape[:kept], -1, *moved.shape[kept + len(last) :])
+            together = prod(moved.shape[kept : kept + len(last)])  # not -1: an array may have no cell
+            return moved.reshape(*moved.shape[:kept], together, *moved.shape[kept + len(last) :])
 
         names = channels
         if "node" in self.axes:
@@ -287,8 +289,9 @@ class Batch:
 
     def views(self, array: Any) -> list[Any]:
         """A tensor as (time, horizon, node), with a last axis if it has one, for each channel."""
-        channels = list(array.unbind(len(self.axes) - 1)) if self.y.ndim > len(self.axes) else [array]
-        return [self._in_order(channel) for channel in channels]
+        axis = len(self.axes) - 1
+        channels = list(array.unbind(axis)) if self.y.ndim > len(self.axes) else [array]
+        return [self._in_order(channel) for channel in channels or [array.flatten(axis, axis + 1)]]
 
     def _in_order(self, array: Any) -> Any:
         kept = [name for name in AXES if name in self.axes]

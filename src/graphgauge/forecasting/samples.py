@@ -207,12 +207,11 @@ class Cells(Blocks[Layout]):
         """Sums of squares of the truth about its mean, by block and in total; 0 if it is constant."""
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = np.where(self.size() > 0, self.total("y") / self.size(), 0.0)
-        names = [self.layout.column(name) for name in ("y2", "y")]
-        (square, square_low), (truth, truth_low) = (
-            (self.sums.high[..., column], self.sums.low[..., column]) for column in names
-        )
-        high, low = dd_add(square, square_low, *dd_times(truth, truth_low, -2 * centre))
-        high, low = dd_add(high, low, *dd_times(*dd_times(self.series("n"), 0.0, centre), centre))
+        names = [self.layout.column(name) for name in ("y2", "y", *([weight_of("n")] if self._weighted else []))]
+        square, truth, *weight = ((self.sums.high[..., column], self.sums.low[..., column]) for column in names)
+        (size,) = weight or [(self.series("n"), np.zeros(1))]
+        high, low = dd_add(*square, *dd_times(*truth, -2 * centre))
+        high, low = dd_add(high, low, *dd_times(*dd_times(*size, centre), centre))
         whole = np.sum(sum_along(high, low, 0), axis=0)
         return high + low, np.where(whole > 1e-28 * self.total("y2"), whole, 0.0)
 
@@ -325,8 +324,9 @@ class Spread:
         values = [float(self.distances(group=group)[which]) for group in range(len(self.bins))]
         n = self.n
         estimate = Estimate(np.where(n > 0, values, np.nan), n, reason=NOTHING)
-        smallest = min((int(count) for count in self.bins[0].n if count), default=0)
-        return estimate.warned(*self._remarks(smallest)) if len(self.bins) == 1 and n[0] else estimate
+        if len(self.bins) != 1 or not n[0]:
+            return estimate
+        return estimate.warned(*self._remarks(min(int(count) for count in self.bins[0].n if count)))
 
     def _remarks(self, smallest: int) -> list[str]:
         remarks = []

@@ -104,7 +104,7 @@ class ForecastState(SlabSums):
             known, history = history_of(naive)
             self.nodes, history = named(self.nodes, known, history, "naive")
             self.scale = naive_scale(history, season, null_value, self.null_tolerance)
-            self._history = history
+            self._history = as_numeric(history, "naive")
         self.weights: Floats | None = None
         # Read from the coordinates of the first batch.
         self._weights_rule = checked_rule(weights) if isinstance(weights, str) else None

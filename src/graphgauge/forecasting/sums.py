@@ -165,11 +165,11 @@ class BlockSums:
         if weights is not None:
             high, low = dd_times(high, low, weights[:, np.newaxis])
         blocks, size, columns = high.shape
-        parts = (blocks, groups, size // groups)
+        parts = (blocks, groups, size // max(1, groups))
         twin = BlockSums(groups, columns, self.counts.shape[2])
         twin.at, twin.shift = self.at, self.shift
         twin.high, twin.low = sum_along(high.reshape(*parts, columns), low.reshape(*parts, columns), 2)
-        twin.counts = self.counts.reshape(*parts, -1).sum(axis=2)
+        twin.counts = self.counts.reshape(*parts, self.counts.shape[2]).sum(axis=2)
         return twin
 
     # ------------------------------------------------------------------ file

@@ -119,7 +119,7 @@ def count_rows(
         pos, neg, pos if valid is None else valid.view(torch.uint8), pos if offsets is None else offsets, *counts[:3],
         counts[-1], rows, columns // aligned, pos.stride(0), strides[0] // aligned, strides[1], *marks,
         ROWS=together, COLUMNS=width, PACKED=packed, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        FLOATS=wide or neg.is_floating_point(), MASKED=valid is not None, RAGGED=ragged, ALIGNED=aligned,
+        FLOATS=neg.is_floating_point(), MASKED=valid is not None, RAGGED=ragged, ALIGNED=aligned,
         OFFSETS=tl.int32 if reach < 1 << 31 else tl.int64, num_warps=2 if columns < _PACKED else 16,
         enable_fp_fusion=False,
     )  # fmt: skip

@@ -110,14 +110,14 @@ def _sum_cells(  # type: ignore[no-untyped-def]
         next_seen = (lane < length) & inside
         next_observed = tl.load(y_first + y_cell, mask=next_seen, other=0)
         next_predicted = tl.load(m_first + m_cell, mask=next_seen, other=0)
-        next_given = tl.load(s_first + s_cell, mask=next_seen, other=1) if GAUSSIAN else next_observed
+        next_given = tl.load(s_first + s_cell, mask=next_seen, other=1.0) if GAUSSIAN else next_observed
         next_mark = tl.load(k_first + k_cell, mask=next_seen, other=0) if MASKED else next_observed
         for first in range(0, length, AT_ONCE * STEPS):
             seen, observed, predicted, given = next_seen, next_observed, next_predicted, next_given
             if MASKED:  # a cell that is not seen may have any value
                 seen = seen & (next_mark != 0)
                 observed, predicted = tl.where(seen, observed, 0), tl.where(seen, predicted, 0)
-                given = tl.where(seen, given, 1) if GAUSSIAN else given
+                given = tl.where(seen, given, 1.0) if GAUSSIAN else given
             # The next tiles are on their way while these are summed.
             step = (first + AT_ONCE * STEPS + lane).to(OFFSETS)
             next_seen = (step < length) & inside
@@ -127,7 +127,7 @@ def _sum_cells(  # type: ignore[no-untyped-def]
             next_predicted = tl.load(m_first + next_m, mask=next_seen, other=0)
             if GAUSSIAN:
                 next_s = next_y if ALIKE else step * s_step + column * s_node
-                next_given = tl.load(s_first + next_s, mask=next_seen, other=1)
+                next_given = tl.load(s_first + next_s, mask=next_seen, other=1.0)
             if MASKED:
                 next_mark = tl.load(k_first + step * k_step + column * k_node, mask=next_seen, other=0)
             truth, forecast = observed.to(tl.float64), predicted.to(tl.float64)
@@ -212,7 +212,7 @@ def _sum_cells(  # type: ignore[no-untyped-def]
                     wrong = tl.abs(behind)
                     deviation = given.to(tl.float64)
                     z = behind / deviation
-                    odd = ~((tl.abs(z) < ODD) & (deviation < HUGE) & (deviation > 1 / HUGE))
+                    odd = ~(sound & (tl.abs(z) < ODD) & (deviation < HUGE) & (deviation > 1 / HUGE))
                     kinds += tl.sum(tl.where((given > 0) & (given < float("inf")), 0, 1 << 16), 0)
                     if NARROW and SCORES:
                         # Not a number in the sums: they are computed again in float64.

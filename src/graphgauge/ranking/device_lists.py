@@ -95,6 +95,10 @@ class DeviceLists(QueryLists):
     def _there(self, numbers: Ints) -> Any:
         return self._start.new_tensor(numbers)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is copied or pickled is on the host: another process may have no device."""
+        return QueryLists, (*(getattr(self, name) for name in COUNTS), self.grades)
+
     def columns(self) -> dict[str, AnyArray]:
         counts = {name: getattr(self, name) for name in COUNTS}
         return counts if self.grades is None else {**counts, "grades": self.grades}
