@@ -154,7 +154,8 @@ def _sum_cells(  # type: ignore[no-untyped-def]
                 distance = tl.abs(difference)
                 far = distance * _inverse(spread) if NARROW else distance / spread
                 # Where the scores' type cannot decide, float64 does, for few tiles.
-                sound = (far < ODD) & (spread < HUGE)  # not of NaN, which the inverse of no positive float32 is
+                # False for NaN, too: that is the inverse of 0, of infinity and of what is negative.
+                sound = (far < ODD) & (spread < HUGE)
                 if not NARROW:
                     sound = sound & (spread > 1 / HUGE)
                 unsure = ~sound
@@ -191,12 +192,12 @@ def _sum_cells(  # type: ignore[no-untyped-def]
                 if PIT:
                     # The middle of bin i is i. At either end there is no edge to be near to.
                     HALF: tl.constexpr = 0.5 * (LAST + 1)
-                    if NARROW:  # with the sign of the difference
+                    if NARROW:  # the sign is a bit
                         sign = difference.to(tl.int32, bitcast=True) & -2147483648
-                        central_or = (central.to(tl.int32, bitcast=True) ^ sign).to(tl.float32, bitcast=True)
+                        signed = (central.to(tl.int32, bitcast=True) ^ sign).to(tl.float32, bitcast=True)
                     else:
-                        central_or = tl.where(difference > 0, central, -central)
-                    share = (HALF - 0.5) - HALF * central_or
+                        signed = tl.where(difference > 0, central, -central)
+                    share = (HALF - 0.5) - HALF * signed
                     share = tl.minimum(tl.maximum(share, -0.4), LAST + 0.4)
                     if NARROW:
                         # A float32 of this size has no fraction: the sum is rounded, and ends with the bits of the bin.
