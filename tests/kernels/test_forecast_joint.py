@@ -82,3 +82,22 @@ def test_one_component_or_no_vector_has_no_score(backend):
     assert np.isnan(energy_scores(np.zeros((1, 1)), np.zeros((1, 1, 3))).score).all()
     assert energy_scores(np.zeros((0, 2)), np.zeros((0, 2, 3))).score.shape == (0,)
     assert np.isnan(variogram_scores(np.zeros((1, 2)), np.zeros((1, 2, 3)), np.zeros((0, 2), int)).score).all()
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("members", [1, 2, 3, 8, 9, 33])
+def test_the_twin_has_the_bits_of_the_loop(members, hidden, running):
+    """Which of them runs depends on what is compiled by then, and results are verified to the last bit."""
+    rng = np.random.default_rng(members)
+    y, clouds = rng.normal(size=(5, 6)), rng.normal(size=(5, 6, members))
+    seen = rng.random((5, 6)) < 0.7 if hidden else None
+    pairs = np.array([(i, j) for i in range(6) for j in range(i)])
+    found = {}
+    for backend in ("numba", "numpy"):
+        with running(backend):
+            found[backend] = [
+                *energy_scores(y, clouds, seen, first=4),
+                *variogram_scores(y, clouds, pairs, seen, first=4),
+            ]
+    for mine, theirs in zip(found["numba"], found["numpy"], strict=True):
+        np.testing.assert_array_equal(mine, theirs)

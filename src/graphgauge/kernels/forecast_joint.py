@@ -138,12 +138,28 @@ def _energy_twin(
         enough = there.sum(axis=1) >= 2
         for scores, points in ((score, every), (rotated, _rotated(every, first + start))):
             count = points.shape[2]
-            away = np.sqrt(np.square(points - known[..., np.newaxis]).sum(axis=1)).sum(axis=1)
+            away = _in_lanes(np.sqrt(np.square(points - known[..., np.newaxis]).sum(axis=1))).sum(axis=1)
             apart = np.zeros(len(points))
-            for lag in range(1, count):
-                gap = points[..., lag:] - points[..., :-lag]
-                apart += np.sqrt(np.square(gap).sum(axis=1)).sum(axis=1)
-            scores[rows] = np.where(enough, away / count - apart / (count * count), np.nan)
+            for i in range(0, count - 1, _ROWS):
+                later = (i + 1) // LANES * LANES
+                one, others = points[..., i : i + _ROWS, np.newaxis], points[..., np.newaxis, later:]
+                distance = np.sqrt(np.square(others - one).sum(axis=1))
+                distance[:, np.arange(later, count) <= np.arange(i, min(i + _ROWS, count))[:, np.newaxis]] = 0
+                tiles = _one_by_one(_in_lanes(distance).sum(axis=1))
+                apart = _one_by_one(np.concatenate([apart[:, np.newaxis], tiles], axis=1))
+            scores[rows] = np.where(enough, _one_by_one(away) / count - apart / (count * count), np.nan)
+
+
+def _in_lanes(numbers: Floats) -> Floats:
+    """The last axis in rows of lanes, with zeros at its end: added up in the order of the loop, sums have its bits."""
+    spare = -numbers.shape[-1] % LANES
+    padded = np.concatenate([numbers, np.zeros((*numbers.shape[:-1], spare))], axis=-1)
+    return padded.reshape(*numbers.shape[:-1], -1, LANES)
+
+
+def _one_by_one(numbers: Floats) -> Floats:
+    """The sum over the last axis from its start: `np.sum` would add in pairs."""
+    return np.asarray(np.add.accumulate(numbers, axis=-1)[..., -1])
 
 
 @kernel(twin=_energy_twin)
@@ -236,11 +252,18 @@ def _variogram_twin(
         truth = np.where(there, y[rows], 0).astype(np.float64)
         cloud = np.where(there[..., np.newaxis], members[rows], 0).astype(np.float64)
         expected = np.abs(truth[:, left] - truth[:, right]) ** power
-        for scores, points in ((score, cloud), (rotated, _rotated(cloud, first + start))):
-            found = (np.abs(points[:, left] - points[:, right]) ** power).mean(axis=2)
-            total = np.where(both, np.square(expected - found), 0.0).sum(axis=1)
-            count = both.sum(axis=1)
-            scores[rows] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        count = cloud.shape[2]
+        shifts = offsets(first + start, len(cloud), cloud.shape[1], count)
+        # Only the offset between the two matters.
+        places = (np.arange(count) + (shifts[:, right] - shifts[:, left])[..., np.newaxis]) % count
+        turned = np.take_along_axis(cloud[:, right], places, axis=2)
+        for scores, others in ((score, cloud[:, right]), (rotated, turned)):
+            found = _one_by_one(np.abs(cloud[:, left] - others) ** power) / count
+            total = (
+                _one_by_one(np.where(both, np.square(expected - found), 0.0)) if len(pairs) else np.zeros(len(truth))
+            )
+            used = both.sum(axis=1)
+            scores[rows] = np.where(used > 0, total / np.maximum(used, 1), np.nan)
 
 
 @kernel(twin=_variogram_twin)
