@@ -79,12 +79,15 @@ class Queries:
         test = data["test"].astype(np.int64)
         kinds = len(relations) // 2
         everything = [data[part].astype(np.int64) for part in ("train", "valid", "test")]
-        self.queries = np.concatenate([entities[test[:, 0]] * relations[test[:, 1]],
-                                       entities[test[:, 2]] * relations[test[:, 1] + kinds]])  # fmt: skip
+        self.queries = np.concatenate(
+            [entities[test[:, 0]] * relations[test[:, 1]], entities[test[:, 2]] * relations[test[:, 1] + kinds]]
+        )
         self.entities, self.targets = entities, np.concatenate([test[:, 2], test[:, 0]])
         sides = [ranking.known_answers(test, everything, side) for side in ("tail", "head")]
-        self.known = (np.concatenate([sides[0][0], sides[1][0]]),
-                      np.concatenate([sides[0][1], sides[0][1][-1] + sides[1][1][1:]]))  # fmt: skip
+        self.known = (
+            np.concatenate([sides[0][0], sides[1][0]]),
+            np.concatenate([sides[0][1], sides[0][1][-1] + sides[1][1][1:]]),
+        )
         self.groups = {"relation": np.concatenate([test[:, 1], test[:, 1]]), "side": np.repeat([0, 1], len(test))}
         self.hard = _frequent(everything[0], kinds, self.groups)
 
@@ -180,8 +183,17 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
             until = found.options["until"]
             share, interval = until["scores"] / until["scores_of"], found["mrr"].interval
             wrong = f"{int(interval is not None and truth not in interval)} of 1"
-            lines.append(row(f"mrr ± {width:g}", name, f"{until['read'] / until['of']:.1%}", f"{share:.1%}",
-                             f"{1 / share:.1f} ×", *clock, wrong))  # fmt: skip
+            lines.append(
+                row(
+                    f"mrr ± {width:g}",
+                    name,
+                    f"{until['read'] / until['of']:.1%}",
+                    f"{share:.1%}",
+                    f"{1 / share:.1f} ×",
+                    *clock,
+                    wrong,
+                )
+            )
     for gap in GAPS:
         for side, sign in (("below", -1), ("above", 1)):
             gates = [f"mrr >= {truth + sign * gap:.6f}"]
@@ -189,19 +201,41 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
             add(f"gate {gap:g} {side} the value", "–", clock, gates=gates)
     pairs = [rank_until(source=replayed, against={"source": replayed_before}, seed=seed) for seed in range(SEEDS)]
     share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
-    lines.append(row(f"which is better: {truth:.4f} or {old['mrr'].value:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
-                     f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
+    lines.append(
+        row(
+            f"which is better: {truth:.4f} or {old['mrr'].value:.4f}",
+            "–",
+            f"{share:.1%}",
+            f"{share:.1%}",
+            f"{1 / share:.1f} ×",
+            "–",
+            "–",
+            "–",
+        )
+    )
     kept_now, number = replayed.kept, np.arange(replayed.queries)
     greater = np.where(number % 8, 1, 2) * kept_now.greater + (number % 12 == 0)
     worse = Replayed(Items(kept_now.ids, greater, kept_now.equal, kept_now.candidates))
     other = float(np.mean(worse.kept.values("mrr")))
     pairs = [rank_until(source=replayed, against={"source": worse}, seed=seed) for seed in range(SEEDS)]
     share = np.mean([each.options["until"]["read"] for each in pairs]) / replayed.queries
-    lines.append(row(f"which is better: {truth:.4f} or, made worse, {other:.4f}", "–", f"{share:.1%}", f"{share:.1%}",
-                     f"{1 / share:.1f} ×", "–", "–", "–"))  # fmt: skip
-    note = (f"FB15k-237, DistMult with {entities.shape[1]} dimensions: {len(asked.targets):,} filtered queries, "
-            f"{len(entities):,} entities, MRR {truth:.4f}. Shares are means over {SEEDS} seeds, except those of races. "
-            f"Seconds are processor time on one thread, of one run; `rank_all` takes {full:.1f}.")  # fmt: skip
+    lines.append(
+        row(
+            f"which is better: {truth:.4f} or, made worse, {other:.4f}",
+            "–",
+            f"{share:.1%}",
+            f"{share:.1%}",
+            f"{1 / share:.1f} ×",
+            "–",
+            "–",
+            "–",
+        )
+    )
+    note = (
+        f"FB15k-237, DistMult with {entities.shape[1]} dimensions: {len(asked.targets):,} filtered queries, "
+        f"{len(entities):,} entities, MRR {truth:.4f}. Shares are means over {SEEDS} seeds, except those of races. "
+        f"Seconds are processor time on one thread, of one run; `rank_all` takes {full:.1f}."
+    )
     return [note, "", *lines]
 
 
@@ -239,38 +273,66 @@ def synthetic() -> list[str]:
         counted, rows = EntityQueries(*asked.arguments), np.arange(number)
         each = min(timed(partial(counted.count, rows))[1] for _ in range(3)) / number
         sample, worse = (
-            ranking.rank_until(rows, *asked.arguments[1:], within={"mrr": 1e-6}, max_queries=MOST_SCORED, seed=99,
-                               keep="items").per_item for rows in (asked.queries, asked.worse)
-        )  # fmt: skip
+            ranking.rank_until(
+                rows, *asked.arguments[1:], within={"mrr": 1e-6}, max_queries=MOST_SCORED, seed=99, keep="items"
+            ).per_item
+            for rows in (asked.queries, asked.worse)
+        )
         # The ranks of all queries: those of the sample, each drawn many times, for both models alike.
         chosen = np.random.default_rng(1).integers(0, len(sample), queries)
-        first, second = (Replayed(Items(np.arange(queries), kept.greater[chosen], kept.equal[chosen],
-                                        kept.candidates[chosen])) for kept in (sample, worse))  # fmt: skip
+        first, second = (
+            Replayed(Items(np.arange(queries), kept.greater[chosen], kept.equal[chosen], kept.candidates[chosen]))
+            for kept in (sample, worse)
+        )
         value, other = (float(np.mean(source.kept.values("mrr"))) for source in (first, second))
         size = f"{count:,} entities × {queries:,} queries, {asked.entities.shape[1]} dimensions, MRR {value:.3f}"
-        lines += [f"{size}: a full ranking would take {each * queries / 60:.0f} minutes of processor time on one "
-                  f"thread, by {number} queries that were timed ({1000 * each:.2f} ms each).", ""]  # fmt: skip
-        lines += ["| asked | queries and scores read | fewer | seconds of following them | scoring and following | "
-                  "faster |", "|---|---|---|---|---|---|"]  # fmt: skip
+        lines += [
+            f"{size}: a full ranking would take {each * queries / 60:.0f} minutes of processor time on one "
+            f"thread, by {number} queries that were timed ({1000 * each:.2f} ms each).",
+            "",
+        ]
+        lines += [
+            "| asked | queries and scores read | fewer | seconds of following them | scoring and following | faster |",
+            "|---|---|---|---|---|---|",
+        ]
         pair: dict[str, Any] = {"against": {"source": second}}
         given: dict[str, dict[str, Any]] = {
             **{f"mrr ± {width:g}": {"within": {"mrr": width}} for width in WIDTHS},
-            **{f"gate {gap:g} {side} the value": {"gates": [f"mrr >= {value + sign * gap:.6f}"]}
-               for gap in GAPS for side, sign in (("below", -1), ("above", 1))},
+            **{
+                f"gate {gap:g} {side} the value": {"gates": [f"mrr >= {value + sign * gap:.6f}"]}
+                for gap in GAPS
+                for side, sign in (("below", -1), ("above", 1))
+            },
             f"which is better: {value:.4f} or {other:.4f}": pair,
-        }  # fmt: skip
+        }
         for what, options in given.items():
             runs = [timed(partial(ranking.rank_until, source=first, seed=seed, **options)) for seed in range(3)]
             read = float(np.mean([found.options["until"]["read"] for found, _ in runs]))
             took, models = min(spent for _, spent in runs), 2 if "against" in options else 1
             total = took + models * each * read
-            lines.append(row(what, f"{read:,.0f} ({read / queries:.2%})", f"{queries / read:.0f} ×", f"{took:.2f}",
-                             f"{total:.1f}", f"{models * each * queries / total:.0f} ×"))  # fmt: skip
+            lines.append(
+                row(
+                    what,
+                    f"{read:,.0f} ({read / queries:.2%})",
+                    f"{queries / read:.0f} ×",
+                    f"{took:.2f}",
+                    f"{total:.1f}",
+                    f"{models * each * queries / total:.0f} ×",
+                )
+            )
         real, spent = timed(partial(ranking.rank_until, *asked.arguments, within={"mrr": WIDTHS[0]}))
         read = real.options["until"]["read"]
         faster = f"{each * queries / spent:.0f} ×"
-        lines.append(row(f"mrr ± {WIDTHS[0]:g}, on embeddings", f"{read:,} ({read / queries:.2%})",
-                         f"{queries / read:.0f} ×", "–", f"{spent:.1f}", faster))  # fmt: skip
+        lines.append(
+            row(
+                f"mrr ± {WIDTHS[0]:g}, on embeddings",
+                f"{read:,} ({read / queries:.2%})",
+                f"{queries / read:.0f} ×",
+                "–",
+                f"{spent:.1f}",
+                faster,
+            )
+        )
         lines.append("")
     return lines
 
@@ -288,8 +350,11 @@ def overhead(entities: int = 10_000, queries: int = 40_000) -> list[str]:
     ranks = np.ceil(np.exp(rng.exponential(2.1, queries))).clip(1, entities).astype(np.int64)
     zeros = np.zeros(queries, np.int64)
     source = Replayed(Items(np.arange(queries), ranks - 1, zeros, zeros + entities))
-    work = {(name, most): partial(ranking.rank_until, source=source, within={"mrr": 1e-6}, max_queries=most, **options)
-            for name, options in methods.items() for most in (1_000, 9_000)}  # fmt: skip
+    work = {
+        (name, most): partial(ranking.rank_until, source=source, within={"mrr": 1e-6}, max_queries=most, **options)
+        for name, options in methods.items()
+        for most in (1_000, 9_000)
+    }
     spent = dict.fromkeys(work, np.inf)
     for _ in range(25):  # in turn, because other programs disturb for a while
         spent = {which: min(spent[which], timed(each)[1]) for which, each in work.items()}
@@ -306,8 +371,10 @@ def overhead(entities: int = 10_000, queries: int = 40_000) -> list[str]:
         shares = [f"{1e6 * each:.1f} µs ({each / scoring:.1%})" for each, _ in following.values()]
         lines.append(row(width, f"{1e6 * scoring:.0f} µs", *shares))
     prepared = ", ".join(f"{1000 * once:.0f}" for _, once in following.values())
-    note = (f"{entities:,} entities, {queries:,} queries, of which 1,000 to 9,000 are read, processor time on one "
-            f"thread. Preparation, once in a run, takes {prepared} ms.")  # fmt: skip
+    note = (
+        f"{entities:,} entities, {queries:,} queries, of which 1,000 to 9,000 are read, processor time on one "
+        f"thread. Preparation, once in a run, takes {prepared} ms."
+    )
     return [note, "", *lines]
 
 

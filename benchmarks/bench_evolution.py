@@ -14,9 +14,13 @@ from benchmarks.harness import Row, Work, faster, memory, seconds, uses, within
 
 # The metrics that sets and loops compute in a cycle.
 SHARED = (
-    "auc_synthetic", "n_synthetic_positives", "n_synthetic_negatives", "delta_homophily", "homophily_new_edges",
+    "auc_synthetic",
+    "n_synthetic_positives",
+    "n_synthetic_negatives",
+    "delta_homophily",
+    "homophily_new_edges",
     "homophily_baseline",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -201,8 +205,14 @@ def ledger_on_disk(nodes: int = 1_000_000, edges: int = 10_000_000, cycles: int 
         folder.mkdir(parents=True, exist_ok=True)
         random = np.random.default_rng(0)
         np.save(folder / "embeddings.npy", random.normal(size=(nodes, 8)).astype(np.float32))
-        schema = pyarrow.schema([("cycle", pyarrow.int32()), ("action", pyarrow.string()),
-                                 ("source", pyarrow.int64()), ("target", pyarrow.int64())])  # fmt: skip
+        schema = pyarrow.schema(
+            [
+                ("cycle", pyarrow.int32()),
+                ("action", pyarrow.string()),
+                ("source", pyarrow.int64()),
+                ("target", pyarrow.int64()),
+            ]
+        )
         last = np.empty(0, np.int64), np.empty(0, np.int64)
         with pyarrow.parquet.ParquetWriter(folder / "writing.parquet", schema) as writer:
             for cycle in range(-1, cycles):
@@ -228,9 +238,12 @@ def from_ledger(data: Stored) -> Work:
     from graphgauge import evolution
 
     return partial(
-        evolution.evaluate, data.folder, score="dot", metrics=["auc_birth", "auc_matched", "retention"],
+        evolution.evaluate,
+        data.folder,
+        score="dot",
+        metrics=["auc_birth", "auc_matched", "retention"],
         undeclared="report",
-    )  # fmt: skip
+    )
 
 
 def probe(data: Cycle) -> Work:

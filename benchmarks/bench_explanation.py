@@ -55,9 +55,12 @@ def events(count: int, edges: int) -> Events:
     for event in range(count):
         ends = np.stack([np.arange(edges) % 2, draw.integers(2, 2 + edges // 2, edges)])
         subgraph = Subgraph(
-            ends, np.arange(2 + edges // 2), np.sort(draw.uniform(0, edges, edges)), np.empty((2 + edges // 2, 0)),
+            ends,
+            np.arange(2 + edges // 2),
+            np.sort(draw.uniform(0, edges, edges)),
+            np.empty((2 + edges // 2, 0)),
             draw.integers(0, 2, (edges, 1)),
-        )  # fmt: skip
+        )
         context = Context(subgraph, {"pair": [0, 1], "time": edges + 1.0}, event)
         made.append(Explanation(context, draw.random(edges), "random"))
     return Events(model, made)
@@ -222,9 +225,12 @@ def explained(count: int) -> Explained:
     module = GCN(16, 16, 2, 4).eval()
     x, edge_index = torch.randn(2000, 16), torch.randint(0, 2000, (2, 10_000))
     explainer = Explainer(
-        module, DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        module,
+        DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
         model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
-    )  # fmt: skip
+    )
     return Explained(explainer, PyGModel(module), [explainer(x, edge_index, index=node) for node in range(count)])
 
 
@@ -256,8 +262,10 @@ def pyg_metrics(data: Explained) -> Work:
 
     def work() -> Any:
         cut = [each.threshold("topk_hard", size) for each in data.explanations for size in SIZES]
-        return [(fidelity(data.explainer, each), unfaithfulness(data.explainer, each))
-                for each in (*data.explanations, *cut)]  # fmt: skip
+        return [
+            (fidelity(data.explainer, each), unfaithfulness(data.explainer, each))
+            for each in (*data.explanations, *cut)
+        ]
 
     return work
 

@@ -85,9 +85,12 @@ def by_numpy(data: Forecasts) -> Work:
         crps = data.std * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
         nll = np.log(data.std) + 0.5 * z * z + 0.5 * np.log(2 * np.pi)
         return (
-            float(np.abs(error).mean()), float(np.sqrt((error * error).mean())), float((np.abs(z) <= 1.96).mean()),
-            float(nll.mean()), float(crps.mean()),
-        )  # fmt: skip
+            float(np.abs(error).mean()),
+            float(np.sqrt((error * error).mean())),
+            float((np.abs(z) <= 1.96).mean()),
+            float(nll.mean()),
+            float(crps.mean()),
+        )
 
     return work
 

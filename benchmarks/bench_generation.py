@@ -218,11 +218,13 @@ def by_scipy(data: Statistics) -> Work:
     from scipy.stats import wasserstein_distance
 
     columns = [
-        (np.ascontiguousarray(data.real[data.codes == code, column]),
-         np.ascontiguousarray(data.generated[data.codes == code, column]))
+        (
+            np.ascontiguousarray(data.real[data.codes == code, column]),
+            np.ascontiguousarray(data.generated[data.codes == code, column]),
+        )
         for code in range(CONDITIONS)
         for column in range(6)
-    ]  # fmt: skip
+    ]
     return lambda: [wasserstein_distance(real, generated) for real, generated in columns]
 
 

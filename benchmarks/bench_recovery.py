@@ -11,15 +11,42 @@ import numpy as np
 from benchmarks.harness import READ, Row, Work, faster, memory, seconds, uses, within
 
 THRESHOLDED = (
-    "directed_precision", "directed_recall", "directed_f1", "directed_shd", "orientation_accuracy",
-    "skeleton_precision", "skeleton_recall", "skeleton_f1", "skeleton_shd", "tp", "fp", "fn", "skeleton_tp",
-    "skeleton_fp", "skeleton_fn", "correct_direction", "wrong_direction", "unoriented", "shd_missing", "shd_extra",
-    "shd_reversed", "fdr", "tpr", "fpr",
-)  # fmt: skip
+    "directed_precision",
+    "directed_recall",
+    "directed_f1",
+    "directed_shd",
+    "orientation_accuracy",
+    "skeleton_precision",
+    "skeleton_recall",
+    "skeleton_f1",
+    "skeleton_shd",
+    "tp",
+    "fp",
+    "fn",
+    "skeleton_tp",
+    "skeleton_fp",
+    "skeleton_fn",
+    "correct_direction",
+    "wrong_direction",
+    "unoriented",
+    "shd_missing",
+    "shd_extra",
+    "shd_reversed",
+    "fdr",
+    "tpr",
+    "fpr",
+)
 CURVES = (
-    "auprc", "roc_auc", "best_f1", "best_threshold", "f1_at_0.5e", "f1_at_0.75e", "f1_at_1.0e", "f1_at_1.5e",
+    "auprc",
+    "roc_auc",
+    "best_f1",
+    "best_threshold",
+    "f1_at_0.5e",
+    "f1_at_0.75e",
+    "f1_at_1.0e",
+    "f1_at_1.5e",
     "f1_at_2.0e",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -156,9 +183,12 @@ def as_pag(dag: Any) -> Any:
 
 # How the graphs of each class are made, and how they are encoded.
 CLASSES = {
-    "dag": (lambda dag: dag.astype(int), None), "cpdag": (as_cpdag, "gcastle"), "mpdag": (as_mpdag, "gcastle"),
-    "mag": (as_mag, "pcalg-pag"), "pag": (as_pag, "pcalg-pag"),
-}  # fmt: skip
+    "dag": (lambda dag: dag.astype(int), None),
+    "cpdag": (as_cpdag, "gcastle"),
+    "mpdag": (as_mpdag, "gcastle"),
+    "mag": (as_mag, "pcalg-pag"),
+    "pag": (as_pag, "pcalg-pag"),
+}
 
 
 def model_of(kind: str, d: int) -> Any:
@@ -191,9 +221,19 @@ def validation_row(kind: str, d: int = 1000) -> Row:
 
 
 OF_CLASSES = (
-    "arrowhead_f1", "tail_f1", "claimed_shd", "class_arrowhead_f1", "class_tail_f1", "cpdag_shd", "member_shd_min",
-    "member_shd_mean", "member_shd_max", "member_f1_mean", "member_sid_min", "member_sid_max",
-)  # fmt: skip
+    "arrowhead_f1",
+    "tail_f1",
+    "claimed_shd",
+    "class_arrowhead_f1",
+    "class_tail_f1",
+    "cpdag_shd",
+    "member_shd_min",
+    "member_shd_mean",
+    "member_shd_max",
+    "member_f1_mean",
+    "member_sid_min",
+    "member_sid_max",
+)
 
 
 def class_pair(d: int) -> Graphs:

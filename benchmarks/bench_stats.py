@@ -65,9 +65,16 @@ def by_scipy(statistic: Callable[..., object], resamples: int, *, axis: bool = T
 
         sample = tuple(values) if values.ndim == 2 else (values,)
         return partial(
-            bootstrap, sample, statistic, n_resamples=resamples, batch=1, method="percentile", rng=0, vectorized=axis,
+            bootstrap,
+            sample,
+            statistic,
+            n_resamples=resamples,
+            batch=1,
+            method="percentile",
+            rng=0,
+            vectorized=axis,
             paired=values.ndim == 2,
-        )  # fmt: skip
+        )
 
     return prepare
 
@@ -96,8 +103,10 @@ def runs_of(methods: int, datasets: int, seeds: int) -> Runs:
     scores = random.normal(0, 0.02, (methods, datasets, 1)) + random.normal(0.8, 0.01, (methods, datasets, seeds))
     return load(
         {"method": f"m{m}", "dataset": f"d{d}", "seed": s, "accuracy": float(scores[m, d, s])}
-        for m in range(methods) for d in range(datasets) for s in range(seeds)
-    )  # fmt: skip
+        for m in range(methods)
+        for d in range(datasets)
+        for s in range(seeds)
+    )
 
 
 def comparison(runs: Runs) -> Work:
@@ -105,20 +114,51 @@ def comparison(runs: Runs) -> Work:
 
 
 ROWS = (
-    Row("1M queries: MRR with its interval", make=reciprocal_ranks, ours=mean_interval, reads=lambda data: [data],
+    Row(
+        "1M queries: MRR with its interval",
+        make=reciprocal_ranks,
+        ours=mean_interval,
+        reads=lambda data: [data],
         peers={"scipy bootstrap, 199 draws": by_scipy(np.mean, 199)},
-        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
-    Row("1M queries: Hits@K with its interval", make=hits, ours=share_interval, reads=lambda data: [data],
+        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64)),
+    ),
+    Row(
+        "1M queries: Hits@K with its interval",
+        make=hits,
+        ours=share_interval,
+        reads=lambda data: [data],
         peers={"scipy bootstrap, 199 draws": by_scipy(np.mean, 199)},
-        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
-    Row("1M queries: pooled AUC with its interval", make=scores, ours=auc_interval, reads=lambda data: [data], rounds=3,
+        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64)),
+    ),
+    Row(
+        "1M queries: pooled AUC with its interval",
+        make=scores,
+        ours=auc_interval,
+        reads=lambda data: [data],
+        rounds=3,
         peers={"scipy bootstrap, 199 draws": by_scipy(auc_by_rank, 199, axis=False)},
-        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
-    Row("1M paired differences: sign flips, 9,999 draws", make=differences, ours=sign_flips, rounds=2,
+        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64)),
+    ),
+    Row(
+        "1M paired differences: sign flips, 9,999 draws",
+        make=differences,
+        ours=sign_flips,
+        rounds=2,
         peers={"NumPy loop, 99 draws": flips_by_numpy},
-        goals=(seconds(10), memory(64))),
-    Row("4 methods × 112 datasets × 30 seeds: all pairs with intervals, as JSON", make=partial(runs_of, 4, 112, 30),
-        ours=comparison, rounds=2, goals=(seconds(3), memory(512))),
-    Row("40 methods × 50 datasets × 5 seeds: all pairs with intervals, as JSON", make=partial(runs_of, 40, 50, 5),
-        ours=comparison, rounds=2, goals=(seconds(8), memory(512))),
-)  # fmt: skip
+        goals=(seconds(10), memory(64)),
+    ),
+    Row(
+        "4 methods × 112 datasets × 30 seeds: all pairs with intervals, as JSON",
+        make=partial(runs_of, 4, 112, 30),
+        ours=comparison,
+        rounds=2,
+        goals=(seconds(3), memory(512)),
+    ),
+    Row(
+        "40 methods × 50 datasets × 5 seeds: all pairs with intervals, as JSON",
+        make=partial(runs_of, 40, 50, 5),
+        ours=comparison,
+        rounds=2,
+        goals=(seconds(8), memory(512)),
+    ),
+)

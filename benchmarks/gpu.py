@@ -131,8 +131,15 @@ def counts(device: Device) -> Iterator[Row]:
         name = f"{len(pos):,} × {width:,} float32"
         yield Row(f"counts, {name}", counted, sum_, "bytes", f"≤ {most} × one sum", counted <= most * sum_)
         first, whole = device.first_and_others(lambda pos=pos, neg=neg: read(ranking.evaluate(pos, neg)))
-        yield Row(f"evaluation with everything read, {name}", whole, sum_, "the host's intervals", "≤ counts + 2 ms",
-                  whole <= counted + 2e-3, f"first call {shown(first)}")  # fmt: skip
+        yield Row(
+            f"evaluation with everything read, {name}",
+            whole,
+            sum_,
+            "the host's intervals",
+            "≤ counts + 2 ms",
+            whole <= counted + 2e-3,
+            f"first call {shown(first)}",
+        )
     rows, width = 1_000_000 // device.scale, 100
     pos, neg = torch.rand(rows, device="cuda"), torch.rand(rows, width, device="cuda")
     valid = torch.rand(rows, width, device="cuda") < 0.7
@@ -146,8 +153,12 @@ def counts(device: Device) -> Iterator[Row]:
     assert all(map(np.array_equal, device_counts(pos[few], flat[: some[-1]], offsets=some), host))
     for name, given, options in (("masked", neg, {"valid": valid}), ("ragged", flat, {"offsets": offsets})):
         took = device.seconds(partial(device_counts, pos, given, **options))
-        yield Row(f"counts of each row copied, {rows:,} × about {width}, {name}", took,
-                  device.reading(given, *([valid] if name == "masked" else [])), "bytes; the copy")  # fmt: skip
+        yield Row(
+            f"counts of each row copied, {rows:,} × about {width}, {name}",
+            took,
+            device.reading(given, *([valid] if name == "masked" else [])),
+            "bytes; the copy",
+        )
 
 
 def large(device: Device) -> Iterator[Row]:
@@ -226,8 +237,12 @@ def flat(device: Device) -> Iterator[Row]:
     found, test = ranking.evaluate(**given, metrics=keys), relevant.nonzero().cpu().numpy()
     dense = partial(ranking.recommend, scores, test=test, metrics=keys)
     assert values(dense()) == values(found)
-    yield Row(f"the same by `recommend`, {users:,} × {items:,} scores and pairs of the host", device.seconds(
-        lambda: values(dense()), 5), device.reading(scores), "bytes; the host's sorting of pairs")  # fmt: skip
+    yield Row(
+        f"the same by `recommend`, {users:,} × {items:,} scores and pairs of the host",
+        device.seconds(lambda: values(dense()), 5),
+        device.reading(scores),
+        "bytes; the host's sorting of pairs",
+    )
 
 
 # ----------------------------------------------------------------------- pools
@@ -246,8 +261,15 @@ def pools(device: Device) -> Iterator[Row]:
         took = device.seconds(partial(pool_sums, pos, neg))
         extra = device.extra_memory(partial(pool_sums, pos, neg))
         name = f"ROC-AUC and AP of {scores:,} float32, {positives / scores:.0%} positives"
-        yield Row(name, took, sort, "one sort of all", "≤ 10 ms, ≤ 1 GB extra", took <= 0.01 and extra <= 1e9,
-                  f"{extra / 1e9:.2f} GB extra")  # fmt: skip
+        yield Row(
+            name,
+            took,
+            sort,
+            "one sort of all",
+            "≤ 10 ms, ≤ 1 GB extra",
+            took <= 0.01 and extra <= 1e9,
+            f"{extra / 1e9:.2f} GB extra",
+        )
 
 
 # ------------------------------------------------------------------- forecasts
@@ -280,14 +302,25 @@ def forecasts(device: Device) -> Iterator[Row]:
             table.reserve(0, steps)
         edges = np.append(by_horizon.at << by_horizon.shift, steps)
         place = by_horizon.at >> by_node.shift - by_horizon.shift
-        asked = Asked(("errors", "size", "scores"), (0.6744897501960817, 1.2815515655446004, 1.959963984540054),
-                      gaussian_edges(), by_node_pit=False)  # fmt: skip
+        asked = Asked(
+            ("errors", "size", "scores"),
+            (0.6744897501960817, 1.2815515655446004, 1.959963984540054),
+            gaussian_edges(),
+            by_node_pit=False,
+        )
         once = device.events(lambda y=y, mean=mean, std=std: (y.sum(), mean.sum(), std.sum()))
         took = device.events(prepared(y, mean, std, None, edges, place, asked, wide=False)[1])
         extra = device.extra_memory(partial(prepared, y, mean, std, None, edges, place, asked, wide=False))
         shape = f"{name}, {steps:,} × {horizons} × {nodes:,}"
-        yield Row(f"sums of MAE, RMSE, coverage, NLL, CRPS, PIT: {shape}", took, once, "bytes; float64 arithmetic",
-                  "≤ 1.5 × one read of the three", took <= 1.5 * once, f"{extra / 1e6:.0f} MB extra")  # fmt: skip
+        yield Row(
+            f"sums of MAE, RMSE, coverage, NLL, CRPS, PIT: {shape}",
+            took,
+            once,
+            "bytes; float64 arithmetic",
+            "≤ 1.5 × one read of the three",
+            took <= 1.5 * once,
+            f"{extra / 1e6:.0f} MB extra",
+        )
         nodewise = device.events(
             prepared(y, mean, std, None, edges, place, asked._replace(by_node_pit=True), wide=False)[1]
         )
@@ -296,8 +329,9 @@ def forecasts(device: Device) -> Iterator[Row]:
             whole = device.seconds(
                 lambda y=y, mean=mean, std=std, by=by: read(
                     forecasting.evaluate(y, mean, std=std, metrics=keys, **({} if by is None else {"by": by}))
-                ), 5,
-            )  # fmt: skip
+                ),
+                5,
+            )
             yield Row(f"evaluation with everything read, {text}", whole, once, "the host's intervals")
         if find_spec("torchmetrics") and name == "traffic":
             from torchmetrics import MeanAbsoluteError
@@ -316,12 +350,21 @@ def ensembles(device: Device) -> Iterator[Row]:
     vectors, components = y[: cells // 207 * 207].view(-1, 207), samples[: cells // 207 * 207].view(-1, 207, members)
     works: dict[str, tuple[Callable[..., float], tuple[Any, ...], str]] = {
         f"CRPS of {cells:,} ensembles of {members}": (
-            lambda y, samples: forecasting.crps(y, samples=samples), (y, samples), "one sort of all members"),
+            lambda y, samples: forecasting.crps(y, samples=samples),
+            (y, samples),
+            "one sort of all members",
+        ),
         f"pinball loss of {cells:,} × {members} quantiles": (
-            lambda y, samples: forecasting.pinball(y, samples, levels), (y, samples), "bytes"),
+            lambda y, samples: forecasting.pinball(y, samples, levels),
+            (y, samples),
+            "bytes",
+        ),
         f"energy score of {len(vectors):,} vectors of 207, {members} members": (
-            forecasting.energy_score, (vectors, components), "bytes; distances of all members"),
-    }  # fmt: skip
+            forecasting.energy_score,
+            (vectors, components),
+            "bytes; distances of all members",
+        ),
+    }
     for name, (work, given, limited_by) in works.items():
         few = [each[:500] for each in given]
         np.testing.assert_allclose(work(*few), work(*(each.cpu() for each in few)), rtol=1e-12)
@@ -363,9 +406,15 @@ def entities(device: Device) -> Iterator[Row]:
             rate = (
                 f"{operations / took / 1e12:.1f} of {operations / limit / 1e12:.1f} TFLOP/s, {extra / 1e9:.2f} GB extra"
             )
-            yield Row(f"`rank_all`, {queries:,} × {many:,} × {width}, {name} embeddings, {precision}", took, limit,
-                      "the product of its type, written out", "≥ 50 % of that rate, ≤ 2 GB extra",
-                      took <= 2 * limit and extra <= 2e9, rate)  # fmt: skip
+            yield Row(
+                f"`rank_all`, {queries:,} × {many:,} × {width}, {name} embeddings, {precision}",
+                took,
+                limit,
+                "the product of its type, written out",
+                "≥ 50 % of that rate, ≤ 2 GB extra",
+                took <= 2 * limit and extra <= 2e9,
+                rate,
+            )
 
 
 # -------------------------------------------------------------------- distances
@@ -389,16 +438,29 @@ def distances(device: Device) -> Iterator[Row]:
     works: dict[str, tuple[Callable[[], Any], int]] = {
         f"silhouettes of {size:,} points in 20 clusters": (lambda: silhouettes(points, labels), size**2),
         f"energy distance of {size // 2:,} and {size // 2:,} points": (
-            lambda: generation.energy_distance(points[: size // 2], others), size**2),
+            lambda: generation.energy_distance(points[: size // 2], others),
+            size**2,
+        ),
         f"MMD of {size // 2:,} and {size // 2:,} points": (
-            lambda: generation.mmd(points[: size // 2], others, bandwidth=8.0), size**2),
+            lambda: generation.mmd(points[: size // 2], others, bandwidth=8.0),
+            size**2,
+        ),
         f"PRDC of {size // 2:,} and {size // 2:,} points": (
-            lambda: generation.prdc(points[: size // 2], others, k=5), size**2),
-    }  # fmt: skip
+            lambda: generation.prdc(points[: size // 2], others, k=5),
+            size**2,
+        ),
+    }
     for name, (work, pairs) in works.items():
         extra = device.extra_memory(work)
-        yield Row(f"{name} of width {width}", device.seconds(work, 3), 2 * width * pairs / rate, "float64 products",
-                  "seconds, n² never stored", extra < 4e9, f"{extra / 1e9:.2f} GB extra")  # fmt: skip
+        yield Row(
+            f"{name} of width {width}",
+            device.seconds(work, 3),
+            2 * width * pairs / rate,
+            "float64 products",
+            "seconds, n² never stored",
+            extra < 4e9,
+            f"{extra / 1e9:.2f} GB extra",
+        )
 
 
 def pairs(device: Device) -> Iterator[Row]:
@@ -413,9 +475,13 @@ def pairs(device: Device) -> Iterator[Row]:
         assert generation.pairwise_distance(few, kind=kind) == generation.pairwise_distance(few.cpu(), kind=kind)
         work = partial(generation.pairwise_distance, bits, kind=kind)
         side = width if kind == "hamming" else rows  # Hamming distances come from the shorter side
-        yield Row(f"{kind} distances of {rows:,} rows of {width:,} bits", device.seconds(work, 3),
-                  side**2 * max(rows, width) / rate, "float32 products",
-                  others=f"{device.extra_memory(work) / 1e9:.2f} GB extra")  # fmt: skip
+        yield Row(
+            f"{kind} distances of {rows:,} rows of {width:,} bits",
+            device.seconds(work, 3),
+            side**2 * max(rows, width) / rate,
+            "float32 products",
+            others=f"{device.extra_memory(work) / 1e9:.2f} GB extra",
+        )
     rng = np.random.default_rng(0)
     nodes, width, births = 50_000 // int(device.scale**0.5), 16, 20_000
     points = torch.rand(nodes, width, device="cuda", dtype=torch.float64) / 5
@@ -425,9 +491,13 @@ def pairs(device: Device) -> Iterator[Row]:
     few = points[:2000]
     assert evolution.auc_synthetic(few, some[::2], some) == evolution.auc_synthetic(few.cpu(), some[::2], some)
     work = partial(evolution.auc_synthetic, points, new[::2], new)
-    yield Row(f"births of {nodes:,} nodes in {width} dimensions against all pairs", device.seconds(work, 3),
-              nodes**2 / 2 * 8 * 3 * width / device.bytes_per_second, "bytes of the tiles",
-              others=f"{device.extra_memory(work) / 1e9:.2f} GB extra")  # fmt: skip
+    yield Row(
+        f"births of {nodes:,} nodes in {width} dimensions against all pairs",
+        device.seconds(work, 3),
+        nodes**2 / 2 * 8 * 3 * width / device.bytes_per_second,
+        "bytes of the tiles",
+        others=f"{device.extra_memory(work) / 1e9:.2f} GB extra",
+    )
 
 
 def nccl(device: Device) -> Iterator[Row]:
@@ -440,9 +510,21 @@ def nccl(device: Device) -> Iterator[Row]:
     yield from ()
 
 
-SECTIONS = {each.__name__: each for each in (
-    counts, flat, forecasts, ensembles, pools, distances, pairs, entities, large, nccl,
-)}  # fmt: skip
+SECTIONS = {
+    each.__name__: each
+    for each in (
+        counts,
+        flat,
+        forecasts,
+        ensembles,
+        pools,
+        distances,
+        pairs,
+        entities,
+        large,
+        nccl,
+    )
+}
 
 
 def shown(seconds: float) -> str:
@@ -451,8 +533,15 @@ def shown(seconds: float) -> str:
 
 def line(row: Row) -> str:
     verdict = "" if row.met is None else "met" if row.met else "short"
-    cells = [row.work, shown(row.took), f"{shown(row.limit)}, {row.limited_by}", f"{row.took / row.limit:.2f} ×",
-             row.goal, verdict, row.others]  # fmt: skip
+    cells = [
+        row.work,
+        shown(row.took),
+        f"{shown(row.limit)}, {row.limited_by}",
+        f"{row.took / row.limit:.2f} ×",
+        row.goal,
+        verdict,
+        row.others,
+    ]
     return f"| {' | '.join(cells)} |"
 
 
@@ -466,13 +555,17 @@ def main() -> None:
         parser.error("no CUDA device, or torch was built without CUDA")
     device = Device(given.small)
     lines = [
-        "# CUDA", "",
+        "# CUDA",
+        "",
         f"{device.name}. One sum reads {device.bytes_per_second / 1e12:.2f} TB/s. Sums and counts by events of the "
         "device, medians of 20; evaluations by the host's clock until the device is done. The first call of a shape "
-        "compiles its kernel, which Triton keeps on disk.", "",
+        "compiles its kernel, which Triton keeps on disk.",
+        "",
         "The limit is the time that the input's bytes, or what is named, take on this device; the gap is the ratio.",
-        "", "| work | time | limit | gap | goal | verdict | beside it |", "|---|---|---|---|---|---|---|",
-    ]  # fmt: skip
+        "",
+        "| work | time | limit | gap | goal | verdict | beside it |",
+        "|---|---|---|---|---|---|---|",
+    ]
     print("\n".join(lines), flush=True)
     for name in given.only.split(","):
         for row in SECTIONS[name](device):

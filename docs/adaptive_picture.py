@@ -54,8 +54,13 @@ def main() -> None:
         )
         axes[0].legend(loc="lower right")
         axes[1].axhline(0.05, color="black", lw=1, ls="--", label="5 %")
-        axes[1].set(xscale="log", xlabel="queries read", ylabel="share of runs wrong at some look", ylim=(0, 1),
-                    title=f"{RUNS} runs")  # fmt: skip
+        axes[1].set(
+            xscale="log",
+            xlabel="queries read",
+            ylabel="share of runs wrong at some look",
+            ylim=(0, 1),
+            title=f"{RUNS} runs",
+        )
         axes[1].legend(loc="upper left")
     print(PLACE, *(f"{name}: {wrong[kind][-1] / RUNS:.3f}" for kind, name in enumerate(names)), sep="\n")
 

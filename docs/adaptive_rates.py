@@ -100,10 +100,15 @@ class Design:
         )
         statement = Statement("it", self.metric, self.metric, sequence, paired, width=1e-12)
         # The last unit would make the mean known.
-        reading = Reading(Simulated(self.ranks), [statement], units, seed=seed,
-                          other=None if self.other is None else Simulated(self.other),
-                          assist={} if self.assist is None else {self.metric: self.assist},
-                          max_queries=len(self.ranks) - int(units.sizes.max()))  # fmt: skip
+        reading = Reading(
+            Simulated(self.ranks),
+            [statement],
+            units,
+            seed=seed,
+            other=None if self.other is None else Simulated(self.other),
+            assist={} if self.assist is None else {self.metric: self.assist},
+            max_queries=len(self.ranks) - int(units.sizes.max()),
+        )
         reading.run()
         if paired or self.gate:
             return sequence.decided is not None
@@ -165,8 +170,14 @@ def designs() -> Iterator[Design]:
     yield Design("assisted by the opposite of every value", miss, harder, assist=Opposite(values))
     yield Design("assisted by what was read, turning with every fit", miss, harder, assist=Turning(QUERIES))
     yield Design("gate at the mean itself", "it was decided", ranks, bound=2 * ALPHA, gate=True)
-    yield Design("gate at the mean itself, by relation", "it was decided", harder, bound=2 * ALPHA, gate=True,
-                 assist=Assist(QUERIES, [codes]))  # fmt: skip
+    yield Design(
+        "gate at the mean itself, by relation",
+        "it was decided",
+        harder,
+        bound=2 * ALPHA,
+        gate=True,
+        assist=Assist(QUERIES, [codes]),
+    )
     half = rng.permutation(QUERIES)
     swapped = ranks.copy()
     a, b = half[: QUERIES // 2], half[QUERIES // 2 :]
@@ -270,8 +281,13 @@ def _contains_new_clusters(seed: int) -> bool:
     rng = np.random.default_rng([7, seed])
     cluster = np.repeat(np.arange(180), np.concatenate([np.ones(150, int), np.full(30, 40)]))
     ranks = np.where(rng.random(len(cluster)) < rng.beta(1, 1, 180)[cluster], 1, 2)
-    found = rank_until(source=Simulated(ranks), cluster=cluster, within={"hits@1": 1e-9}, seed=seed,
-                       max_queries=int(0.97 * len(cluster)))["hits@1"]  # fmt: skip
+    found = rank_until(
+        source=Simulated(ranks),
+        cluster=cluster,
+        within={"hits@1": 1e-9},
+        seed=seed,
+        max_queries=int(0.97 * len(cluster)),
+    )["hits@1"]
     return found.new_queries is not None and 0.5 in found.new_queries
 
 

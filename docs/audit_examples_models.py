@@ -77,8 +77,9 @@ def contacts() -> Iterator[tuple[str, str]]:
     model = train(asked.config, asked.training, epochs=20)
     chosen = found(model, asked.held_out, EVENTS)
     right = accuracy(model, asked.held_out)
-    run = Experiment.of(model, chosen, ["random", "recency", "occlusion", "oracle", "reversed"], dataset="planted",
-                        accuracy=right)  # fmt: skip
+    run = Experiment.of(
+        model, chosen, ["random", "recency", "occlusion", "oracle", "reversed"], dataset="planted", accuracy=right
+    )
     what = f"A network that is right on {right:.1%} of later queries (the planted rule of the zoo), {EVENTS} answers"
     said = {name: told(run.evaluations[name], "random-not-beaten") for name in ("random", "recency")}
     yield (

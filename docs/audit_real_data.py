@@ -91,14 +91,18 @@ def contacts(sources: Sources) -> Iterator[Judging]:
     met += met.T
     lately = np.bincount(train[-2000:].ravel(), minlength=people)
     yield from _scored(
-        "contacts", train, test, people, 20,
+        "contacts",
+        train,
+        test,
+        people,
+        20,
         {
             "contacts of the partner": np.broadcast_to(met.sum(0), met.shape),
             "the last 2,000 contacts": np.broadcast_to(lately, met.shape),
             "contacts of the two": met,
             "common partners": (met > 0).astype(float) @ (met > 0),
         },
-    )  # fmt: skip
+    )
 
 
 def citations(sources: Sources) -> Iterator[Judging]:
@@ -113,14 +117,18 @@ def citations(sources: Sources) -> Iterator[Judging]:
     alike = words @ words.T
     katz = np.linalg.inv(np.eye(len(words)) - 0.5 / np.linalg.eigvalsh(joined)[-1] * joined)
     yield from _scored(
-        "Cora", train, test, len(words), 100,
+        "Cora",
+        train,
+        test,
+        len(words),
+        100,
         {
             "common neighbours": joined @ joined,
             "degree of the target": np.broadcast_to(joined.sum(0), joined.shape),
             "words": alike,
             "paths and words": np.log(katz + 1e-6) + 5 * alike,
         },
-    )  # fmt: skip
+    )
 
 
 def _scored(
@@ -219,14 +227,20 @@ def digits(sources: Sources) -> Iterator[Judging]:
     noise = np.random.default_rng(0).random((10 * example.SAMPLES, *held.samples.shape[1:])) < bits.mean()
     codes = np.repeat(np.arange(10), example.SAMPLES)
     yield Judging(
-        "digits, as files", "noise of as much ink",
+        "digits, as files",
+        "noise of as much ink",
         generation.evaluate(
-            real=held.samples, real_conditions=held.conditions, generated=noise, conditions=codes,
-            train=learnt.samples, predicted=example.Judge(learnt).predict(noise),
-            classifier_labels=held.conditions, classifier_predicted=example.Judge(learnt).predict(held.samples),
+            real=held.samples,
+            real_conditions=held.conditions,
+            generated=noise,
+            conditions=codes,
+            train=learnt.samples,
+            predicted=example.Judge(learnt).predict(noise),
+            classifier_labels=held.conditions,
+            classifier_predicted=example.Judge(learnt).predict(held.samples),
         ),
         asked,
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- explainers
@@ -283,9 +297,17 @@ def _cycles(engine: Any, condition: str, seed: int, cycles: int) -> Iterator[evo
         before, edges = engine.embeddings.copy(), engine.edges.copy()
         births = engine.step(condition)
         yield evolution.Cycle(
-            condition, seed, cycle, engine.embeddings.copy(), births, engine.edges.copy(), before, edges,
-            engine.compute_tgc(), engine.pools,
-        )  # fmt: skip
+            condition,
+            seed,
+            cycle,
+            engine.embeddings.copy(),
+            births,
+            engine.edges.copy(),
+            before,
+            edges,
+            engine.compute_tgc(),
+            engine.pools,
+        )
 
 
 def word_matrix(cora: str) -> Any:
@@ -369,9 +391,17 @@ def file_of(package: str, *parts: str) -> Path:
 
 
 SETS: dict[str, Callable[[Sources], Iterator[Judging]]] = {
-    "demo": demo, "nations": nations, "contacts": contacts, "citations": citations, "proteins": proteins,
-    "series": series, "digits": digits, "explainers": explainers, "growth": growth, "published": published,
-}  # fmt: skip
+    "demo": demo,
+    "nations": nations,
+    "contacts": contacts,
+    "citations": citations,
+    "proteins": proteins,
+    "series": series,
+    "digits": digits,
+    "explainers": explainers,
+    "growth": growth,
+    "published": published,
+}
 
 # Figures that a judgement uses.
 BESIDE: dict[str, Callable[[list[Judging]], str]] = {"proteins": skeletons, "published": significant_pairs}

@@ -151,9 +151,10 @@ def truths(memory: float, tails: int | None, volatility: str = "") -> dict[str, 
             sums[key] += float(values.mean()) / parts
     second = 1 + BIAS**2
     return sums | {
-        "rmse": math.sqrt(second), "bias": BIAS,
+        "rmse": math.sqrt(second),
+        "bias": BIAS,
         "nll": math.log(STD) + 0.5 * math.log(2 * math.pi) + 0.5 * second / STD**2,
-    }  # fmt: skip
+    }
 
 
 def cell_values(error: np.ndarray) -> dict[str, np.ndarray]:
@@ -162,9 +163,11 @@ def cell_values(error: np.ndarray) -> dict[str, np.ndarray]:
     crps = STD * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / math.sqrt(math.pi))
     half = 1.959963984540054
     return {
-        "mae": np.abs(error), "crps": crps, "coverage_95": z <= half,
+        "mae": np.abs(error),
+        "crps": crps,
+        "coverage_95": z <= half,
         "interval_score_95": STD * (2 * half + 40 * np.maximum(z - half, 0)),
-    }  # fmt: skip
+    }
 
 
 def simulate(design: Design, runs: int, checked: int, seed: int = 0) -> dict[str, Row]:
@@ -300,11 +303,15 @@ def page(rows: dict[tuple[Design, str], Row]) -> str:
     ]
     wide = [f"{design.name}, `{key}` ({row.width:.2f})" for (design, key), row in rows.items() if row.width > 1.5]
     head = HEAD.format(
-        runs=RUNS, checked=CHECKED, all=len(rows), short=len(short), said=len(short) - len(wrong),
+        runs=RUNS,
+        checked=CHECKED,
+        all=len(rows),
+        short=len(short),
+        said=len(short) - len(wrong),
         good=sum(round(row.coverage, 3) >= GOAL and row.width <= 1.5 for row in rows.values()),
         others=f"The others: {'; '.join(wrong)}." if wrong else "",
         wide=f"Wider than 1.5: {'; '.join(wide)}." if wide else "No interval is wider than 1.5.",
-    )  # fmt: skip
+    )
     lines = []
     for (design, key), row in rows.items():
         shares = " | ".join(f"{share:.3f}" for share in (row.coverage, row.below, row.above))

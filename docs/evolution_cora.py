@@ -133,8 +133,16 @@ def geometry(data: GraphData) -> None:
             for cycle in range(CYCLES):
                 births = engine.step(condition)
                 if condition != "Still":
-                    suite.step(condition, engine.embeddings, births, engine.edges, cycle, engine.compute_tgc(), seed,
-                               pools=engine.pools)  # fmt: skip
+                    suite.step(
+                        condition,
+                        engine.embeddings,
+                        births,
+                        engine.edges,
+                        cycle,
+                        engine.compute_tgc(),
+                        seed,
+                        pools=engine.pools,
+                    )
             last.step(condition, engine.embeddings, births, engine.edges, CYCLES - 1, engine.compute_tgc(), seed)
             norms = np.linalg.norm(engine.embeddings[: data.num_nodes], axis=1)
             ratios[condition].append(float(norms[hubs].mean() / norms.mean()))
@@ -205,8 +213,19 @@ def draw(curves: dict[str, dict[str, np.ndarray]]) -> None:
 
 def growth(data: GraphData) -> None:
     kept, test = held_out(data)
-    columns = ("geometry", "anchors", "condition", "outcome", "without growth", "effect", "over shuffled", "p",
-               "over redrawn", "p", "called")  # fmt: skip
+    columns = (
+        "geometry",
+        "anchors",
+        "condition",
+        "outcome",
+        "without growth",
+        "effect",
+        "over shuffled",
+        "p",
+        "over redrawn",
+        "p",
+        "called",
+    )
     lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for name, anchor in itertools.product(("symmetric (default)", "radius by degree"), ANCHORS):
         settings = Settings(anchor=anchor, **GEOMETRIES[name])
@@ -214,11 +233,17 @@ def growth(data: GraphData) -> None:
             if condition == "Off" and anchor == "distance":
                 continue  # the same growth as with uniform anchors
             found = replay_growth(
-                list(itertools.chain.from_iterable(
-                    stored(kept, settings, condition, seed) for seed in range(SEEDS["growth"])
-                )),
-                data.labels, embed=replaying(settings), score="poincare", future_edges=test, draws=DRAWS,
-            )  # fmt: skip
+                list(
+                    itertools.chain.from_iterable(
+                        stored(kept, settings, condition, seed) for seed in range(SEEDS["growth"])
+                    )
+                ),
+                data.labels,
+                embed=replaying(settings),
+                score="poincare",
+                future_edges=test,
+                draws=DRAWS,
+            )
             for outcome in ("probe", "future", "retention"):
                 base = np.mean([run.withheld[outcome].mean() for run in found.materials["replays"]])
                 effect = found[f"growth_{outcome}"]
@@ -238,10 +263,16 @@ def stored(data: GraphData, settings: Settings, condition: str, seed: int) -> It
         before, edges = engine.embeddings, engine.edges
         births = engine.step(condition)
         yield {
-            "condition": condition, "seed": seed, "cycle": cycle, "embeddings": engine.embeddings,
-            "previous_embeddings": before, "new_edges": births, "previous_edges": edges, "all_edges": engine.edges,
+            "condition": condition,
+            "seed": seed,
+            "cycle": cycle,
+            "embeddings": engine.embeddings,
+            "previous_embeddings": before,
+            "new_edges": births,
+            "previous_edges": edges,
+            "all_edges": engine.edges,
             "pools": engine.pools,
-        }  # fmt: skip
+        }
 
 
 def with_interval(result: object) -> str:

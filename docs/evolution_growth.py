@@ -167,10 +167,16 @@ def grown(rule: Rule, births: int, rng: Rng) -> tuple[list[dict], np.ndarray, np
                 step += 1
         after = np.concatenate([edges, np.array(new)])
         before, nodes = nodes, max(nodes, int(after.max()) + 1)
-        cycles.append({
-            "cycle": cycle, "embeddings": np.zeros((nodes, 1)), "previous_embeddings": np.zeros((before, 1)),
-            "new_edges": np.array(new), "all_edges": after, "previous_edges": edges,
-        })  # fmt: skip
+        cycles.append(
+            {
+                "cycle": cycle,
+                "embeddings": np.zeros((nodes, 1)),
+                "previous_embeddings": np.zeros((before, 1)),
+                "new_edges": np.array(new),
+                "all_edges": after,
+                "previous_edges": edges,
+            }
+        )
         edges = after
     future: list[tuple[int, int]] = []
     while len(future) < FUTURE:

@@ -76,10 +76,19 @@ def planted() -> None:
     scores = {key: {name: _values(runs, name, key) for name in runs[0].evaluations} for key in KEYS}
     rows = [[name, *(_interval(scores[key][name]) for key in KEYS)] for name in runs[0].evaluations]
     _write("planted", ["explainer", *KEYS], rows)
-    _write("facts", ["networks", "right on later questions", "events explained", "contacts of an event", "true ones"], [
-        [str(len(runs)), f"{min(rights):.1%} to {max(rights):.1%}", str(events), _span(_sizes(runs)),
-         _span(int(row.context.truth.sum()) for run in runs for row in run.table)],
-    ])  # fmt: skip
+    _write(
+        "facts",
+        ["networks", "right on later questions", "events explained", "contacts of an event", "true ones"],
+        [
+            [
+                str(len(runs)),
+                f"{min(rights):.1%} to {max(rights):.1%}",
+                str(events),
+                _span(_sizes(runs)),
+                _span(int(row.context.truth.sum()) for run in runs for row in run.table),
+            ],
+        ],
+    )
     _write("orders", ["expected", *ORDERED], _orders(scores))
     _redundant(runs)
     _surprise(runs)

@@ -63,18 +63,26 @@ def sparse_graphs(rng: np.random.Generator, count: int) -> Any:
 def gaussian_case(rng: np.random.Generator, n: int, m: int) -> Case:
     real, made = gaussian_vectors(rng, n), gaussian_vectors(rng, m)
     return {
-        "real": np.zeros((n, 1), bool), "generated": np.zeros((m, 1), bool), "latents": real, "generated_latents": made,
+        "real": np.zeros((n, 1), bool),
+        "generated": np.zeros((m, 1), bool),
+        "latents": real,
+        "generated_latents": made,
         "statistics": {"first": real[:, 0], "third": real[:, 2]},
-        "generated_statistics": {"first": made[:, 0], "third": made[:, 2]}, "metrics": ["statistical"],
-    }  # fmt: skip
+        "generated_statistics": {"first": made[:, 0], "third": made[:, 2]},
+        "metrics": ["statistical"],
+    }
 
 
 def bits_case(rng: np.random.Generator, n: int, m: int) -> Case:
     real, made, train = (chained_bits(rng, count) for count in (n, m, n))
     return {
-        "real": real, "generated": made, "train": train, "statistics": {"size": real.sum(1)},
-        "generated_statistics": {"size": made.sum(1)}, "metrics": ["diversity", "statistical"],
-    }  # fmt: skip
+        "real": real,
+        "generated": made,
+        "train": train,
+        "statistics": {"size": real.sum(1)},
+        "generated_statistics": {"size": made.sum(1)},
+        "metrics": ["diversity", "statistical"],
+    }
 
 
 def graphs_case(rng: np.random.Generator, n: int, m: int) -> Case:
@@ -90,10 +98,15 @@ def answers_case(rng: np.random.Generator, n: int, m: int) -> Case:
 
     known, asked = np.arange(n) % 3, np.arange(m) % 3
     return {
-        "generated": np.zeros((m, 1), bool), "conditions": asked, "predicted": answered(asked), "labels": list("abc"),
-        "ordered": True, "classifier_labels": known, "classifier_predicted": answered(known),
+        "generated": np.zeros((m, 1), bool),
+        "conditions": asked,
+        "predicted": answered(asked),
+        "labels": list("abc"),
+        "ordered": True,
+        "classifier_labels": known,
+        "classifier_predicted": answered(known),
         "metrics": ["conditioning"],
-    }  # fmt: skip
+    }
 
 
 def grades_case(rng: np.random.Generator, n: int, m: int) -> Case:
@@ -105,20 +118,35 @@ def grades_case(rng: np.random.Generator, n: int, m: int) -> Case:
 
     known, asked = np.arange(n) % 19, np.arange(m) % 19
     return {
-        "generated": np.zeros((m, 1), bool), "conditions": asked, "predicted": answered(asked), "ordered": True,
-        "labels": [f"grade {grade}" for grade in range(19)], "classifier_labels": known,
-        "classifier_predicted": answered(known), "metrics": ["overall_exact_accuracy", "overall_tolerance_1_accuracy"],
-    }  # fmt: skip
+        "generated": np.zeros((m, 1), bool),
+        "conditions": asked,
+        "predicted": answered(asked),
+        "ordered": True,
+        "labels": [f"grade {grade}" for grade in range(19)],
+        "classifier_labels": known,
+        "classifier_predicted": answered(known),
+        "metrics": ["overall_exact_accuracy", "overall_tolerance_1_accuracy"],
+    }
 
 
 GRAPH_METRICS = [
-    "validity_rate", "overall_uniqueness_ratio", "novelty", "nearer_to_training", "unique@10", "degree_mmd",
-    "clustering_mmd", "orbit_mmd", "spectral_mmd",
-]  # fmt: skip
+    "validity_rate",
+    "overall_uniqueness_ratio",
+    "novelty",
+    "nearer_to_training",
+    "unique@10",
+    "degree_mmd",
+    "clustering_mmd",
+    "orbit_mmd",
+    "spectral_mmd",
+]
 CASES = {
-    "Gaussians": gaussian_case, "bits": bits_case, "graphs": graphs_case, "conditions": answers_case,
+    "Gaussians": gaussian_case,
+    "bits": bits_case,
+    "graphs": graphs_case,
+    "conditions": answers_case,
     "grades": grades_case,
-}  # fmt: skip
+}
 
 
 def perfect_case(kind: str, rng: np.random.Generator, n: int, m: int, rate: float) -> Case:

@@ -32,10 +32,21 @@ from graphgauge.zoo.moonboard.training import Schedule, train_generator
 OUTPUT = Path(__file__).parent / "generation_results"
 # The metrics whose place between memoriser and perfect the page shows.
 STANDING = (
-    "validity_rate", "overall_uniqueness_ratio", "mean_hamming_bits", "mean_jaccard", "novelty", "nearer_to_training",
-    "overall_mean_distance", "energy_distance", "mmd", "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage",
+    "validity_rate",
+    "overall_uniqueness_ratio",
+    "mean_hamming_bits",
+    "mean_jaccard",
+    "novelty",
+    "nearer_to_training",
+    "overall_mean_distance",
+    "energy_distance",
+    "mmd",
+    "prdc_precision",
+    "prdc_recall",
+    "prdc_density",
+    "prdc_coverage",
     "overall_exact_accuracy",
-)  # fmt: skip
+)
 DIGITS = Path(__file__).parents[1] / "examples" / "generation_digits.py"
 
 

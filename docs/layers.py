@@ -90,10 +90,7 @@ def imports(source: Path = SOURCE) -> list[Import]:
 
 def upward(found: list[Import]) -> list[Import]:
     """Imports of a higher or the same layer that nothing allows."""
-    return [
-        each for each in found
-        if each.is_upward and (each.file, each.package) not in ALLOWED
-    ]  # fmt: skip
+    return [each for each in found if each.is_upward and (each.file, each.package) not in ALLOWED]
 
 
 def unknown_packages(source: Path = SOURCE) -> set[str]:
@@ -194,11 +191,16 @@ def drawing(found: list[Import]) -> str:
                     f'<circle cx="{left + column * cell + cell // 2}" cy="{y + cell // 2}" r="10" fill="{colour}">'
                     f"<title>{name} imports {escape(_title(other))}</title></circle>"
                 )
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + size + 50} {top + size + 10}" '
-        'font-family="sans-serif" font-size="15" role="img">',
-        "  <title>Which layer imports which</title>", *(f"  {line}" for line in body), "</svg>", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + size + 50} {top + size + 10}" '
+            'font-family="sans-serif" font-size="15" role="img">',
+            "  <title>Which layer imports which</title>",
+            *(f"  {line}" for line in body),
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def _pairs(found: list[Import]) -> set[tuple[tuple[str, ...], tuple[str, ...]]]:

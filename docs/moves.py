@@ -125,10 +125,12 @@ def _lists(separation: float, popularity: float = 0.0, candidates: int = 60) -> 
     scores = separation * relevant + noise + popularity * np.log(known[items])
     vectors = centres[groups] + 0.2 * rng.normal(size=(catalogue, 2))
     return {
-        "scores": scores.ravel(), "labels": relevant.ravel().astype(int),
-        "queries": np.repeat(np.arange(queries), candidates), "items": items.ravel(),
+        "scores": scores.ravel(),
+        "labels": relevant.ravel().astype(int),
+        "queries": np.repeat(np.arange(queries), candidates),
+        "items": items.ravel(),
         "catalog": {"popularity": known, "categories": [f"c{group}" for group in groups], "embeddings": vectors},
-    }  # fmt: skip
+    }
 
 
 # ------------------------------------------------------------------ recovery
@@ -232,16 +234,27 @@ def _samples(
     asked = np.where(rng.random(n) < 0.7 * off, rng.integers(0, 3, n), codes)
     seen, known = (np.where(rng.random(n) < confused, rng.integers(0, 3, n), true) for true in (asked, codes))
     return {
-        "real": real, "generated": generated, "real_conditions": codes, "conditions": codes, "train": train,
+        "real": real,
+        "generated": generated,
+        "real_conditions": codes,
+        "conditions": codes,
+        "train": train,
         "reconstructed": (likely > threshold).astype(float),
         "valid": rng.random(n) >= 0.4 * off,
         "latents": (1 - off) * centres[codes] + latents * [1, 1 - off],
-        "latent_variances": np.full((n, 2), 0.2 + 0.8 * off), "generated_latents": made,
-        "statistics": {"size": real.sum((1, 2))}, "generated_statistics": {"size": generated.sum((1, 2))},
-        "predicted": seen, "classifier_labels": codes, "classifier_predicted": known,
-        "labels": ["easy", "middle", "hard"], "ordered": True, "threshold": threshold,
-        "resamples": 50, "permutations": 99,
-    }  # fmt: skip
+        "latent_variances": np.full((n, 2), 0.2 + 0.8 * off),
+        "generated_latents": made,
+        "statistics": {"size": real.sum((1, 2))},
+        "generated_statistics": {"size": generated.sum((1, 2))},
+        "predicted": seen,
+        "classifier_labels": codes,
+        "classifier_predicted": known,
+        "labels": ["easy", "middle", "hard"],
+        "ordered": True,
+        "threshold": threshold,
+        "resamples": 50,
+        "permutations": 99,
+    }
 
 
 def _drawn_graphs(off: float, count: int = 30) -> dict[str, Any]:
@@ -249,9 +262,12 @@ def _drawn_graphs(off: float, count: int = 30) -> dict[str, Any]:
         return [networkx.gnp_random_graph(10, density, seed=start + place) for place in range(count)]
 
     return {
-        "real": drawn(0, 0.3), "train": drawn(1000, 0.3), "generated": drawn(2000, 0.3 + 0.4 * off),
-        "resamples": 50, "permutations": 99,
-    }  # fmt: skip
+        "real": drawn(0, 0.3),
+        "train": drawn(1000, 0.3),
+        "generated": drawn(2000, 0.3 + 0.4 * off),
+        "resamples": 50,
+        "permutations": 99,
+    }
 
 
 def _columns(common: float, n: int = 80) -> dict[str, Any]:
@@ -300,9 +316,15 @@ def _explained(noise: float) -> dict[str, Any]:
         moved = weights + noise * rng.normal(size=edges)
         explanations.append(Explanation(context, moved, "explainer", seed=0, perturbed=0))
     return {
-        "table": _Added(), "explanations": explanations, "levels": _LEVELS, "topk": 2, "random": 20, "ceiling": 60,
-        "robust_samples": 20, "options": {"acc_auc": {"points": 11}},
-    }  # fmt: skip
+        "table": _Added(),
+        "explanations": explanations,
+        "levels": _LEVELS,
+        "topk": 2,
+        "random": 20,
+        "ceiling": 60,
+        "robust_samples": 20,
+        "options": {"acc_auc": {"points": 11}},
+    }
 
 
 # ----------------------------------------------------------------- evolution
@@ -340,31 +362,46 @@ def _grown(sense: float, births: int = 30, largest: float = 0.0) -> dict[str, An
     newborn = found["before"][near] * 0.9
     grown = np.vstack([found["after"], newborn])
     first = {
-        "embeddings": grown, "previous_embeddings": found["before"], "previous_edges": found["old"],
-        "new_edges": new, "all_edges": np.vstack([found["old"], new]),
-    }  # fmt: skip
+        "embeddings": grown,
+        "previous_embeddings": found["before"],
+        "previous_edges": found["old"],
+        "new_edges": new,
+        "all_edges": np.vstack([found["old"], new]),
+    }
     same = found["classes"][found["new"][:, 0]] == found["classes"][found["new"][:, 1]]
     removed, kept = found["new"][~same], np.vstack([found["old"], found["new"][same], [[nodes, link]]])
     second = {
-        "embeddings": grown, "previous_embeddings": grown, "new_edges": found["future"][:5],
-        "all_edges": np.vstack([kept, found["future"][:5]]), "removed_edges": removed,
-    }  # fmt: skip
+        "embeddings": grown,
+        "previous_embeddings": grown,
+        "new_edges": found["future"][:5],
+        "all_edges": np.vstack([kept, found["future"][:5]]),
+        "removed_edges": removed,
+    }
     return {
-        "log": [first, second], "labels": found["classes"], "test_edges": found["future"][5:], "negatives": "all",
+        "log": [first, second],
+        "labels": found["classes"],
+        "test_edges": found["future"][5:],
+        "negatives": "all",
         "folds": 3,
-    }  # fmt: skip
+    }
 
 
 def _replayed(sense: float, births: int = 30) -> dict[str, Any]:
     found = _cycle(np.random.default_rng(8), sense, births)
     cycle = {
-        "embeddings": found["after"], "previous_embeddings": found["before"], "previous_edges": found["old"],
-        "new_edges": found["new"], "all_edges": np.vstack([found["old"], found["new"]]),
-    }  # fmt: skip
+        "embeddings": found["after"],
+        "previous_embeddings": found["before"],
+        "previous_edges": found["old"],
+        "new_edges": found["new"],
+        "all_edges": np.vstack([found["old"], found["new"]]),
+    }
     return {
-        "log": [cycle], "labels": found["classes"], "future_edges": found["future"], "replay": "fastrp",
+        "log": [cycle],
+        "labels": found["classes"],
+        "future_edges": found["future"],
+        "replay": "fastrp",
         "replays": 19,
-    }  # fmt: skip
+    }
 
 
 # -------------------------------------------------------------------- sweeps
@@ -379,9 +416,19 @@ _IN_LISTS = ("lists", "recommended", "popularity", "categories", "embeddings")
 _SHOWN = ("recommended", "popularity", "categories", "embeddings")
 _GAUSSIAN = ("scaled", "root_scaled", "gaussian", "spread", "reliability", "scaled_scores")
 _BITS = (
-    "reconstructions", "validity", "pairs", "attempts", "novelty", "copies", "statistics", "encodings", "latents",
-    "posteriors", "answers", "recognition",
-)  # fmt: skip
+    "reconstructions",
+    "validity",
+    "pairs",
+    "attempts",
+    "novelty",
+    "copies",
+    "statistics",
+    "encodings",
+    "latents",
+    "posteriors",
+    "answers",
+    "recognition",
+)
 _EXPLAINED = ("answers", "ceiling", "times", "edges", "elapsed", "truth", "seeds", "perturbed")
 
 SWEEPS = (
@@ -390,12 +437,19 @@ SWEEPS = (
     Sweep("ranking", "relevant above other items (sd)", _SEPARATIONS, _IN_LISTS, _lists),
     Sweep("ranking", "weight of popularity in scores", _SHARES, _SHOWN, lambda pull: _lists(1.5, pull)),
     Sweep(
-        "ranking", "candidates per query", (20, 30, 50, 80, 120, 160, 200), ("lists",),
-        lambda n: _lists(0.7, 0.0, int(n)), log=True,
+        "ranking",
+        "candidates per query",
+        (20, 30, 50, 80, 120, 160, 200),
+        ("lists",),
+        lambda n: _lists(0.7, 0.0, int(n)),
+        log=True,
     ),
     Sweep("recovery", "share of edges found", _SHARES, ("edges", "curves", "models"), _graphs),
     Sweep(
-        "recovery", "threshold", tuple(value for value in _SHARES if value < 1), ("edges", "curves", "models"),
+        "recovery",
+        "threshold",
+        tuple(value for value in _SHARES if value < 1),
+        ("edges", "curves", "models"),
         lambda threshold: _graphs(0.7, threshold),
     ),
     Sweep("recovery", "share of true edges left undirected", _SHARES, ("edges",), _undirected),
@@ -403,61 +457,99 @@ SWEEPS = (
     Sweep("recovery", "threshold", _SHARES, ("weights",), lambda threshold: _weights(0.7, threshold)),
     Sweep("forecasting", "error (sd)", _ERRORS, ("errors", *_GAUSSIAN), _gaussians),
     Sweep(
-        "forecasting", "forecasts too high by", (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0),
-        ("errors", "scaled", "root_scaled"), lambda offset: _gaussians(offset=offset),
+        "forecasting",
+        "forecasts too high by",
+        (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0),
+        ("errors", "scaled", "root_scaled"),
+        lambda offset: _gaussians(offset=offset),
     ),
     Sweep(
-        "forecasting", "stated spread / actual spread", _RATIOS, _GAUSSIAN,
-        lambda claimed: _gaussians(claimed=claimed), log=True,
+        "forecasting",
+        "stated spread / actual spread",
+        _RATIOS,
+        _GAUSSIAN,
+        lambda claimed: _gaussians(claimed=claimed),
+        log=True,
     ),
     Sweep("forecasting", "error (sd)", _ERRORS, ("quantiles",), _quantiles),
     Sweep(
-        "forecasting", "stated spread / actual spread", _RATIOS, ("quantiles",),
-        lambda claimed: _quantiles(claimed=claimed), log=True,
+        "forecasting",
+        "stated spread / actual spread",
+        _RATIOS,
+        ("quantiles",),
+        lambda claimed: _quantiles(claimed=claimed),
+        log=True,
     ),
     Sweep("forecasting", "error (sd)", _ERRORS, ("samples", "joint", "pairs", "paths"), _members),
     Sweep(
-        "forecasting", "stated spread / actual spread", _RATIOS, ("samples",),
-        lambda claimed: _members(claimed=claimed), log=True,
+        "forecasting",
+        "stated spread / actual spread",
+        _RATIOS,
+        ("samples",),
+        lambda claimed: _members(claimed=claimed),
+        log=True,
     ),
     Sweep(
-        "forecasting", "correlation of members (of the truth: 0.7)", (0.0, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 1.0),
-        ("joint", "pairs", "paths"), lambda common: _members(common=common),
+        "forecasting",
+        "correlation of members (of the truth: 0.7)",
+        (0.0, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 1.0),
+        ("joint", "pairs", "paths"),
+        lambda common: _members(common=common),
     ),
     Sweep("generation", "distance of generator from data", _SHARES, _BITS, _samples),
     Sweep("generation", "share of copies of one training sample", _SHARES, _BITS, lambda share: _samples(copied=share)),
     Sweep(
-        "generation", "answers of the classifier at random", _SHARES[:8], ("answers",),
+        "generation",
+        "answers of the classifier at random",
+        _SHARES[:8],
+        ("answers",),
         lambda share: _samples(0.3, confused=share),
     ),
     Sweep(
-        "generation", "threshold", _SHARES[1:-1], ("reconstructions",),
+        "generation",
+        "threshold",
+        _SHARES[1:-1],
+        ("reconstructions",),
         lambda threshold: _samples(0.3, threshold=threshold),
     ),
     Sweep(
-        "generation", "samples on each side", (30, 45, 60, 90, 120), ("reconstructions", "statistics"),
-        lambda n: _samples(0.3, n=int(n)), log=True,
+        "generation",
+        "samples on each side",
+        (30, 45, 60, 90, 120),
+        ("reconstructions", "statistics"),
+        lambda n: _samples(0.3, n=int(n)),
+        log=True,
     ),
     Sweep("generation", "edges in excess (density)", _SHARES, ("graphs", "graph_training"), _drawn_graphs),
     Sweep(
-        "generation", "graphs on each side", (10, 15, 20, 30, 45, 60), ("graphs", "graph_training"),
-        lambda n: _drawn_graphs(0.25, int(n)), log=True,
+        "generation",
+        "graphs on each side",
+        (10, 15, 20, 30, 45, 60),
+        ("graphs", "graph_training"),
+        lambda n: _drawn_graphs(0.25, int(n)),
+        log=True,
     ),
     Sweep(
-        "generation", "correlation of generated columns (of the real ones: 0.7)",
-        (-0.9, -0.5, 0.0, 0.3, 0.5, 0.7, 0.8, 0.95), ("columns",), _columns,
+        "generation",
+        "correlation of generated columns (of the real ones: 0.7)",
+        (-0.9, -0.5, 0.0, 0.3, 0.5, 0.7, 0.8, 0.95),
+        ("columns",),
+        _columns,
     ),
     Sweep("explanation", "noise in importances (sd)", (0.0, 0.2, 0.4, 0.6, 0.8, 1.2, 2.0), _EXPLAINED, _explained),
     Sweep("explanation", "share of edges (level)", _LEVELS, _EXPLAINED, lambda level: _explained(0.5), by_level=True),
     Sweep("evolution", "share of births between near nodes", _SHARES, _OF_EVOLUTION, _grown),
     Sweep("evolution", "births in the cycle", _BIRTHS, _OF_EVOLUTION, lambda n: _grown(0.7, int(n)), log=True),
     Sweep(
-        "evolution", "share of nodes in the largest class", (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), ("labels",),
+        "evolution",
+        "share of nodes in the largest class",
+        (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        ("labels",),
         lambda share: _grown(0.7, largest=share),
     ),
     Sweep("evolution", "share of births between near nodes", _SHARES, _REPLAYED, _replayed),
     Sweep("evolution", "births in the cycle", _BIRTHS, _REPLAYED, lambda n: _replayed(0.7, int(n)), log=True),
-)  # fmt: skip
+)
 
 
 if __name__ == "__main__":

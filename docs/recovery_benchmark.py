@@ -208,8 +208,20 @@ def tables(folder: Path) -> None:
     columns |= dict.fromkeys(("standardised", "sachs"), columns["linear"])
     for dataset, metrics in columns.items():
         chosen = [part for metric in metrics.split(",") for part in ("--metric", metric)]
-        command = [sys.executable, "-m", "graphgauge", "aggregate", "results/", "--dataset", dataset, *chosen,
-                   "--missing", "omit", "--format", "markdown"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "graphgauge",
+            "aggregate",
+            "results/",
+            "--dataset",
+            dataset,
+            *chosen,
+            "--missing",
+            "omit",
+            "--format",
+            "markdown",
+        ]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
         write_text(OUTPUT / f"{dataset}.inc", _table_alone(done.stdout))
 
@@ -251,12 +263,13 @@ def refits(folder: Path) -> None:
         if method == "PC":
             frequencies = recovery.edge_frequencies(others, nodes=names, **reading)
             _write(
-                "frequencies", ["edge", "adjacent", "forward", "backward", "no direction", "true"],
+                "frequencies",
+                ["edge", "adjacent", "forward", "backward", "no direction", "true"],
                 [
                     [f"{source} – {target}", *(f"{share:.2f}" for share in shares), _true(truth, names, source, target)]
                     for source, target, *shares in zip(*frequencies.to_dict().values(), strict=True)
                 ][:20],
-            )  # fmt: skip
+            )
     _write("refits", ["method", "metric", "fit", "mean", "standard deviation", "2.5 %", "97.5 %", "defined in"], rows)
     write_text(OUTPUT / "closer.inc", "".join(f"- {note}\n" for note in notes))
 

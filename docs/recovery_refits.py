@@ -116,8 +116,9 @@ def simulate(learner: Callable[[Any, int], Any], size: int) -> list[list[str]]:
     for number in range(TRUTHS):
         draw = np.random.default_rng(number)
         truth, weights = truth_and_weights(draw)
-        found = np.array([scores(truth, learner(covariances(data_of(weights, size, draw), draw), size))
-                          for _ in range(DATASETS)])  # fmt: skip
+        found = np.array(
+            [scores(truth, learner(covariances(data_of(weights, size, draw), draw), size)) for _ in range(DATASETS)]
+        )
         own, refits = found[:, 0], found[:, 1:]
         expected = own.mean(0)
         low, high = np.quantile(refits, [0.025, 0.975], axis=1)
@@ -132,15 +133,31 @@ def simulate(learner: Callable[[Any, int], Any], size: int) -> list[list[str]]:
     made, right = np.sum(claims, 0)
     claim = f"{right} of {made}" if made else "never made"
     return [
-        [metric, f"{fit[k]:.2f}", f"{middle[k]:.2f}", f"{np.mean(inside, 0)[k]:.2f}", f"{np.min(inside, 0)[k]:.2f}",
-         f"{np.mean(reflected, 0)[k]:.2f}", claim if metric == "directed_shd" else "–"]
+        [
+            metric,
+            f"{fit[k]:.2f}",
+            f"{middle[k]:.2f}",
+            f"{np.mean(inside, 0)[k]:.2f}",
+            f"{np.min(inside, 0)[k]:.2f}",
+            f"{np.mean(reflected, 0)[k]:.2f}",
+            claim if metric == "directed_shd" else "–",
+        ]
         for k, metric in enumerate(METRICS)
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:
-    head = ["learner", "samples", "metric", "expected", "mean of refits", "coverage", "smallest of 5 truths",
-            "coverage, reflected", "“closer than the empty graph” right"]  # fmt: skip
+    head = [
+        "learner",
+        "samples",
+        "metric",
+        "expected",
+        "mean of refits",
+        "coverage",
+        "smallest of 5 truths",
+        "coverage, reflected",
+        "“closer than the empty graph” right",
+    ]
     rows = [
         [name, str(size), *row]
         for name, learner in (("PC", pc), ("least squares", least_squares))

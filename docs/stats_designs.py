@@ -68,13 +68,23 @@ class Row:
     def simulated(self, repeats: int | None = None) -> Simulated:
         repeats = repeats or self.repeats
         model = Model(
-            effect=round(2.8 * self.error, 3), correlation=self.correlation, spreads=self.spreads, between=self.between,
-            grid=GRID if self.ties else None, ceiling=self.ceiling, shapes=self.shapes,
-        )  # fmt: skip
+            effect=round(2.8 * self.error, 3),
+            correlation=self.correlation,
+            spreads=self.spreads,
+            between=self.between,
+            grid=GRID if self.ties else None,
+            ceiling=self.ceiling,
+            shapes=self.shapes,
+        )
         return simulate(
-            self.sizes, paired=self.paired, datasets=self.datasets, model=model, repeats=repeats, seed=SEED,
+            self.sizes,
+            paired=self.paired,
+            datasets=self.datasets,
+            model=model,
+            repeats=repeats,
+            seed=SEED,
             expectations=min(repeats, EXPECTATIONS),
-        )  # fmt: skip
+        )
 
 
 def one(n: int, m: int | None = None, **options: object) -> Row:

@@ -268,9 +268,14 @@ def tests(forecasts: Mapping[str, Rolled], pairs: Sequence[tuple[str, str]], sho
             outcome = forecasting.compare(a.truth[:, at], a.mean[:, at], b.mean[:, at], horizon=ahead)
             low, high = outcome.interval or (np.nan, np.nan)
             rows.append(
-                [f"{first} − {second}", str(ahead), f"{outcome.difference:+.5f}", f"[{low:+.5f}, {high:+.5f}]",
-                 f"{outcome.p_value:.3f}"]
-            )  # fmt: skip
+                [
+                    f"{first} − {second}",
+                    str(ahead),
+                    f"{outcome.difference:+.5f}",
+                    f"[{low:+.5f}, {high:+.5f}]",
+                    f"{outcome.p_value:.3f}",
+                ]
+            )
     return table(["difference in absolute error", "ahead", "mean", "95 % interval", "p"], rows)
 
 

@@ -44,10 +44,19 @@ def main() -> None:
     print(f"{'':<10}" + "".join(f"{key:>26}" for key in keys))
     for name, generated in generators.items():
         evaluation = generation.evaluate(
-            real=real, generated=generated, real_conditions=codes, conditions=codes, train=train, labels=NAMES,
-            ordered=True, statistics=statistics(real), generated_statistics=statistics(generated), metrics=keys,
-            permutations=199, resamples=300,
-        )  # fmt: skip
+            real=real,
+            generated=generated,
+            real_conditions=codes,
+            conditions=codes,
+            train=train,
+            labels=NAMES,
+            ordered=True,
+            statistics=statistics(real),
+            generated_statistics=statistics(generated),
+            metrics=keys,
+            permutations=199,
+            resamples=300,
+        )
         marks = {True: "", False: " !", None: ""}
         cells = (f"{evaluation[key].value:.3f}{marks[evaluation[key].reached]}" for key in keys)
         print(f"{name:<10}" + "".join(f"{cell:>26}" for cell in cells))

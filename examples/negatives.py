@@ -63,8 +63,10 @@ def table() -> dict[str, dict[str, Evaluation]]:
 
 def main() -> None:
     found = table()
-    print(f"MRR of {len(split()[2])} held-out edges among {K} negatives each; a random scorer has "
-          f"{found['uniform']['popularity']['mrr'].chance[-1].value:.3f}\n")  # fmt: skip
+    print(
+        f"MRR of {len(split()[2])} held-out edges among {K} negatives each; a random scorer has "
+        f"{found['uniform']['popularity']['mrr'].chance[-1].value:.3f}\n"
+    )
     print(f"{'':12}", *(f"{sampler:>22}" for sampler in SAMPLERS))
     for name in found["uniform"]:
         cells = (found[sampler][name]["mrr"] for sampler in SAMPLERS)

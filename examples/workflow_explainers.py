@@ -95,8 +95,14 @@ def graphs() -> Task:
     made = []
     for number in range(60):
         edge_index, owner = with_motifs(8, [HOUSE if number % 2 else CYCLE], rng)
-        made.append(Data(x=torch.ones(len(owner), 1), edge_index=edge_index, y=torch.tensor([number % 2]),
-                         truth=(owner[edge_index] == 0).all(0)))  # fmt: skip
+        made.append(
+            Data(
+                x=torch.ones(len(owner), 1),
+                edge_index=edge_index,
+                y=torch.tensor([number % 2]),
+                truth=(owner[edge_index] == 0).all(0),
+            )
+        )
     starts = np.cumsum([0] + [len(graph.x) for graph in made])
     edge_index = torch.cat([graph.edge_index + int(start) for graph, start in zip(made, starts, strict=False)], 1)
     batch = torch.repeat_interleave(torch.arange(60), torch.tensor([len(graph.x) for graph in made]))
@@ -236,8 +242,14 @@ TASKS = {"node": nodes, "graph": graphs, "link": pairs, "hetero": typed}
 def written(table: Any, found: dict[str, Any]) -> str:
     """A table of the explainers in Markdown."""
     drop, reached, robust = METRICS[:3]
-    columns = ("explainer", "`fidelity_drop`, signed", "against random", "way to the best set", "`robust_delta`",
-               "`truth_auc`")  # fmt: skip
+    columns = (
+        "explainer",
+        "`fidelity_drop`, signed",
+        "against random",
+        "way to the best set",
+        "`robust_delta`",
+        "`truth_auc`",
+    )
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     order = explanation.orders(table, [drop, robust])
     for each, result in found.items():
@@ -249,8 +261,11 @@ def written(table: Any, found: dict[str, Any]) -> str:
             f"{numbers[1]}, {numbers[2]} | {result[reached].value:.0%} | {result[robust].value:.3f} | "
             f"{result['truth_auc'].value:.3f} |"
         )
-    blind = [level.value for level in next(iter(found.values()))[f"fidelity_drop.signed@{LEVEL}"].levels
-             if level.name == "random explainer"]  # fmt: skip
+    blind = [
+        level.value
+        for level in next(iter(found.values()))[f"fidelity_drop.signed@{LEVEL}"].levels
+        if level.name == "random explainer"
+    ]
     means = order.comparisons[robust].means
     lines.append(f"| random explainer | {blind[0]:.3f} | – | 0% | {means['random explainer']:.3f} | 0.500 |")
     note = next(note for note in next(iter(found.values())).notes if "candidates" in note)

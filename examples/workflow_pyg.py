@@ -30,8 +30,14 @@ def trained(epochs: int = 150) -> tuple[Data, Data, dict[str, GAE]]:
     torch.manual_seed(0)
     data = from_networkx(nx.les_miserables_graph())
     data.x = torch.eye(data.num_nodes)
-    split = RandomLinkSplit(is_undirected=True, num_val=0.0, num_test=0.3, neg_sampling_ratio=8.0,
-                            split_labels=True, add_negative_train_samples=False)  # fmt: skip
+    split = RandomLinkSplit(
+        is_undirected=True,
+        num_val=0.0,
+        num_test=0.3,
+        neg_sampling_ratio=8.0,
+        split_labels=True,
+        add_negative_train_samples=False,
+    )
     train, _, test = split(data)
     models = {}
     for name, layer in (("GCN", GCNConv), ("SAGE", SAGEConv)):

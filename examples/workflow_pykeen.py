@@ -19,9 +19,14 @@ def trained(epochs: int = 40) -> tuple[Nations, dict[str, Model]]:
     models = {}
     for name in ("DistMult", "TransE"):
         run = pipeline(
-            dataset=dataset, model=name, model_kwargs={"embedding_dim": 16}, random_seed=0, device="cpu",
-            training_kwargs={"num_epochs": epochs, "use_tqdm": False}, evaluation_kwargs={"use_tqdm": False},
-        )  # fmt: skip
+            dataset=dataset,
+            model=name,
+            model_kwargs={"embedding_dim": 16},
+            random_seed=0,
+            device="cpu",
+            training_kwargs={"num_epochs": epochs, "use_tqdm": False},
+            evaluation_kwargs={"use_tqdm": False},
+        )
         models[name] = run.model.eval()
     return dataset, models
 

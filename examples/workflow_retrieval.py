@@ -20,8 +20,11 @@ from graphgauge import ranking
 def documentation() -> tuple[list[str], list[str], np.ndarray]:
     """First lines, texts without them, and grades (queries, documents)."""
     found = {name: getattr(np, name).__doc__ or "" for name in dir(np) if callable(getattr(np, name))}
-    summary = {name: " ".join(text.split("\n\n")[0 if "(" not in text.split("\n")[0] else 1].split())
-               for name, text in found.items() if len(text) > 300}  # fmt: skip
+    summary = {
+        name: " ".join(text.split("\n\n")[0 if "(" not in text.split("\n")[0] else 1].split())
+        for name, text in found.items()
+        if len(text) > 300
+    }
     body, related = {}, {}
     for name in summary:
         parts = re.split(r"\n\s*See Also\s*\n\s*-+\n", found[name].replace(summary[name], ""))

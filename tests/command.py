@@ -36,7 +36,7 @@ def graphgauge(
     if fresh or sys.platform != "linux":
         return subprocess.run(
             [*MODULE, *words], cwd=cwd, env=settings, capture_output=True, encoding=encoding, check=False
-        )  # fmt: skip
+        )
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, "out"), Path(folder, "err")]
         call = {"words": words, "cwd": str(cwd or Path.cwd()), "env": settings, "streams": list(map(str, streams))}

@@ -22,9 +22,14 @@ CI = os.environ.get("CI") == "true"
 # The run without numba draws half as many. The first call of a kernel compiles it, so no example has a deadline.
 WITHOUT_NUMBA = os.environ.get("GRAPHGAUGE_NUMBA") == "0"
 settings.register_profile(
-    "test", deadline=None, max_examples=5 if WITHOUT_NUMBA else 10, derandomize=True, database=None, print_blob=True,
+    "test",
+    deadline=None,
+    max_examples=5 if WITHOUT_NUMBA else 10,
+    derandomize=True,
+    database=None,
+    print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
-)  # fmt: skip
+)
 settings.register_profile("fuzz", settings.get_profile("test"), max_examples=100, derandomize=False)
 settings.load_profile("test")
 # A loop is waited for, so that tests of compiled loops never run on the twin that answers meanwhile.

@@ -29,10 +29,18 @@ def main(minutes: str, *arguments: str) -> int:
         seed = secrets.randbelow(2**32)
         print(f"round {rounds}: --hypothesis-seed={seed}", flush=True)
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "tests.fuzz",
-            "-m", "hypothesis and not slow and not peers and not gpu",
-            "--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}", *arguments,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "tests.fuzz",
+            "-m",
+            "hypothesis and not slow and not peers and not gpu",
+            "--hypothesis-profile=fuzz",
+            f"--hypothesis-seed={seed}",
+            *arguments,
+        ]
         code = subprocess.run(command, env=environment, check=False).returncode
         if code:
             return code

@@ -71,7 +71,7 @@ def test_the_packages_without_those_still_to_go_have_no_cycle(found):
         ("ranking/a.py", "import os\nfrom graphgauge.recovery import evaluate\n", "recovery"),
         ("io/a.py", "try:\n    import graphgauge.stats.text\nexcept ImportError: pass\n", "stats"),
     ],
-)  # fmt: skip
+)
 def test_an_upward_import_of_any_kind_is_reported_with_file_and_line(tmp_path, file, text, package):
     """All of them are on the second line."""
     path = tmp_path / file

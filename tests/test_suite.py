@@ -136,9 +136,13 @@ def test_the_second_run_leaves_out_what_ran_no_compiled_loop(tmp_path: Path, wor
     passed = []
     for numba in "10":
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options], cwd=Path(fuzz.__file__).parents[1], capture_output=True,
-            text=True, check=False, env=os.environ | {"GRAPHGAUGE_NUMBA": numba},
-        )  # fmt: skip
+            [sys.executable, "-m", "pytest", *options],
+            cwd=Path(fuzz.__file__).parents[1],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"GRAPHGAUGE_NUMBA": numba},
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         lines = [line for line in done.stdout.splitlines() if "PASSED" in line]
         passed.append({match[1] for line in lines if (match := re.search(r"::(\w+)", line))})
@@ -153,6 +157,7 @@ def test_the_second_run_repeats_all_of_the_kernels_and_some_of_each_other_file()
     kept = twins.chosen([*loops, "tests/io/test_new.py::test_unseen"], loops)
     assert sum(test.startswith("tests/laws/") for test in kept) == 20
     assert sorted(test for test in kept if test.startswith("tests/io/test_a")) == [
-        *(f"tests/io/test_a.py::test_{number}" for number in range(3)), "tests/io/test_a.py::test_late",
-    ]  # fmt: skip
+        *(f"tests/io/test_a.py::test_{number}" for number in range(3)),
+        "tests/io/test_a.py::test_late",
+    ]
     assert {"tests/io/test_b.py::test_1", "tests/io/test_new.py::test_unseen"} <= kept

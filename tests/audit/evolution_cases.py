@@ -155,23 +155,57 @@ def sided(rng, edges_between=0, held=0, shared=False):
 FLAG, NUMBER, ONE_HOT = np.eye(4)[:, :1], np.arange(4.0)[:, None], np.eye(4)
 
 CASES = [
-    Case("circular-auc", trained, lambda rng, weight: grown(rng, weight, 120, over_births=True),
-         {"a third of each point from its neighbours": 0.35, "half": 0.5, "three quarters": 0.75}),
-    Case("undeclared-births", ledgers, lambda rng, hidden: ledgers(rng, hidden=hidden),
-         {"two births of a cycle": 2, "five": 5, "ten": 10}),
-    Case("undeclared-removals", ledgers, lambda rng, lost: ledgers(rng, lost=lost),
-         {"one removal of a cycle": 1, "two": 2, "ten": 10}),
-    Case("absent-declared", ledgers, lambda rng, phantom: ledgers(rng, phantom=phantom),
-         {"one birth of a cycle": 1, "two": 2, "ten": 10}),
-    Case("reborn-edges", rewired, rewired,
-         {"a fifth of what was removed is born again": 0.2, "half": 0.5, "all": 1.0}),
-    Case("bipartite-growth", sided, lambda rng, edges: sided(rng, edges_between=edges),
-         {"200 edges between sides of 50 and 100 nodes": 200, "400": 400, "800": 800}),
-    Case("test-edges-in-graph", sided, lambda rng, held: sided(rng, held=held),
-         {"one of 20 test edges": 1, "five": 5, "all": 20}),
-    Case("shared-state", sided, lambda rng, births: sided(rng, shared=births),
-         {"one birth a cycle": 1, "five": 5, "twenty": 20}),
-    Case("label-in-embeddings", without_labels, with_labels,
-         {"a flag of one class in four, a hundredth as wide as the rest and turned among it": (FLAG, 0.01, True),
-          "one-hot labels, turned": (ONE_HOT, 1.0, True), "a column of numbers": (NUMBER, 1.0, False)}),
-]  # fmt: skip
+    Case(
+        "circular-auc",
+        trained,
+        lambda rng, weight: grown(rng, weight, 120, over_births=True),
+        {"a third of each point from its neighbours": 0.35, "half": 0.5, "three quarters": 0.75},
+    ),
+    Case(
+        "undeclared-births",
+        ledgers,
+        lambda rng, hidden: ledgers(rng, hidden=hidden),
+        {"two births of a cycle": 2, "five": 5, "ten": 10},
+    ),
+    Case(
+        "undeclared-removals",
+        ledgers,
+        lambda rng, lost: ledgers(rng, lost=lost),
+        {"one removal of a cycle": 1, "two": 2, "ten": 10},
+    ),
+    Case(
+        "absent-declared",
+        ledgers,
+        lambda rng, phantom: ledgers(rng, phantom=phantom),
+        {"one birth of a cycle": 1, "two": 2, "ten": 10},
+    ),
+    Case("reborn-edges", rewired, rewired, {"a fifth of what was removed is born again": 0.2, "half": 0.5, "all": 1.0}),
+    Case(
+        "bipartite-growth",
+        sided,
+        lambda rng, edges: sided(rng, edges_between=edges),
+        {"200 edges between sides of 50 and 100 nodes": 200, "400": 400, "800": 800},
+    ),
+    Case(
+        "test-edges-in-graph",
+        sided,
+        lambda rng, held: sided(rng, held=held),
+        {"one of 20 test edges": 1, "five": 5, "all": 20},
+    ),
+    Case(
+        "shared-state",
+        sided,
+        lambda rng, births: sided(rng, shared=births),
+        {"one birth a cycle": 1, "five": 5, "twenty": 20},
+    ),
+    Case(
+        "label-in-embeddings",
+        without_labels,
+        with_labels,
+        {
+            "a flag of one class in four, a hundredth as wide as the rest and turned among it": (FLAG, 0.01, True),
+            "one-hot labels, turned": (ONE_HOT, 1.0, True),
+            "a column of numbers": (NUMBER, 1.0, False),
+        },
+    ),
+]

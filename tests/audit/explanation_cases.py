@@ -109,14 +109,21 @@ def faint(rng):
 
 
 CASES = [
-    Case("tied-importance", sparse, rounded,
-         {"20 values": 20, "5": 5, "1": 1}),
-    Case("probabilities-as-logits", logits, squashed,
-         {"a sigmoid of one logit": 1, "a softmax of two": 2, "of five": 5}),
-    Case("model-ignores-edges", faint, deaf,
-         {"in 60 % of the events": 0.6, "in 80 %": 0.8, "in all": 1.0}),
-    Case("random-not-beaten", explained, lambda rng, known: explained(rng, 1.0, known),
-         {"an explainer that knows a tenth": 0.1, "nothing": 0.0, "the reverse": -1.0}),
-    Case("inverted-explanation", honest, inverted,
-         {"with noise of the size of the largest weights": 1.0, "of half of it": 0.5, "without": 0.0}),
-]  # fmt: skip
+    Case("tied-importance", sparse, rounded, {"20 values": 20, "5": 5, "1": 1}),
+    Case(
+        "probabilities-as-logits", logits, squashed, {"a sigmoid of one logit": 1, "a softmax of two": 2, "of five": 5}
+    ),
+    Case("model-ignores-edges", faint, deaf, {"in 60 % of the events": 0.6, "in 80 %": 0.8, "in all": 1.0}),
+    Case(
+        "random-not-beaten",
+        explained,
+        lambda rng, known: explained(rng, 1.0, known),
+        {"an explainer that knows a tenth": 0.1, "nothing": 0.0, "the reverse": -1.0},
+    ),
+    Case(
+        "inverted-explanation",
+        honest,
+        inverted,
+        {"with noise of the size of the largest weights": 1.0, "of half of it": 0.5, "without": 0.0},
+    ),
+]

@@ -23,9 +23,15 @@ def samples(rng, ink, codes):
 
 def judged(real, made, metrics, **given):
     return evaluate(
-        real=real, real_conditions=REAL, generated=made, conditions=MADE, metrics=metrics, resamples=99,
-        permutations=9, **given,
-    ).materials  # fmt: skip
+        real=real,
+        real_conditions=REAL,
+        generated=made,
+        conditions=MADE,
+        metrics=metrics,
+        resamples=99,
+        permutations=9,
+        **given,
+    ).materials
 
 
 def copying(rng, share=0.0):
@@ -104,9 +110,15 @@ def shifted(rng, fault=(60, 0.5)):
         {"weight": rng.normal(by, 1, len(codes)), "holds": rng.poisson(9 + 3 * by, len(codes))} for by in (0, shift)
     )
     return evaluate(
-        real=bits, real_conditions=codes, generated=bits, conditions=codes, statistics=real,
-        generated_statistics=made, metrics=["overall_mean_distance"], resamples=199,
-    ).materials  # fmt: skip
+        real=bits,
+        real_conditions=codes,
+        generated=bits,
+        conditions=codes,
+        statistics=real,
+        generated_statistics=made,
+        metrics=["overall_mean_distance"],
+        resamples=199,
+    ).materials
 
 
 class Encoder:
@@ -138,9 +150,13 @@ def classified(rng, right, made=0.5):
         for codes, share in ((REAL, right), (MADE, made))
     )
     return judged(
-        samples(rng, ink, REAL), samples(rng, ink, MADE), ["overall_exact_accuracy", "classifier_exact_accuracy"],
-        predicted=predicted, classifier_labels=REAL, classifier_predicted=answers,
-    )  # fmt: skip
+        samples(rng, ink, REAL),
+        samples(rng, ink, MADE),
+        ["overall_exact_accuracy", "classifier_exact_accuracy"],
+        predicted=predicted,
+        classifier_labels=REAL,
+        classifier_predicted=answers,
+    )
 
 
 def blind(rng, knows):
@@ -158,19 +174,37 @@ def perfect(rng):
 CASES = [
     Case("copied-training-set", copying, copying, {"a third copied": 0.33, "two thirds": 0.67, "all": 1.0}),
     Case("near-copies", varying, varying, {"two thirds are near copies": 0.67, "nine tenths": 0.9, "all": 1.0}),
-    Case("learned-real-samples", overlapping, overlapping,
-         {"one real sample in a hundred trained on": 0.01, "a tenth": 0.1, "all": 1.0}),
+    Case(
+        "learned-real-samples",
+        overlapping,
+        overlapping,
+        {"one real sample in a hundred trained on": 0.01, "a tenth": 0.1, "all": 1.0},
+    ),
     Case("repeated-samples", repeating, repeating, {"60 samples in store": 60, "20": 20, "3": 3}),
-    Case("collapsed-samples", typical, collapsed,
-         {"one sample, a fourteenth of the bits turned": 0.07, "a twentieth": 0.05, "a fiftieth": 0.02}),
-    Case("hidden-retries", attempts, attempts,
-         {"3 % of the attempts not handed over": 0.03, "30 %": 0.3, "90 %": 0.9}),
-    Case("distance-within-noise", shifted, shifted,
-         {"60 samples, a shift of a tenth": (60, 0.1), "20 samples, the same": (20, 0.1), "no shift": (60, 0.0)}),
-    Case("condition-in-latents", encoded, encoded,
-         {"as strong as one bit": 1.0, "twice": 2.0, "ten times": 10.0}),
-    Case("blind-classifier", lambda rng: classified(rng, 0.7), blind,
-         {"a tenth known": 0.1, "nothing": 0.0, "less than nothing": -0.3}),
-    Case("claim-above-classifier", perfect, lambda rng, right: classified(rng, right, 0.9),
-         {"0.9 by one that gets 0.8": 0.8, "0.75": 0.75, "0.7": 0.7}),
-]  # fmt: skip
+    Case(
+        "collapsed-samples",
+        typical,
+        collapsed,
+        {"one sample, a fourteenth of the bits turned": 0.07, "a twentieth": 0.05, "a fiftieth": 0.02},
+    ),
+    Case("hidden-retries", attempts, attempts, {"3 % of the attempts not handed over": 0.03, "30 %": 0.3, "90 %": 0.9}),
+    Case(
+        "distance-within-noise",
+        shifted,
+        shifted,
+        {"60 samples, a shift of a tenth": (60, 0.1), "20 samples, the same": (20, 0.1), "no shift": (60, 0.0)},
+    ),
+    Case("condition-in-latents", encoded, encoded, {"as strong as one bit": 1.0, "twice": 2.0, "ten times": 10.0}),
+    Case(
+        "blind-classifier",
+        lambda rng: classified(rng, 0.7),
+        blind,
+        {"a tenth known": 0.1, "nothing": 0.0, "less than nothing": -0.3},
+    ),
+    Case(
+        "claim-above-classifier",
+        perfect,
+        lambda rng, right: classified(rng, right, 0.9),
+        {"0.9 by one that gets 0.8": 0.8, "0.75": 0.75, "0.7": 0.7},
+    ),
+]

@@ -140,25 +140,41 @@ def without_negatives(rng, queries):
 
 
 CASES = [
-    Case("no-negatives", plain, without_negatives,
-         {"one query in 400": 1, "20": 20, "half": 200}),
-    Case("lowest-scores", filtered, filtered,
-         {"one candidate in 500": 1, "50": 50, "most": 400}),
-    Case("tied-scores", plain, tied,
-         {"2 % of queries constant": 0.02, "10 %": 0.1, "all": 1.0}),
-    Case("cutoff-above-candidates", plain, few_candidates,
-         {"7 % of queries with 9 candidates": 0.07, "20 %": 0.2, "all": 1.0}),
-    Case("imbalance-hidden-by-auc", pooled, lambda rng, ratio: pooled(rng, ratio),
-         {"50 negatives per positive": 50, "200": 200, "1,000": 1000}),
-    Case("seen-in-training", split, leaked,
-         {"1 % unchanged": ("same", 0.01), "10 % reversed": ("turned", 0.1),
-          "an inverse relation": ("inverse", 1.0)}),
-    Case("duplicated-queries", split, repeated,
-         {"2 % repeated": 0.02, "10 %": 0.1, "as many again": 1.0}),
-    Case("known-positives-as-negatives", negatives, negatives,
-         {"3 % of queries": 0.03, "20 %": 0.2, "all that can": 1.0}),
-    Case("easy-negatives", matched, by_degree,
-         {"a model that knows a little more than counts": 0.5, "as much": 0.0, "less": -0.5}),
-    Case("rounded-scores", lambda rng: rounded(rng, 0.01, np.float32), rounded,
-         {"float16, a spread of a tenth": 0.1, "a fiftieth": 0.02, "a hundredth": 0.01}),
-]  # fmt: skip
+    Case("no-negatives", plain, without_negatives, {"one query in 400": 1, "20": 20, "half": 200}),
+    Case("lowest-scores", filtered, filtered, {"one candidate in 500": 1, "50": 50, "most": 400}),
+    Case("tied-scores", plain, tied, {"2 % of queries constant": 0.02, "10 %": 0.1, "all": 1.0}),
+    Case(
+        "cutoff-above-candidates",
+        plain,
+        few_candidates,
+        {"7 % of queries with 9 candidates": 0.07, "20 %": 0.2, "all": 1.0},
+    ),
+    Case(
+        "imbalance-hidden-by-auc",
+        pooled,
+        lambda rng, ratio: pooled(rng, ratio),
+        {"50 negatives per positive": 50, "200": 200, "1,000": 1000},
+    ),
+    Case(
+        "seen-in-training",
+        split,
+        leaked,
+        {"1 % unchanged": ("same", 0.01), "10 % reversed": ("turned", 0.1), "an inverse relation": ("inverse", 1.0)},
+    ),
+    Case("duplicated-queries", split, repeated, {"2 % repeated": 0.02, "10 %": 0.1, "as many again": 1.0}),
+    Case(
+        "known-positives-as-negatives", negatives, negatives, {"3 % of queries": 0.03, "20 %": 0.2, "all that can": 1.0}
+    ),
+    Case(
+        "easy-negatives",
+        matched,
+        by_degree,
+        {"a model that knows a little more than counts": 0.5, "as much": 0.0, "less": -0.5},
+    ),
+    Case(
+        "rounded-scores",
+        lambda rng: rounded(rng, 0.01, np.float32),
+        rounded,
+        {"float16, a spread of a tenth": 0.1, "a fiftieth": 0.02, "a hundredth": 0.01},
+    ),
+]

@@ -81,14 +81,19 @@ def linear(rng, noise, standardised=False):
 
 
 CASES = [
-    Case("transposed-prediction", unoriented, transposed,
-         {"weak scores": 2.5, "good ones": 3.5, "nearly perfect ones": 6.0}),
-    Case("worse-than-empty", recovered, too_many,
-         {"15 % of the cells extra": 0.15, "25 %": 0.25, "60 %": 0.6}),
-    Case("no-better-than-random", recovered, by_chance,
-         {"20 edges at random": 20, "40": 40, "80": 80}),
-    Case("threshold-from-truth", fixed, chosen,
-         {"weak scores": 1.0, "good ones": 2.0, "nearly perfect ones": 4.0}),
-    Case("variance-tells-order", lambda rng: linear(rng, 0.5, standardised=True), linear,
-         {"noise of very different scales": 1.0, "of different scales": 0.5, "of one scale": 0.0}),
-]  # fmt: skip
+    Case(
+        "transposed-prediction",
+        unoriented,
+        transposed,
+        {"weak scores": 2.5, "good ones": 3.5, "nearly perfect ones": 6.0},
+    ),
+    Case("worse-than-empty", recovered, too_many, {"15 % of the cells extra": 0.15, "25 %": 0.25, "60 %": 0.6}),
+    Case("no-better-than-random", recovered, by_chance, {"20 edges at random": 20, "40": 40, "80": 80}),
+    Case("threshold-from-truth", fixed, chosen, {"weak scores": 1.0, "good ones": 2.0, "nearly perfect ones": 4.0}),
+    Case(
+        "variance-tells-order",
+        lambda rng: linear(rng, 0.5, standardised=True),
+        linear,
+        {"noise of very different scales": 1.0, "of different scales": 0.5, "of one scale": 0.0},
+    ),
+]

@@ -48,7 +48,11 @@ CASES = [
     Case("unpaired-seeds", runs, other_seeds, {"1 seed of 8 differs": 1, "4": 4, "all": 8}),
     Case("mixed-conventions", runs, mixed, {"1 run of 18": 1, "3": 3, "6": 6}),
     Case("best-of-many", lambda rng: sweep(rng, 8, 0.15), sweep, {"5 equal variants": 5, "10": 10, "20": 20}),
-    Case("difference-within-error", lambda rng: two(rng, 0.6), two,
-         {"ahead by a tenth of the noise": 0.1, "a twentieth": 0.05, "equal": 0.0}),
+    Case(
+        "difference-within-error",
+        lambda rng: two(rng, 0.6),
+        two,
+        {"ahead by a tenth of the noise": 0.1, "a twentieth": 0.05, "equal": 0.0},
+    ),
     Case("not-above-chance", runs, weak, {"hardly any signal": 0.05, "none": 0.0, "a wrong sign": -0.3}),
-]  # fmt: skip
+]

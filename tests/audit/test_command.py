@@ -160,7 +160,7 @@ def test_targets_that_are_none(targets):
         (lambda ev: audit.run(ev).at_least("worse"), "severity"),
         (lambda ev: audit.run(ev, ignore="tied-score"), "'tied-scores'"),
     ],
-)  # fmt: skip
+)
 def test_wrong_calls_say_what_was_meant(call, words):
     with pytest.raises(GraphgaugeError, match=words):
         call(evaluate(np.ones(50), np.ones((50, 9))))

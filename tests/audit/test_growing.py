@@ -115,8 +115,15 @@ def test_a_log_is_looked_through(told, tmp_path):
     np.save(tmp_path / "y.npy", labels)
     np.save(tmp_path / "x.npy", points[:, :8])
     command = [
-        "audit", "evolution", "--log", tmp_path / "run", "--labels", tmp_path / "y.npy", "--metrics", "auc_birth",
-    ]  # fmt: skip
+        "audit",
+        "evolution",
+        "--log",
+        tmp_path / "run",
+        "--labels",
+        tmp_path / "y.npy",
+        "--metrics",
+        "auc_birth",
+    ]
     done = graphgauge(*command)
     assert (
         "error [label-in-embeddings] along 1 of 9 directions of the embeddings before the first cycle (Off, seed 3)"

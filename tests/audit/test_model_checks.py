@@ -43,9 +43,17 @@ def test_attempts_from_a_file(tmp_path):
     np.save(tmp_path / "made.npy", samples)
     np.save(tmp_path / "drawn.npy", np.array([100, 60]))
     done = graphgauge(
-        "audit", "generation", "--generated", tmp_path / "made.npy", "--drawn", tmp_path / "drawn.npy", "--metrics",
-        "diversity", "--fail-on", "error",
-    )  # fmt: skip
+        "audit",
+        "generation",
+        "--generated",
+        tmp_path / "made.npy",
+        "--drawn",
+        tmp_path / "drawn.npy",
+        "--metrics",
+        "diversity",
+        "--fail-on",
+        "error",
+    )
     assert done.returncode == 1, done.stderr
     assert (
         "error [hidden-retries] 100.0% of the 80 samples given are valid, and the generator was asked 160 times: 50"

@@ -61,9 +61,11 @@ def git(place: Path, *words: str) -> None:
 def job(place: Path, commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
     """The steps, until one fails, as a runner of GitHub Actions would."""
     settings = {
-        **os.environ, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(place / "summary.md"),
+        **os.environ,
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_STEP_SUMMARY": str(place / "summary.md"),
         "PATH": f"{place / '.programs'}:{os.environ['PATH']}",
-    }  # fmt: skip
+    }
     done = []
     for command in commands:
         ended = subprocess.run(

@@ -22,9 +22,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, shift in {"main": 0.0, "better": 0.3, "equal": 0.0, "worse": -0.4}.items():
         np.save(place / f"{name}.npy", pos + shift)
         done = graphgauge(
-            "ranking", "--pos-scores", f"{name}.npy", "--neg-scores", "neg.npy", "--keep", "items", "-o",
-            f"{name}.json", "--quiet", cwd=place,
-        )  # fmt: skip
+            "ranking",
+            "--pos-scores",
+            f"{name}.npy",
+            "--neg-scores",
+            "neg.npy",
+            "--keep",
+            "items",
+            "-o",
+            f"{name}.json",
+            "--quiet",
+            cwd=place,
+        )
         assert done.returncode == 0, done.stderr
     return place
 
@@ -34,9 +43,22 @@ def test_a_checkpoint_in_ci(folder: Path, tmp_path: Path, name: str, code: int) 
     files = [tmp_path / each for each in ("gate.json", "junit.xml", "summary.md", "change.svg")]
     flags = [word for pair in zip(("-o", "--junit", "--summary", "--figure"), files, strict=True) for word in pair]
     done = graphgauge(
-        "gate", f"{name}.json", "--against", "main.json", "--metric", "mrr", "--metric", "hits@10", "--margin", 0.02,
-        "--gate", "mrr.low > chance", *flags, cwd=folder, GITHUB_ACTIONS="true",
-    )  # fmt: skip
+        "gate",
+        f"{name}.json",
+        "--against",
+        "main.json",
+        "--metric",
+        "mrr",
+        "--metric",
+        "hits@10",
+        "--margin",
+        0.02,
+        "--gate",
+        "mrr.low > chance",
+        *flags,
+        cwd=folder,
+        GITHUB_ACTIONS="true",
+    )
     assert done.returncode == code, done.stderr
     content = json.loads(files[0].read_text())
     assert content["passed"] == (code == 0)

@@ -53,8 +53,21 @@ def test_inputs_are_those_of_the_files(planned, folder: Path):
 
 
 def test_time_follows_from_the_rates():
-    costs = Costs("ranking", (Input("neg_scores", 4, 8 * 10**9, 100),), reads=2e9, hashes=4e9, counts=1e9, start=1.0,
-                  fixed=0.5, merge=0.05, state=1e8, growth=0.1, kept=10**9, program=10**8, network=1e9)  # fmt: skip
+    costs = Costs(
+        "ranking",
+        (Input("neg_scores", 4, 8 * 10**9, 100),),
+        reads=2e9,
+        hashes=4e9,
+        counts=1e9,
+        start=1.0,
+        fixed=0.5,
+        merge=0.05,
+        state=1e8,
+        growth=0.1,
+        kept=10**9,
+        program=10**8,
+        network=1e9,
+    )
     alone, eight = costs.takes(1), costs.takes(8)
     assert (alone.read, alone.count, alone.hash, alone.merge) == (4.0, 8.5, 2.0, 0.0)
     assert alone.total == 1.0 + 8.5

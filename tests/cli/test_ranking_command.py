@@ -65,8 +65,18 @@ def test_numbered_shards_are_read_in_numeric_order(tmp_path):
     for part in range(12):
         np.save(tmp_path / f"neg-{part}.npy", neg[part : part + 1] + 0.5)
     np.save(tmp_path / "pos.npy", pos)
-    done = run("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg-*.npy", "--metrics", "mean_rank",
-               "--format", "csv", cwd=tmp_path)  # fmt: skip
+    done = run(
+        "ranking",
+        "--pos-scores",
+        "pos.npy",
+        "--neg-scores",
+        "neg-*.npy",
+        "--metrics",
+        "mean_rank",
+        "--format",
+        "csv",
+        cwd=tmp_path,
+    )
     # Each positive stands just below its own negatives, and above or below others' by far.
     assert next(csv.DictReader(io.StringIO(done.stdout)))["value"] == "4.0"
 
@@ -102,8 +112,18 @@ def test_groups_cluster_and_per_query(scores):
     relation = np.where(np.arange(120) % 3 == 0, "likes", "knows")
     (folder / "relation.txt").write_text("\n".join(relation) + "\n")
     np.save(folder / "cluster.npy", np.arange(120) // 2)
-    done = run(*SHARDS, "--groups", "relation=relation.txt", "--cluster", "cluster.npy", "--per-query", "q.csv",
-               "--format", "json", cwd=folder)  # fmt: skip
+    done = run(
+        *SHARDS,
+        "--groups",
+        "relation=relation.txt",
+        "--cluster",
+        "cluster.npy",
+        "--per-query",
+        "q.csv",
+        "--format",
+        "json",
+        cwd=folder,
+    )
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     assert content["breakdowns"][0]["columns"]["relation"] == ["knows", "likes"]
@@ -116,8 +136,22 @@ def test_flat_form(tmp_path):
     np.save(tmp_path / "s.npy", [3.0, 2.0, 1.0, 5.0, 4.0])
     np.save(tmp_path / "y.npy", [0, 1, 1, 1, 0])
     (tmp_path / "q.txt").write_text("a\na\na\nb\nb\n")
-    done = run("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.txt", "--k", "2",
-               "--metrics", "mrr,recall,precision", "--format", "csv", cwd=tmp_path)  # fmt: skip
+    done = run(
+        "ranking",
+        "--scores",
+        "s.npy",
+        "--labels",
+        "y.npy",
+        "--queries",
+        "q.txt",
+        "--k",
+        "2",
+        "--metrics",
+        "mrr,recall,precision",
+        "--format",
+        "csv",
+        cwd=tmp_path,
+    )
     values = {row["key"]: float(row["value"]) for row in csv.DictReader(io.StringIO(done.stdout))}
     # Query a: both positives stand below its one negative, so rank 2 each; query b: rank 1.
     assert values == {"mrr": pytest.approx((0.5 + 0.5 + 1) / 3), "recall@2": 0.75, "precision@2": 0.5}
@@ -129,9 +163,24 @@ def test_all_entities_filtered(tmp_path):
     np.save(tmp_path / "targets.npy", [2, 1])
     np.save(tmp_path / "known.npy", [0])
     np.save(tmp_path / "offsets.npy", [0, 1, 1])
-    done = run("ranking", "--queries-emb", "queries.npy", "--entities", "entities.npy", "--targets", "targets.npy",
-               "--known-values", "known.npy", "--known-offsets", "offsets.npy", "--metrics", "mean_rank",
-               "--format", "csv", cwd=tmp_path)  # fmt: skip
+    done = run(
+        "ranking",
+        "--queries-emb",
+        "queries.npy",
+        "--entities",
+        "entities.npy",
+        "--targets",
+        "targets.npy",
+        "--known-values",
+        "known.npy",
+        "--known-offsets",
+        "offsets.npy",
+        "--metrics",
+        "mean_rank",
+        "--format",
+        "csv",
+        cwd=tmp_path,
+    )
     # Query 0: entity 0 is known, entity 1 outscores the target; query 1: entity 0 outscores it.
     assert next(csv.DictReader(io.StringIO(done.stdout)))["value"] == "2.0", done.stderr
 
@@ -139,8 +188,17 @@ def test_all_entities_filtered(tmp_path):
 def test_saved_states_merge_to_the_whole(scores):
     folder, _, _ = scores
     for shard in range(3):
-        run("ranking", "--pos-scores", f"pos-{shard}.npy", "--neg-scores", f"neg-{shard}.npy", "--save-state",
-            f"s{shard}.npz", "--quiet", cwd=folder)  # fmt: skip
+        run(
+            "ranking",
+            "--pos-scores",
+            f"pos-{shard}.npy",
+            "--neg-scores",
+            f"neg-{shard}.npy",
+            "--save-state",
+            f"s{shard}.npz",
+            "--quiet",
+            cwd=folder,
+        )
     merged = run("merge", "s2.npz", "s0.npz", "s1.npz", "--format", "csv", "--save", "all.npz", cwd=folder)
     assert merged.stdout == run(*MATRIX, "--format", "csv", cwd=folder).stdout
     assert run("merge", "all.npz", "--format", "csv", cwd=folder).stdout == merged.stdout
@@ -168,16 +226,37 @@ def copied(folder, name, how):
 @pytest.mark.parametrize("how", ["named twice", "copy", "symlink", "hard link", "archive"])
 def test_a_shard_is_counted_once_whatever_it_is_called(scores, how):
     folder, _, _ = scores
-    pos, neg = ("pos-1.npy", "neg-1.npy") if how == "named twice" else (
-        copied(folder, name, how) for name in ("pos-1.npy", "neg-1.npy")
-    )  # fmt: skip
-    twice = run("ranking", "--pos-scores", pos, "--pos-scores", "pos-?.npy", "--neg-scores", neg, "--neg-scores",
-                "neg-?.npy", cwd=folder)  # fmt: skip
+    pos, neg = (
+        ("pos-1.npy", "neg-1.npy")
+        if how == "named twice"
+        else (copied(folder, name, how) for name in ("pos-1.npy", "neg-1.npy"))
+    )
+    twice = run(
+        "ranking",
+        "--pos-scores",
+        pos,
+        "--pos-scores",
+        "pos-?.npy",
+        "--neg-scores",
+        neg,
+        "--neg-scores",
+        "neg-?.npy",
+        cwd=folder,
+    )
     assert twice.returncode == 3
     assert "its queries would count twice" in twice.stderr
     for part, files in enumerate([("pos-[01].npy", "neg-[01].npy"), (pos, neg), ("pos-2.npy", "neg-2.npy")]):
-        done = run("ranking", "--pos-scores", files[0], "--neg-scores", files[1], "--save-state", f"{part}.npz",
-                   "--quiet", cwd=folder)  # fmt: skip
+        done = run(
+            "ranking",
+            "--pos-scores",
+            files[0],
+            "--neg-scores",
+            files[1],
+            "--save-state",
+            f"{part}.npz",
+            "--quiet",
+            cwd=folder,
+        )
         assert done.returncode == 0, done.stderr
     again = run("merge", "0.npz", "1.npz", cwd=folder)
     assert again.returncode == 3
@@ -402,12 +481,29 @@ def test_lists_of_two_models_are_compared_over_queries(tmp_path):
     np.save(tmp_path / "q.npy", np.repeat(np.arange(40), 12))
     for name, strength in (("good", 2.0), ("poor", 0.2)):
         np.save(tmp_path / f"{name}.npy", (rng.normal(size=(40, 12)) + strength * labels).ravel())
-        done = run("ranking", "--scores", f"{name}.npy", "--labels", "y.npy", "--queries", "q.npy", "--keep", "items",
-                   "--method", name, "--dataset", "made", "-o", f"{name}.json", cwd=tmp_path)  # fmt: skip
+        done = run(
+            "ranking",
+            "--scores",
+            f"{name}.npy",
+            "--labels",
+            "y.npy",
+            "--queries",
+            "q.npy",
+            "--keep",
+            "items",
+            "--method",
+            name,
+            "--dataset",
+            "made",
+            "-o",
+            f"{name}.json",
+            cwd=tmp_path,
+        )
         assert done.returncode == 0, done.stderr
     for metric in ("recall@3", "ndcg@10", "map@10", "mrr_first"):
-        done = run("compare", "good.json", "poor.json", "--metric", metric, "--over", "items", "--format", "json",
-                   cwd=tmp_path)  # fmt: skip
+        done = run(
+            "compare", "good.json", "poor.json", "--metric", metric, "--over", "items", "--format", "json", cwd=tmp_path
+        )
         assert done.returncode == 0, done.stderr
         (pair,) = json.loads(done.stdout)["pairs"]
         assert pair["p_value"] < 0.01
@@ -434,8 +530,9 @@ def test_items_weights_and_queries_as_files(tmp_path):
     assert "do not take weights" in run(*flat, *items, "--weights", "w.npy", cwd=tmp_path).stderr
     rows = list(csv.DictReader(io.StringIO((tmp_path / "queries.csv").read_text())))
     assert [(row["ids"], float(row["reciprocal_rank"]), row["relevant"]) for row in rows] == [
-        ("a", 1.0, "1"), ("b", 0.5, "1")
-    ]  # fmt: skip
+        ("a", 1.0, "1"),
+        ("b", 0.5, "1"),
+    ]
     assert "needs" in run(*flat, "--items", "i.npy", cwd=tmp_path).stderr
     assert "needs" in run(*flat, "--item-count", "4", cwd=tmp_path).stderr
 
@@ -446,8 +543,20 @@ def test_states_of_lists_merge_on_the_command_line(tmp_path):
     for number, part in enumerate((slice(0, 8), slice(8, 20))):
         np.save(tmp_path / "lists.npy", lists[part])
         np.save(tmp_path / "right.npy", right[part])
-        done = run("ranking", "--topk", tmp_path / "lists.npy", "--targets", tmp_path / "right.npy", "--n-items", "30",
-                   "--save-state", tmp_path / f"{number}.npz", "--k", "3,6", "--quiet")  # fmt: skip
+        done = run(
+            "ranking",
+            "--topk",
+            tmp_path / "lists.npy",
+            "--targets",
+            tmp_path / "right.npy",
+            "--n-items",
+            "30",
+            "--save-state",
+            tmp_path / f"{number}.npz",
+            "--k",
+            "3,6",
+            "--quiet",
+        )
         assert done.returncode == 0, done.stderr
     done = run("merge", tmp_path / "0.npz", tmp_path / "1.npz", "--k", "3,6", "-o", tmp_path / "merged.json", "--quiet")
     assert done.returncode == 0, done.stderr
@@ -473,8 +582,16 @@ def test_recommenders_and_triples_as_files(tmp_path):
     triples = np.unique(draw.integers(0, [15, 3, 15], (90, 3)), axis=0)
     draw.shuffle(triples)
     entities, relations = draw.normal(size=(15, 4)), draw.normal(size=(3, 4))
-    named = {"scores": scores, "test": test, "train": train, "asked": triples[:20], "known-a": triples[20:50],
-             "known-b": triples[50:], "entities": entities, "relations": relations}  # fmt: skip
+    named = {
+        "scores": scores,
+        "test": test,
+        "train": train,
+        "asked": triples[:20],
+        "known-a": triples[20:50],
+        "known-b": triples[50:],
+        "entities": entities,
+        "relations": relations,
+    }
     for name, array in named.items():
         np.save(tmp_path / f"{name}.npy", array)
     np.savetxt(tmp_path / "test.csv", test, fmt="%d", delimiter=",")
@@ -487,19 +604,49 @@ def test_recommenders_and_triples_as_files(tmp_path):
 
     expected = graphgauge.ranking.recommend(scores, test=test, train=train, k=[5, 10])
     for form in ("npy", "csv"):
-        found = values("--user-scores", tmp_path / "scores.npy", "--test-items", tmp_path / f"test.{form}",
-                       "--train-items", tmp_path / "train.npy", "--k", "5,10", "--per-query", tmp_path / "each.csv",
-                       "--gate", "recall@5 > 0")  # fmt: skip
+        found = values(
+            "--user-scores",
+            tmp_path / "scores.npy",
+            "--test-items",
+            tmp_path / f"test.{form}",
+            "--train-items",
+            tmp_path / "train.npy",
+            "--k",
+            "5,10",
+            "--per-query",
+            tmp_path / "each.csv",
+            "--gate",
+            "recall@5 > 0",
+        )
         assert found == {key: result.value for key, result in expected.items()}
     rows = list(csv.DictReader(io.StringIO((tmp_path / "each.csv").read_text())))
     assert [float(row["reciprocal_rank"]) for row in rows] == pytest.approx(
-        [max(1 / (1 + sum(scores[user] > scores[user, item]) - (scores[user, three[user, 2]] > scores[user, item]))
-             for item in three[user, :2]) for user in range(12)])  # fmt: skip
+        [
+            max(
+                1 / (1 + sum(scores[user] > scores[user, item]) - (scores[user, three[user, 2]] > scores[user, item]))
+                for item in three[user, :2]
+            )
+            for user in range(12)
+        ]
+    )
     known = [triples[20:50], triples[50:]]
     ranked = graphgauge.ranking.rank_triples((entities, relations), triples[:20], score="l2", known=known).evaluate()
-    found = values("--triples", tmp_path / "asked.npy", "--known-triples", tmp_path / "known-*.npy", "--entities",
-                   tmp_path / "entities.npy", "--relation-vectors", tmp_path / "relations.npy", "--score", "l2",
-                   "--gate", "mrr_macro_relation > 0", "--gate", "mrr[side] > 0")  # fmt: skip
+    found = values(
+        "--triples",
+        tmp_path / "asked.npy",
+        "--known-triples",
+        tmp_path / "known-*.npy",
+        "--entities",
+        tmp_path / "entities.npy",
+        "--relation-vectors",
+        tmp_path / "relations.npy",
+        "--score",
+        "l2",
+        "--gate",
+        "mrr_macro_relation > 0",
+        "--gate",
+        "mrr[side] > 0",
+    )
     assert found == {key: result.value for key, result in ranked.items()}
     for options, words in (
         (["--entities", "e.npy"], "--entities needs --relation-vectors"),

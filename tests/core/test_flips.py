@@ -28,9 +28,11 @@ def folder(tmp_path: Path) -> Path:
     for number, method in enumerate("ab"):
         draw = np.random.default_rng(number)
         evaluation = ranking.evaluate(
-            draw.normal(1 + number, 1, 1001), draw.normal(0, 1, (1001, 5)),
-            groups={"part": np.arange(1001) % 3, "query": np.arange(1001)}, keep="items",
-        )  # fmt: skip
+            draw.normal(1 + number, 1, 1001),
+            draw.normal(0, 1, (1001, 5)),
+            groups={"part": np.arange(1001) % 3, "query": np.arange(1001)},
+            keep="items",
+        )
         evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
         receipt = {
             "inputs": [{"name": "pos", "path": "p.npy", "bytes": 3, "hash": "0"}],

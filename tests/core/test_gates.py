@@ -46,9 +46,25 @@ def test_grammar(text: str, key: str, bound: str | None, sign: str, limit: float
 
 @pytest.mark.parametrize(
     "text",
-    ["", "mrr", "mrr >=", ">= 0.5", "mrr => 0.5", "mrr = 0.5", "mrr >== 0.5", "mrr >= high", "mrr >= 0.5 and more",
-     "m r >= 1", "mrr >= nan", "mrr != nan", "mrr >= 0.5, hits@1 > 0", "mrr >= 0,5", "mrr <> 3", "mrr >= >= 3"],
-)  # fmt: skip
+    [
+        "",
+        "mrr",
+        "mrr >=",
+        ">= 0.5",
+        "mrr => 0.5",
+        "mrr = 0.5",
+        "mrr >== 0.5",
+        "mrr >= high",
+        "mrr >= 0.5 and more",
+        "m r >= 1",
+        "mrr >= nan",
+        "mrr != nan",
+        "mrr >= 0.5, hits@1 > 0",
+        "mrr >= 0,5",
+        "mrr <> 3",
+        "mrr >= >= 3",
+    ],
+)
 def test_what_cannot_be_read(text: str) -> None:
     with pytest.raises(OptionError, match="cannot be read") as caught:
         Gate.parse(text)
@@ -57,9 +73,15 @@ def test_what_cannot_be_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("sign", "passed"),
-    [(">=", (False, True, True)), ("<=", (True, True, False)), (">", (False, False, True)), ("<", (True, False, False)),
-     ("==", (False, True, False)), ("!=", (True, False, True))],
-)  # fmt: skip
+    [
+        (">=", (False, True, True)),
+        ("<=", (True, True, False)),
+        (">", (False, False, True)),
+        ("<", (True, False, False)),
+        ("==", (False, True, False)),
+        ("!=", (True, False, True)),
+    ],
+)
 def test_signs(sign: str, passed: tuple[bool, ...]) -> None:
     gate = Gate.parse(f"mrr {sign} 0.5")
     assert tuple(gate.check(evaluation(value)).passed for value in (0.4, 0.5, 0.6)) == passed
@@ -120,9 +142,13 @@ def test_a_level_is_the_one_that_is_hardest_to_pass() -> None:
     chance = {"a": (0.2, "chance"), "b": (0.3, "chance"), "c": (0.6, "baseline"), "d": (0.9, "ideal")}
     ev = leveled(0.5, Interval(0.25, 0.7, 0.95, "t", "queries"), **chance)
     for text, holds in (
-        ("mrr > chance", True), ("mrr.low > chance", False), ("mrr.low < chance", False),
-        ("mrr.high >= baseline", True), ("mrr >= baseline", False), ("mrr < ideal", True),
-    ):  # fmt: skip
+        ("mrr > chance", True),
+        ("mrr.low > chance", False),
+        ("mrr.low < chance", False),
+        ("mrr.high >= baseline", True),
+        ("mrr >= baseline", False),
+        ("mrr < ideal", True),
+    ):
         assert bool(ev.gate(text)) is holds, text
     assert str(ev.gate("mrr.low > chance")) == "gate failed: mrr.low > chance (found 0.25 against 0.3)"
     with pytest.raises(InputError, match="mrr has no level of chance"):
@@ -182,8 +208,17 @@ def test_every_group_must_pass_and_the_worst_is_named(grouped: Evaluation) -> No
     assert f"for relation={table['relation'][worst]})" in str(low)
 
 
-@pytest.mark.parametrize("text", ["mrr[] > 0", "mrr[relation=x > 0", "mrr[relation]low > 0", "[relation=x] > 0",
-                                  "mrr > chances", "mrr[relation=x][side=y] >"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mrr[] > 0",
+        "mrr[relation=x > 0",
+        "mrr[relation]low > 0",
+        "[relation=x] > 0",
+        "mrr > chances",
+        "mrr[relation=x][side=y] >",
+    ],
+)
 def test_what_is_no_group_cannot_be_read(text: str) -> None:
     with pytest.raises(OptionError, match="cannot be read"):
         Gate.parse(text)
@@ -220,10 +255,15 @@ def test_what_will_not_be_computed_is_refused_before_the_run(text: str, options:
     assert repr(text) in str(raised.value)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"metrics": ["mrr", "hits@7"]}, {"metrics": ["roc_auc", "pooled_hits@3", "hits"], "k": [2, 50]},
-    {"groups": {"relation": np.arange(30) % 3, "side": np.arange(30) % 2}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"metrics": ["mrr", "hits@7"]},
+        {"metrics": ["roc_auc", "pooled_hits@3", "hits"], "k": [2, 50]},
+        {"groups": {"relation": np.arange(30) % 3, "side": np.arange(30) % 2}},
+    ],
+)
 def test_whatever_is_computed_is_planned(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     computed = ranking.evaluate(rng.normal(1, 1, 30), rng.normal(0, 1, (30, 60)), **options)
@@ -234,8 +274,13 @@ def test_whatever_is_computed_is_planned(options: dict[str, Any]) -> None:
 
 def test_forms_with_metrics_of_their_own_are_planned(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    arrays = {"p": rng.normal(1, 1, 30), "n": rng.normal(size=60), "m": rng.normal(size=(30, 60)),
-              "lists": np.tile(np.arange(5), (30, 1)), "right": rng.integers(0, 8, 30)}  # fmt: skip
+    arrays = {
+        "p": rng.normal(1, 1, 30),
+        "n": rng.normal(size=60),
+        "m": rng.normal(size=(30, 60)),
+        "lists": np.tile(np.arange(5), (30, 1)),
+        "right": rng.integers(0, 8, 30),
+    }
     for name, values in arrays.items():
         np.save(tmp_path / f"{name}.npy", values)
     path = {name: str(tmp_path / f"{name}.npy") for name in arrays}

@@ -17,10 +17,17 @@ from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterva
 from graphgauge.core.references import REFERENCES, cite
 
 FACTS: dict[str, Any] = {
-    "family": "ranking", "needs": ("ranks",), "direction": "higher", "bounds": (0, 1), "unit": "query",
-    "conventions": {}, "reference": "hoyt2022", "chance": NoChance("none"), "interval": NoInterval("none"),
+    "family": "ranking",
+    "needs": ("ranks",),
+    "direction": "higher",
+    "bounds": (0, 1),
+    "unit": "query",
+    "conventions": {},
+    "reference": "hoyt2022",
+    "chance": NoChance("none"),
+    "interval": NoInterval("none"),
     "laws": {"permutation": True, "merge": True, "monotone": True, "symmetry": Exempt("no")},
-}  # fmt: skip
+}
 
 
 def declared(key: str, function: Any = lambda sample, *, k=3: sample, **changes: Any) -> Metric:
@@ -65,8 +72,11 @@ class TestDeclaring:
         estimate = Estimate(np.array([np.nan]), np.array([7]), reason="no negatives")
         result = entry.result(None, estimate, {}, confidence=0.95, conventions={})
         assert (result.n, result.reason, result.interval, result.no_interval) == (
-            0, "no negatives", None, "no value: no negatives",
-        )  # fmt: skip
+            0,
+            "no negatives",
+            None,
+            "no value: no negatives",
+        )
 
     def test_a_metrics_own_conventions_stand(self) -> None:
         entry = declared("x", conventions={"ties": "as chosen", "empty": "nan"})

@@ -13,10 +13,23 @@ from graphgauge.ranking import evaluate
 from graphgauge.stats import aggregate, gate
 
 WRONG = {
-    "run": None, "run.tags": "a", "run.method": 3, "run.seed": True, "results[0].params": [], "results[0].value": {},
-    "results[0].warnings": "w", "findings[0].severity": "grave", "findings[0].evidence": [], "notes": "n",
-    "skipped": {}, "options": [], "breakdowns": {}, "receipt": [], "receipt.versions": "1", "receipt.inputs": {},
-}  # fmt: skip
+    "run": None,
+    "run.tags": "a",
+    "run.method": 3,
+    "run.seed": True,
+    "results[0].params": [],
+    "results[0].value": {},
+    "results[0].warnings": "w",
+    "findings[0].severity": "grave",
+    "findings[0].evidence": [],
+    "notes": "n",
+    "skipped": {},
+    "options": [],
+    "breakdowns": {},
+    "receipt": [],
+    "receipt.versions": "1",
+    "receipt.inputs": {},
+}
 
 
 @pytest.mark.parametrize("place", WRONG)
@@ -31,8 +44,12 @@ def test_another_type_is_named(tmp_path, place):
         table = table[int(name) if name.isdigit() else name]
     table[names[-1]] = WRONG[place]
     write_sealed(path, content)
-    for read in (read_result, lambda p: evaluation_text(read_result(p)), lambda p: gate(p, tmp_path / "b.json",
-                 metric="mrr", margin=0.1), lambda p: aggregate([p])):  # fmt: skip
+    for read in (
+        read_result,
+        lambda p: evaluation_text(read_result(p)),
+        lambda p: gate(p, tmp_path / "b.json", metric="mrr", margin=0.1),
+        lambda p: aggregate([p]),
+    ):
         with pytest.raises(InputError, match=r"not a valid result file"):
             read(path)
     found = audit.run(tmp_path)  # one bad file does not stop the others

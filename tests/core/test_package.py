@@ -34,10 +34,30 @@ def test_public_names() -> None:
     assert set(graphgauge.__all__) >= {"__version__", "core", "ranking", "stats"}
     assert dir(graphgauge) == sorted(graphgauge.__all__)
     assert set(ranking.__all__) == {
-        "Catalog", "Items", "ListItems", "Negatives", "RankingState", "TopK", "average_precision", "compare",
-        "evaluate", "evaluate_files", "from_topk", "hits_at_k", "known_answers", "mrr", "negatives", "rank_all",
-        "rank_topk", "rank_triples", "rank_until", "ranks", "recommend", "roc_auc", "stream_topk",
-    }  # fmt: skip
+        "Catalog",
+        "Items",
+        "ListItems",
+        "Negatives",
+        "RankingState",
+        "TopK",
+        "average_precision",
+        "compare",
+        "evaluate",
+        "evaluate_files",
+        "from_topk",
+        "hits_at_k",
+        "known_answers",
+        "mrr",
+        "negatives",
+        "rank_all",
+        "rank_topk",
+        "rank_triples",
+        "rank_until",
+        "ranks",
+        "recommend",
+        "roc_auc",
+        "stream_topk",
+    }
     for name in graphgauge.__all__:
         assert getattr(graphgauge, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -19,8 +19,16 @@ def result(key: str = "mrr", value: float = 0.5, **facts: object) -> Result:
 
 
 INTERVAL = Interval(0.4, 0.6, 0.95, "t", "queries")
-TABLE = Table("side", {"side": np.array(["h", "t"]), "n": np.array([3, 1]), "mrr": np.array([0.25, math.nan]),
-                       "mrr.low": np.array([0.1, math.nan]), "mrr.high": np.array([0.4, math.nan])})  # fmt: skip
+TABLE = Table(
+    "side",
+    {
+        "side": np.array(["h", "t"]),
+        "n": np.array([3, 1]),
+        "mrr": np.array([0.25, math.nan]),
+        "mrr.low": np.array([0.1, math.nan]),
+        "mrr.high": np.array([0.4, math.nan]),
+    },
+)
 
 
 def evaluation(**facts: object) -> Evaluation:

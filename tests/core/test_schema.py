@@ -51,7 +51,7 @@ EVALUATIONS: dict[str, Any] = {
         skipped={"sid": "no gadjid"},
         run={"method": "m", "dataset": "d", "seed": 3, "tags": {"host": "none"}},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=EVALUATIONS)
@@ -243,8 +243,10 @@ def test_every_level_has_its_kind() -> None:
     found = forecasting.evaluate(y, mean, std=np.ones((40, 3)), axes=("time", "node"))
     kinds = {level.name: level.kind for result in found.values() for level in result.levels}
     assert {name: kind for name, kind in kinds.items() if kind != "ideal"} == {
-        "zero forecast": "chance", "mean of the truth": "baseline", "one Gaussian with the truth's moments": "baseline",
-    }  # fmt: skip
+        "zero forecast": "chance",
+        "mean of the truth": "baseline",
+        "one Gaussian with the truth's moments": "baseline",
+    }
     assert all(name.startswith("perfect forecaster") for name, kind in kinds.items() if kind == "ideal")
 
 
@@ -274,12 +276,26 @@ def test_fields_may_be_added_by_later_versions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"{", b"null", b"[]", b"3", b'"x"', b"\xff\xfe{}", b"\xef\xbb\xbf{}", b"[" * 200_000,
-        b'{"a":' * 200_000, b"NaN", b'{"schema": "graphgauge/result/3"}', b'{"schema": NaN}', b"1" * 5000,
-        b'{"schema": "graphgauge/result/1"}', b'{"schema": "graphgauge/result/1", "run": 3}',
-        b'{"schema": "graphgauge/result/2"}', b'{"schema": "graphgauge/result/2", "run": 3}',
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"3",
+        b'"x"',
+        b"\xff\xfe{}",
+        b"\xef\xbb\xbf{}",
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+        b"NaN",
+        b'{"schema": "graphgauge/result/3"}',
+        b'{"schema": NaN}',
+        b"1" * 5000,
+        b'{"schema": "graphgauge/result/1"}',
+        b'{"schema": "graphgauge/result/1", "run": 3}',
+        b'{"schema": "graphgauge/result/2"}',
+        b'{"schema": "graphgauge/result/2", "run": 3}',
     ],
-)  # fmt: skip
+)
 def test_what_is_no_result_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(content)
@@ -322,7 +338,7 @@ WRONG: dict[str, Any] = {
     "columns as text": lambda c: c["breakdowns"][0].update(columns="x"),
     "cells as text": lambda c: c["breakdowns"][0]["columns"].update(mrr=["x", "y"]),
     "nested labels": lambda c: c["breakdowns"][0]["columns"].update(side=[[1], [1, 2]]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("change", WRONG)
@@ -455,9 +471,33 @@ CONTENT["receipt"] |= {
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "../../x", "/etc/passwd", "a/b", "a\\b", "a\0b", "x" * 500, "字" * 300, "é" * 90, ".hidden", "a b",
-     "con:1", "\ud800", "~root", "-rf", "naïve", "$(x)", "🙂" * 100, "a\nb", None, 3, 1.5],
-)  # fmt: skip
+    [
+        "",
+        ".",
+        "..",
+        "../../x",
+        "/etc/passwd",
+        "a/b",
+        "a\\b",
+        "a\0b",
+        "x" * 500,
+        "字" * 300,
+        "é" * 90,
+        ".hidden",
+        "a b",
+        "con:1",
+        "\ud800",
+        "~root",
+        "-rf",
+        "naïve",
+        "$(x)",
+        "🙂" * 100,
+        "a\nb",
+        None,
+        3,
+        1.5,
+    ],
+)
 def test_default_path_stays_in_its_folder(name: Any, tmp_path: Path) -> None:
     evaluation = Evaluation("ranking", [], run={"method": name, "dataset": name, "seed": name})
     path = default_path(evaluation, tmp_path)

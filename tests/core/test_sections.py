@@ -13,10 +13,17 @@ from graphgauge.core.schema import evaluation_from_dict
 
 NO = Exempt("not tried here")
 DECLARED = {
-    "family": "ranking", "needs": ("ranks",), "direction": "higher", "bounds": (0, 1), "unit": "query",
-    "conventions": {"empty": "nan"}, "reference": "bordes2013", "chance": NoChance("none"),
-    "interval": NoInterval("none"), "laws": dict.fromkeys(registry.LAWS, NO),
-}  # fmt: skip
+    "family": "ranking",
+    "needs": ("ranks",),
+    "direction": "higher",
+    "bounds": (0, 1),
+    "unit": "query",
+    "conventions": {"empty": "nan"},
+    "reference": "bordes2013",
+    "chance": NoChance("none"),
+    "interval": NoInterval("none"),
+    "laws": dict.fromkeys(registry.LAWS, NO),
+}
 
 
 @pytest.fixture
@@ -84,10 +91,15 @@ def test_goal_and_reading(sectioned):
 @pytest.mark.parametrize(
     ("value", "direction", "goal", "expected"),
     [
-        (0.7, "higher", 0.7, False), (0.8, "higher", 0.7, True), (0.7, "lower", 0.7, True), (0.8, "lower", 0.7, False),
-        (0.8, "higher", None, None), (math.nan, "higher", 0.7, None), (0.8, "higher", math.nan, None),
+        (0.7, "higher", 0.7, False),
+        (0.8, "higher", 0.7, True),
+        (0.7, "lower", 0.7, True),
+        (0.8, "lower", 0.7, False),
+        (0.8, "higher", None, None),
+        (math.nan, "higher", 0.7, None),
+        (0.8, "higher", math.nan, None),
     ],
-)  # fmt: skip
+)
 def test_reached(value, direction, goal, expected):
     assert Result("x", "x", value, 1, "query", direction, (0, 1), goal=goal).reached is expected
 

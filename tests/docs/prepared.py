@@ -33,9 +33,15 @@ def adaptive() -> None:
     entities, targets = draw.normal(size=(200, 8)), draw.integers(0, 200, 3000)
     relation = draw.integers(0, 4, 3000)
     queries = entities[targets] + (0.5 + 0.2 * relation[:, None]) * draw.normal(size=(3000, 8))
-    arrays = {"q": queries, "e": entities, "t": targets, "relation": relation,
-              "other": queries + draw.normal(size=queries.shape), "pos": draw.normal(1, 1, 3000),
-              "neg": draw.normal(0, 1, (3000, 30))}  # fmt: skip
+    arrays = {
+        "q": queries,
+        "e": entities,
+        "t": targets,
+        "relation": relation,
+        "other": queries + draw.normal(size=queries.shape),
+        "pos": draw.normal(1, 1, 3000),
+        "neg": draw.normal(0, 1, (3000, 30)),
+    }
     for name, array in arrays.items():
         np.save(f"{name}.npy", array)
 
@@ -233,7 +239,12 @@ def study_inputs() -> None:
 
 FILES: dict[str, Sequence[Callable[[], None]]] = {
     "README.md": (
-        scores, graphs, forecasts, explanations, samples, lambda: growth("labels.npy"),
+        scores,
+        graphs,
+        forecasts,
+        explanations,
+        samples,
+        lambda: growth("labels.npy"),
         lambda: results(["weak", "strong"], "toy"),
     ),
     "docs/index.md": (scores,),
@@ -255,4 +266,4 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
     "docs/audit/demo.md": (lambda: results(["weak", "strong"], "toy", folder="demo/results"),),
-}  # fmt: skip
+}

@@ -73,9 +73,15 @@ def close(now: dict[str, Any], then: dict[str, Any]) -> bool:
 
 def test_a_figure_says_what_it_shows() -> None:
     panel = {
-        "knob": "noise", "log": False, "x": [0, 1, 2], "key": "mae", "value": [1, None, 3], "low": [0.5, None, 2],
-        "high": [2, None, 9], "chance": {"mean < 1": [2, 2, 2]},
-    }  # fmt: skip
+        "knob": "noise",
+        "log": False,
+        "x": [0, 1, 2],
+        "key": "mae",
+        "value": [1, None, 3],
+        "low": [0.5, None, 2],
+        "high": [2, None, 9],
+        "chance": {"mean < 1": [2, 2, 2]},
+    }
     flat = panel | {"knob": "size", "value": [2, 2, 2]}
     drawn = PANELS["figure"]("mae", [panel, flat])
     assert drawn.count("<svg") == 1

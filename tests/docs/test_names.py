@@ -163,8 +163,14 @@ def test_metrics_and_arguments_exist(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["no_such_metric", "graphgauge.ranking.no_such", "ranking.evaluate(pos, neg, no_such=1)", "no_such=1",
-     'ranking.evaluate(pos, neg, metrics=["no_such"])', "ranking.no_such(pos)"],
-)  # fmt: skip
+    [
+        "no_such_metric",
+        "graphgauge.ranking.no_such",
+        "ranking.evaluate(pos, neg, no_such=1)",
+        "no_such=1",
+        'ranking.evaluate(pos, neg, metrics=["no_such"])',
+        "ranking.no_such(pos)",
+    ],
+)
 def test_a_wrong_name_is_seen(code: str) -> None:
     assert wrong_with(code) is not None

@@ -62,21 +62,25 @@ def same(one: Any, other: Any) -> bool:
 def vae(put: Put) -> Any:
     """A generator whose methods answer from where its weights are."""
     return SimpleNamespace(
-        conditions=("a", "b", "c"), ordered=True,
+        conditions=("a", "b", "c"),
+        ordered=True,
         reconstruct=lambda samples, conditions: put(samples * 0.9),
         encode=lambda samples, conditions: put(samples[:, :4] * 1.5),
         generate=lambda condition, n, *, temperature, seed: put(np.random.default_rng(seed).random((n, 10))),
         validate=lambda samples: put(samples.any(axis=1)),
         statistics=lambda samples: {"bits": put(samples.sum(axis=1))},
-    )  # fmt: skip
+    )
 
 
 def collected(put: Put) -> Evaluation:
     judge = SimpleNamespace(predict=lambda samples: put(samples.sum(axis=1) % 3))
     table = generation.collect(
-        vae(put), data=generation.Labelled(put(REAL), put(OF_REAL)), classifier=judge, num_samples=12,
+        vae(put),
+        data=generation.Labelled(put(REAL), put(OF_REAL)),
+        classifier=judge,
+        num_samples=12,
         train=generation.Labelled(put(TRAIN), put(OF_TRAIN)),
-    )  # fmt: skip
+    )
     return generation.evaluate(table, **FEW)
 
 
@@ -103,10 +107,15 @@ def suite(put: Put) -> Evaluation:
 
 def explained(put: Put) -> Evaluation:
     graph = explanation.Subgraph(
-        put(np.array([[0, 1, 2, 3], [1, 2, 3, 0]])), nodes=put(np.arange(4)), times=put(np.arange(4)),
-        node_features=put(np.eye(4)), edge_features=put(np.ones((4, 2))), candidates=put(np.arange(4)),
-        units=put(np.arange(4)), node_inputs={"y": put(np.arange(4))},
-    )  # fmt: skip
+        put(np.array([[0, 1, 2, 3], [1, 2, 3, 0]])),
+        nodes=put(np.arange(4)),
+        times=put(np.arange(4)),
+        node_features=put(np.eye(4)),
+        edge_features=put(np.ones((4, 2))),
+        candidates=put(np.arange(4)),
+        units=put(np.arange(4)),
+        node_inputs={"y": put(np.arange(4))},
+    )
     context = explanation.Context(graph, put(np.array(2)), event=0, truth=put(np.array([1, 0, 0, 1])))
     given = explanation.Explanation(context, put(np.array([0.875, 0.25, 0.125, 0.5])), explainer="mine")
     model = SimpleNamespace(
@@ -118,40 +127,84 @@ def explained(put: Put) -> Evaluation:
 
 CASES: dict[str, Callable[[Put], Any]] = {
     "generation, bits": lambda put: generation.evaluate(
-        real=put(REAL), generated=put(MADE), train=put(TRAIN), valid=put(MADE.any(1)), real_valid=put(REAL.any(1)),
-        reconstructed=put(REAL[::-1].copy()), **FEW),
+        real=put(REAL),
+        generated=put(MADE),
+        train=put(TRAIN),
+        valid=put(MADE.any(1)),
+        real_valid=put(REAL.any(1)),
+        reconstructed=put(REAL[::-1].copy()),
+        **FEW,
+    ),
     "generation, latents": lambda put: generation.evaluate(
-        real=put(REAL), generated=put(MADE), latents=put(LATENTS), generated_latents=put(MADE_LATENTS),
-        latent_variances=put(np.abs(LATENTS) + 0.5), real_conditions=put(OF_REAL), conditions=put(OF_MADE),
-        predicted=put(OF_MADE), classifier_labels=put(OF_REAL), classifier_predicted=put(OF_REAL), **FEW),
+        real=put(REAL),
+        generated=put(MADE),
+        latents=put(LATENTS),
+        generated_latents=put(MADE_LATENTS),
+        latent_variances=put(np.abs(LATENTS) + 0.5),
+        real_conditions=put(OF_REAL),
+        conditions=put(OF_MADE),
+        predicted=put(OF_MADE),
+        classifier_labels=put(OF_REAL),
+        classifier_predicted=put(OF_REAL),
+        **FEW,
+    ),
     "generation, mixed": lambda put: generation.evaluate(
-        real=put(REAL), generated=MADE, latents=torch.as_tensor(LATENTS), generated_latents=put(MADE_LATENTS),
-        real_conditions=OF_REAL, conditions=put(OF_MADE), **FEW),
+        real=put(REAL),
+        generated=MADE,
+        latents=torch.as_tensor(LATENTS),
+        generated_latents=put(MADE_LATENTS),
+        real_conditions=OF_REAL,
+        conditions=put(OF_MADE),
+        **FEW,
+    ),
     "generation, statistics": lambda put: generation.evaluate(
-        real=put(REAL), generated=put(MADE), statistics={"bits": put(REAL.sum(1))},
-        generated_statistics={"bits": put(MADE.sum(1))}, **FEW),
+        real=put(REAL),
+        generated=put(MADE),
+        statistics={"bits": put(REAL.sum(1))},
+        generated_statistics={"bits": put(MADE.sum(1))},
+        **FEW,
+    ),
     "generation, tables": lambda put: generation.evaluate(
-        real={"a": put(OF_REAL), "b": put(REAL.sum(1))}, generated={"a": put(OF_MADE), "b": put(MADE.sum(1))}, **FEW),
+        real={"a": put(OF_REAL), "b": put(REAL.sum(1))}, generated={"a": put(OF_MADE), "b": put(MADE.sum(1))}, **FEW
+    ),
     "generation, lists of rows": lambda put: generation.evaluate(
-        real=[put(row) for row in REAL], generated=[put(row) for row in MADE],
-        valid=[put(np.array(True))] * len(MADE), **FEW),
+        real=[put(row) for row in REAL],
+        generated=[put(row) for row in MADE],
+        valid=[put(np.array(True))] * len(MADE),
+        **FEW,
+    ),
     "generation, matrices": lambda put: generation.evaluate(
-        real=put(GRAPHS[0]), generated=put(GRAPHS[1]), samples="graphs", **FEW),
+        real=put(GRAPHS[0]), generated=put(GRAPHS[1]), samples="graphs", **FEW
+    ),
     "generation, list of matrices": lambda put: generation.evaluate(
-        real=[put(each) for each in GRAPHS[0]], generated=[put(each) for each in GRAPHS[1]], samples="padded", **FEW),
+        real=[put(each) for each in GRAPHS[0]], generated=[put(each) for each in GRAPHS[1]], samples="padded", **FEW
+    ),
     "generation, edge lists": lambda put: generation.evaluate(
         real=[(5, put(np.argwhere(np.triu(each)))) for each in GRAPHS[0]],
-        generated=[put(np.argwhere(np.triu(each))) for each in GRAPHS[1]], **FEW),
+        generated=[put(np.argwhere(np.triu(each))) for each in GRAPHS[1]],
+        **FEW,
+    ),
     "generation, types": lambda put: generation.evaluate(
         real=(put(TYPES), put(GRAPHS[0].astype(int))),
-        generated=(put(np.eye(3)[TYPES]), put(np.eye(2)[GRAPHS[1].astype(int)])), **FEW),
+        generated=(put(np.eye(3)[TYPES]), put(np.eye(2)[GRAPHS[1].astype(int)])),
+        **FEW,
+    ),
     "generation, data": lambda put: generation.evaluate(
         real=[data(put, *each) for each in zip(GRAPHS[0], TYPES, strict=True)],
-        generated=[data(put, *each) for each in zip(GRAPHS[1], TYPES, strict=True)], **FEW),
+        generated=[data(put, *each) for each in zip(GRAPHS[1], TYPES, strict=True)],
+        **FEW,
+    ),
     "generation, collected": collected,
-    "generation, compared": lambda put: [vars(each) for each in generation.compare_samples(
-        put(REAL), {"a": put(MADE), "b": put(TRAIN)}, statistics={"bits": put(REAL.sum(1))},
-        generated_statistics={"a": {"bits": put(MADE.sum(1))}, "b": {"bits": put(TRAIN.sum(1))}}, **FEW)],
+    "generation, compared": lambda put: [
+        vars(each)
+        for each in generation.compare_samples(
+            put(REAL),
+            {"a": put(MADE), "b": put(TRAIN)},
+            statistics={"bits": put(REAL.sum(1))},
+            generated_statistics={"a": {"bits": put(MADE.sum(1))}, "b": {"bits": put(TRAIN.sum(1))}},
+            **FEW,
+        )
+    ],
     "energy distance": lambda put: generation.energy_distance(put(LATENTS), put(MADE_LATENTS)),
     "mmd": lambda put: generation.mmd(put(LATENTS), put(MADE_LATENTS)),
     "prdc": lambda put: tuple(generation.prdc(put(LATENTS), put(MADE_LATENTS))),
@@ -163,24 +216,40 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "hamming": lambda put: tuple(generation.pairwise_distance(put(REAL))),
     "jaccard": lambda put: tuple(generation.pairwise_distance(put(REAL), kind="jaccard")),
     "graphs by a mask": lambda put: generation.Graphs.of(put(GRAPHS[0])).take(put(np.arange(12) < 5)).edges.tolist(),
-    **{f"evolution, {negatives}, {score}": lambda put, negatives=negatives, score=score: cycle(
-        put, previous=put(POINTS / 2), negatives=negatives, score=score)
-       for negatives in ("sample", "all") for score in ("poincare", "euclidean", "cosine", "dot")},
+    **{
+        f"evolution, {negatives}, {score}": lambda put, negatives=negatives, score=score: cycle(
+            put, previous=put(POINTS / 2), negatives=negatives, score=score
+        )
+        for negatives in ("sample", "all")
+        for score in ("poincare", "euclidean", "cosine", "dot")
+    },
     "evolution, given": lambda put: cycle(put, points=put(RNG_SCORES), score="given"),
     "evolution, mixed": lambda put: cycle(put, previous=POINTS, negatives="all"),
     "evolution, mixed the other way": lambda put: cycle(put, points=POINTS, previous=put(POINTS), negatives="all"),
     "evolution, list of rows": lambda put: cycle(put, points=[put(row) for row in POINTS]),
     "evolution, suite": suite,
     "evolution, cycles": lambda put: evolution.evaluate(
-        [{"embeddings": put(POINTS), "new_edges": put(BIRTHS), "all_edges": put(EDGES), "cycle": 0}], put(CLASSES),
-        test_edges=put(EDGES[:5]), node_types=put(CLASSES), folds=2),
+        [{"embeddings": put(POINTS), "new_edges": put(BIRTHS), "all_edges": put(EDGES), "cycle": 0}],
+        put(CLASSES),
+        test_edges=put(EDGES[:5]),
+        node_types=put(CLASSES),
+        folds=2,
+    ),
     "evolution, labels by node": lambda put: evolution.delta_homophily(
-        put(BIRTHS), {node: put(np.array(label)) for node, label in enumerate(CLASSES)}),
+        put(BIRTHS), {node: put(np.array(label)) for node, label in enumerate(CLASSES)}
+    ),
     "evolution, ledger": lambda put: evolution.evaluate(
-        evolution.from_snapshots([put(EDGES[1::2]), put(EDGES)]), put(CLASSES), embeddings=put(POINTS), folds=2),
-    "evolution, snapshots": lambda put: [change.after.tolist() for change in evolution.from_snapshots(
-        [SimpleNamespace(edge_index=put(pairs.T), edge_type=put(np.zeros(len(pairs), int)), num_nodes=NODES)
-         for pairs in (EDGES[1::2], EDGES)]).changes()],
+        evolution.from_snapshots([put(EDGES[1::2]), put(EDGES)]), put(CLASSES), embeddings=put(POINTS), folds=2
+    ),
+    "evolution, snapshots": lambda put: [
+        change.after.tolist()
+        for change in evolution.from_snapshots(
+            [
+                SimpleNamespace(edge_index=put(pairs.T), edge_type=put(np.zeros(len(pairs), int)), num_nodes=NODES)
+                for pairs in (EDGES[1::2], EDGES)
+            ]
+        ).changes()
+    ],
     "auc_synthetic": lambda put: evolution.auc_synthetic(put(POINTS), put(BIRTHS), put(EDGES)),
     "auc_matched": lambda put: evolution.auc_matched(put(POINTS), put(BIRTHS), put(EDGES), pools=put(CLASSES)),
     "poincare_distance": lambda put: evolution.poincare_distance(put(POINTS[:5]), put(POINTS[5:10])).tolist(),
@@ -189,17 +258,22 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "recovery, stack": lambda put: recovery.evaluate(put(np.stack([TRUE] * 2)), put(np.stack([SCORES] * 2))),
     "recovery, list": lambda put: recovery.evaluate([put(TRUE)] * 2, [put(SCORES)] * 2),
     "recovery, lagged": lambda put: recovery.evaluate(
-        put(np.stack([TRUE] * 2, -1)), put(np.stack([SCORES] * 2, -1)), lagged=True),
+        put(np.stack([TRUE] * 2, -1)), put(np.stack([SCORES] * 2, -1)), lagged=True
+    ),
     "recovery, edges": lambda put: recovery.evaluate(
-        recovery.EdgeList(put(np.argwhere(TRUE))), recovery.EdgeList(put(np.argwhere(TRUE.T))), nodes=6),
+        recovery.EdgeList(put(np.argwhere(TRUE))), recovery.EdgeList(put(np.argwhere(TRUE.T))), nodes=6
+    ),
     "recovery, named": lambda put: recovery.evaluate(
-        recovery.NamedMatrix(put(TRUE), list("abcdef")), recovery.NamedMatrix(put(SCORES), list("bacdef"))),
+        recovery.NamedMatrix(put(TRUE), list("abcdef")), recovery.NamedMatrix(put(SCORES), list("bacdef"))
+    ),
     "explanation": explained,
     "cohesiveness": lambda put: explanation.cohesiveness(
-        put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0.0, 1.0, 2.0]))),
+        put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0.0, 1.0, 2.0]))
+    ),
     "reaching events": lambda put: explanation.reaching_events(
-        put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0, 1, 2])), put(np.array([2])), 2).tolist(),
-}  # fmt: skip
+        put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0, 1, 2])), put(np.array([2])), 2
+    ).tolist(),
+}
 RNG_SCORES = RNG.normal(size=(NODES, NODES)).round(2)
 
 
@@ -220,9 +294,18 @@ def test_values_and_notes_are_those_of_the_host(name: str, simulated: Any) -> No
 
 TYPED = {
     "bits": ("generation, bits", "generation, matrices", "hamming", "jaccard", "prdc of bits"),
-    "floats": ("generation, latents", "energy distance", "mmd", "prdc", "silhouette", "evolution, all, poincare",
-               "evolution, all, euclidean", "recovery", "explanation"),
-}  # fmt: skip
+    "floats": (
+        "generation, latents",
+        "energy distance",
+        "mmd",
+        "prdc",
+        "silhouette",
+        "evolution, all, poincare",
+        "evolution, all, euclidean",
+        "recovery",
+        "explanation",
+    ),
+}
 
 
 @pytest.mark.parametrize(
@@ -266,10 +349,14 @@ def spoiled(array: np.ndarray, value: float) -> np.ndarray:
 FAULTS: dict[str, Callable[[Put, float], Any]] = {
     "bits": lambda put, odd: generation.evaluate(real=put(spoiled(REAL, odd)), generated=put(MADE)),
     "latents": lambda put, odd: generation.evaluate(
-        real=put(REAL), generated=put(MADE), latents=put(spoiled(LATENTS, odd))),
+        real=put(REAL), generated=put(MADE), latents=put(spoiled(LATENTS, odd))
+    ),
     "statistics": lambda put, odd: generation.evaluate(
-        real=put(REAL), generated=put(MADE), statistics={"a": put(spoiled(LATENTS, odd)[:, 0])},
-        generated_statistics={"a": put(MADE_LATENTS[:, 0])}),
+        real=put(REAL),
+        generated=put(MADE),
+        statistics={"a": put(spoiled(LATENTS, odd)[:, 0])},
+        generated_statistics={"a": put(MADE_LATENTS[:, 0])},
+    ),
     "prdc": lambda put, odd: generation.prdc(put(LATENTS), put(spoiled(MADE_LATENTS, odd))),
     "mmd": lambda put, odd: generation.mmd(put(spoiled(LATENTS, odd)), put(MADE_LATENTS)),
     "energy distance": lambda put, odd: generation.energy_distance(put(spoiled(LATENTS, odd)), put(MADE_LATENTS)),
@@ -277,7 +364,7 @@ FAULTS: dict[str, Callable[[Put, float], Any]] = {
     "hamming": lambda put, odd: generation.pairwise_distance(put(spoiled(REAL, odd))),
     "evolution": lambda put, odd: cycle(put, points=put(spoiled(POINTS, odd))),
     "recovery": lambda put, odd: recovery.evaluate(put(TRUE), put(spoiled(SCORES, odd))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])

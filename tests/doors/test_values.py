@@ -65,10 +65,14 @@ class Data:
     """One form of input: its files, and the call of the library on the same arrays."""
 
     def __init__(
-        self, name: str, arrays: dict[str, Any], files: dict[str, Any] | None = None,
-        library: Callable[..., Evaluation] | None = None, prepare: Callable[[Path], None] | None = None,
+        self,
+        name: str,
+        arrays: dict[str, Any],
+        files: dict[str, Any] | None = None,
+        library: Callable[..., Evaluation] | None = None,
+        prepare: Callable[[Path], None] | None = None,
         fixed: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`files` are the inputs that are not written from `arrays`; `fixed` are options that belong to the input."""
         self.name, self.arrays, self.library, self.prepare = name, arrays, library, prepare
         self.files = {key: f"{key}.npy" for key in arrays} | (files or {})
@@ -102,13 +106,19 @@ def _ranking_scores() -> dict[str, Any]:
 
 def _flat() -> dict[str, Any]:
     queries = np.repeat(np.arange(N // 4), 6)
-    return {"scores": RNG.integers(0, 9, len(queries)) / 4, "labels": np.tile([1, 0, 0, 1, 0, 0], N // 4),
-            "queries": queries}  # fmt: skip
+    return {
+        "scores": RNG.integers(0, 9, len(queries)) / 4,
+        "labels": np.tile([1, 0, 0, 1, 0, 0], N // 4),
+        "queries": queries,
+    }
 
 
 def _embeddings() -> dict[str, Any]:
-    return {"queries_emb": RNG.normal(size=(N, 3)), "entities": RNG.normal(size=(9, 3)),
-            "targets": RNG.integers(0, 9, N)}  # fmt: skip
+    return {
+        "queries_emb": RNG.normal(size=(N, 3)),
+        "entities": RNG.normal(size=(9, 3)),
+        "targets": RNG.integers(0, 9, N),
+    }
 
 
 def _rank_all(queries_emb: Any, entities: Any, targets: Any, **options: Any) -> Evaluation:
@@ -136,8 +146,7 @@ def _interactions() -> dict[str, Any]:
 def _recommend(
     user_scores: Any, test_items: Any, train_items: Any, item_vectors: Any = None, **given: Any
 ) -> Evaluation:
-    return ranking.recommend(user_scores, item_vectors, test=test_items, train=train_items,
-                             **{"k": (1, 3, 10)} | given)  # fmt: skip
+    return ranking.recommend(user_scores, item_vectors, test=test_items, train=train_items, **{"k": (1, 3, 10)} | given)
 
 
 def _triples() -> dict[str, Any]:
@@ -184,8 +193,12 @@ def _pool() -> dict[str, Any]:
 def _sets() -> dict[str, Any]:
     """Two right answers and one excluded entity of every query."""
     three = np.array([RNG.permutation(9)[:3] for _ in range(N)])
-    return {"targets": three[:, :2].reshape(-1), "target_offsets": np.arange(0, 2 * N + 1, 2),
-            "exclude_values": three[:, 2], "exclude_offsets": np.arange(N + 1)}  # fmt: skip
+    return {
+        "targets": three[:, :2].reshape(-1),
+        "target_offsets": np.arange(0, 2 * N + 1, 2),
+        "exclude_values": three[:, 2],
+        "exclude_offsets": np.arange(N + 1),
+    }
 
 
 def _lists() -> dict[str, Any]:
@@ -241,15 +254,22 @@ KINDS = np.array(["one", "two, or more", "drei"])[np.arange(N) % 3]
 
 def _ragged() -> dict[str, Any]:
     sizes = RNG.integers(1, 5, N)
-    return {"pos_scores": RNG.integers(0, 9, N) / 4, "neg_scores": RNG.integers(0, 9, sizes.sum()) / 4,
-            "offsets": np.concatenate([[0], np.cumsum(sizes)])}  # fmt: skip
+    return {
+        "pos_scores": RNG.integers(0, 9, N) / 4,
+        "neg_scores": RNG.integers(0, 9, sizes.sum()) / 4,
+        "offsets": np.concatenate([[0], np.cumsum(sizes)]),
+    }
 
 
 def _filtered() -> dict[str, Any]:
     sizes = RNG.integers(0, 3, N)
     known = np.concatenate([RNG.choice(9, size, replace=False) for size in sizes]).astype(np.int64)
-    return {**_embeddings(), "relations": RNG.normal(size=(N, 3)), "known_values": known,
-            "known_offsets": np.concatenate([[0], np.cumsum(sizes)])}  # fmt: skip
+    return {
+        **_embeddings(),
+        "relations": RNG.normal(size=(N, 3)),
+        "known_values": known,
+        "known_offsets": np.concatenate([[0], np.cumsum(sizes)]),
+    }
 
 
 def _rank_filtered(queries_emb: Any, relations: Any, known_values: Any, known_offsets: Any, **given: Any) -> Evaluation:
@@ -278,9 +298,13 @@ def _generated() -> dict[str, Any]:
 
 
 def _conditioned() -> dict[str, Any]:
-    return {**_generated(), "train": RNG.random((6, 5)) < 0.5, "valid": np.arange(12) % 5 > 0,
-            "real_conditions": np.array(["a", "b, c"])[np.arange(12) % 2],
-            "conditions": np.array(["a", "b, c"])[np.arange(12) // 6]}  # fmt: skip
+    return {
+        **_generated(),
+        "train": RNG.random((6, 5)) < 0.5,
+        "valid": np.arange(12) % 5 > 0,
+        "real_conditions": np.array(["a", "b, c"])[np.arange(12) % 2],
+        "conditions": np.array(["a", "b, c"])[np.arange(12) // 6],
+    }
 
 
 def _generation(table: Any = None, empty: str = "1", **given: Any) -> Evaluation:
@@ -303,9 +327,15 @@ def _answers(folder: Path) -> None:
     )
 
 
-_OF_SINGLE = {"best_mode": ("fidelity_best", "mode"), "kl": ("unfaithfulness", "kl"),
-              "delta_t": ("cohesiveness", "delta_t"), "acc_mode": ("acc_auc", "mode"), "acc_cap": ("acc_auc", "cap"),
-              "acc_points": ("acc_auc", "points"), "acc_keep": ("acc_auc", "keep")}  # fmt: skip
+_OF_SINGLE = {
+    "best_mode": ("fidelity_best", "mode"),
+    "kl": ("unfaithfulness", "kl"),
+    "delta_t": ("cohesiveness", "delta_t"),
+    "acc_mode": ("acc_auc", "mode"),
+    "acc_cap": ("acc_auc", "cap"),
+    "acc_points": ("acc_auc", "points"),
+    "acc_keep": ("acc_auc", "keep"),
+}
 
 
 def _explanation(table: Any = None, explanations: Any = None, **given: Any) -> Evaluation:
@@ -427,9 +457,18 @@ DATA = {
     )
 }
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
-EXAMPLES = {"evolution": 4, "evolution replayed": 2, "generation": 6, "generation conditions": 4, "generation table": 4,
-            "generation subject": 1, "explanation table": 6, "explanation model": 3,
-            "explanation alone": 6, "explanation own": 4}  # fmt: skip
+EXAMPLES = {
+    "evolution": 4,
+    "evolution replayed": 2,
+    "generation": 6,
+    "generation conditions": 4,
+    "generation table": 4,
+    "generation subject": 1,
+    "explanation table": 6,
+    "explanation model": 3,
+    "explanation alone": 6,
+    "explanation own": 4,
+}
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
 # Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
@@ -472,10 +511,11 @@ def options(draw: st.DrawFn, data: Data) -> dict[str, Any]:
     declared = data.declared
     inputs = (File, Files, NamedFiles, Factory, Output, Text)
     free = [
-        name for name, field in declared.fields.items()
+        name
+        for name, field in declared.fields.items()
         if not isinstance(field.kind, inputs)
         and name not in (*_LEFT_OUT, *data.fixed, "metrics", "seed", "start", "levels", "labels")
-    ]  # fmt: skip
+    ]
     names = draw(st.lists(st.sampled_from(free), max_size=3, unique=True))
     wrong = draw(st.integers(0, 9)) == 0
     keys = [entry.key_of(**entry.params) for entry in metrics(declared.name)]
@@ -652,10 +692,17 @@ def test_every_option_of_every_form_at_every_door(name: str, option: str, root: 
 
 # Options that go with the data above, and what one of them needs.
 _VALUES: dict[str, Any] = {
-    "axes": ("time", "node", "horizon"), "by": ("horizon", "node"), "log_seeds": (1,), "conditions": ("Off",),
+    "axes": ("time", "node", "horizon"),
+    "by": ("horizon", "node"),
+    "log_seeds": (1,),
+    "conditions": ("Off",),
     "nodes": 2,
-    "coverage": (0.8,), "encoding": "pcalg", "levels": (0.2, 0.5), "labels": ("b, c", "a"), "explainer": "one",
-}  # fmt: skip
+    "coverage": (0.8,),
+    "encoding": "pcalg",
+    "levels": (0.2, 0.5),
+    "labels": ("b, c", "a"),
+    "explainer": "one",
+}
 
 
 def test_every_declared_form_is_here() -> None:

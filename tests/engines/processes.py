@@ -18,9 +18,14 @@ ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 def started(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     """`graphgauge` with these arguments, in a session of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "graphgauge", *arguments], cwd=folder, env={**os.environ, **ALONE}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "graphgauge", *arguments],
+        cwd=folder,
+        env={**os.environ, **ALONE},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def workers_of(process: int) -> list[psutil.Process]:

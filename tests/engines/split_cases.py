@@ -21,8 +21,12 @@ def matrix(folder):
     rng = np.random.default_rng(0)
     for number in range(4):
         saved(folder, **{f"pos-{number}": rng.normal(1, 1, 30).round(1), f"neg-{number}": rng.normal(0, 1, (30, 9))})
-    return {"pos_scores": str(folder / "pos-*.npy"), "neg_scores": str(folder / "neg-*.npy"), "keep": "items",
-            **labels(folder, rng, 120)}  # fmt: skip
+    return {
+        "pos_scores": str(folder / "pos-*.npy"),
+        "neg_scores": str(folder / "neg-*.npy"),
+        "keep": "items",
+        **labels(folder, rng, 120),
+    }
 
 
 def pool(folder):
@@ -35,8 +39,13 @@ def pool(folder):
 def ragged(folder):
     rng = np.random.default_rng(2)
     sizes = rng.integers(1, 12, 80)
-    paths = saved(folder, pos_scores=rng.normal(1, 1, 80).round(1), neg_scores=rng.normal(0, 1, sizes.sum()).round(1),
-                  offsets=np.append(0, np.cumsum(sizes)), weights=rng.random(80) + 0.5)  # fmt: skip
+    paths = saved(
+        folder,
+        pos_scores=rng.normal(1, 1, 80).round(1),
+        neg_scores=rng.normal(0, 1, sizes.sum()).round(1),
+        offsets=np.append(0, np.cumsum(sizes)),
+        weights=rng.random(80) + 0.5,
+    )
     return {**paths, "keep": "items", **labels(folder, rng, 80)}
 
 
@@ -52,9 +61,15 @@ def flat(folder):
 def embeddings(folder):
     rng = np.random.default_rng(4)
     sizes = rng.integers(0, 4, 50)
-    paths = saved(folder, queries_emb=rng.normal(0, 1, (50, 6)), entities=rng.normal(0, 1, (40, 6)),
-                  targets=rng.integers(0, 20, 50), known_values=rng.integers(20, 40, sizes.sum()),
-                  known_offsets=np.append(0, np.cumsum(sizes)), weights=rng.random(50) + 0.5)  # fmt: skip
+    paths = saved(
+        folder,
+        queries_emb=rng.normal(0, 1, (50, 6)),
+        entities=rng.normal(0, 1, (40, 6)),
+        targets=rng.integers(0, 20, 50),
+        known_values=rng.integers(20, 40, sizes.sum()),
+        known_offsets=np.append(0, np.cumsum(sizes)),
+        weights=rng.random(50) + 0.5,
+    )
     return {**paths, "keep": "items", **labels(folder, rng, 50)}
 
 
@@ -62,8 +77,13 @@ def several_targets(folder):
     rng = np.random.default_rng(5)
     sizes = rng.integers(1, 4, 50)
     values = np.concatenate([rng.choice(40, size, replace=False) for size in sizes])
-    return saved(folder, queries_emb=rng.normal(0, 1, (50, 6)), entities=rng.normal(0, 1, (40, 6)), targets=values,
-                 target_offsets=np.append(0, np.cumsum(sizes)))  # fmt: skip
+    return saved(
+        folder,
+        queries_emb=rng.normal(0, 1, (50, 6)),
+        entities=rng.normal(0, 1, (40, 6)),
+        targets=values,
+        target_offsets=np.append(0, np.cumsum(sizes)),
+    )
 
 
 def topk(folder):
@@ -76,15 +96,24 @@ def recommender(folder):
     rng = np.random.default_rng(7)
     seen = rng.random((40, 25)) < 0.3
     tested = seen & (rng.random(seen.shape) < 0.5)
-    return saved(folder, user_scores=rng.normal(0, 1, (40, 25)).round(1), test_items=np.argwhere(tested),
-                 train_items=np.argwhere(seen & ~tested))  # fmt: skip
+    return saved(
+        folder,
+        user_scores=rng.normal(0, 1, (40, 25)).round(1),
+        test_items=np.argwhere(tested),
+        train_items=np.argwhere(seen & ~tested),
+    )
 
 
 def triples(folder):
     rng = np.random.default_rng(8)
     facts = np.stack([rng.integers(0, 20, 70), rng.integers(0, 3, 70), rng.integers(0, 20, 70)], axis=1)
-    paths = saved(folder, triples=facts[:30], known_triples=facts[30:], entities=rng.normal(0, 1, (20, 5)),
-                  relation_vectors=rng.normal(0, 1, (3, 5)))  # fmt: skip
+    paths = saved(
+        folder,
+        triples=facts[:30],
+        known_triples=facts[30:],
+        entities=rng.normal(0, 1, (20, 5)),
+        relation_vectors=rng.normal(0, 1, (3, 5)),
+    )
     return {**paths, "score": "distmult", "keep": "items"}
 
 
@@ -164,8 +193,13 @@ def events(folder):
 
 def bits(folder):
     rng = np.random.default_rng(12)
-    paths = saved(folder, real=rng.random((60, 8)) < 0.5, generated=rng.random((40, 8)) < 0.4,
-                  conditions=rng.integers(0, 2, 40), real_conditions=rng.integers(0, 2, 60))  # fmt: skip
+    paths = saved(
+        folder,
+        real=rng.random((60, 8)) < 0.5,
+        generated=rng.random((40, 8)) < 0.4,
+        conditions=rng.integers(0, 2, 40),
+        real_conditions=rng.integers(0, 2, 60),
+    )
     for name, count in (("statistics", 60), ("generated_statistics", 40)):
         np.savez(folder / f"{name}.npz", size=rng.normal(0, 1, count), depth=rng.normal(0, 1, count))
         paths[name] = str(folder / f"{name}.npz")

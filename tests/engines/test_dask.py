@@ -154,7 +154,7 @@ def test_a_part_that_is_computed_twice_gives_the_same(scores, scheduler):
         (lambda pos, neg: evaluate("ranking", pos, neg, groups=5), InputError, "labels under a name"),
         (lambda pos, neg: evaluate("ranking", pos, neg, groups={"side": np.ones(7, int)}), InputError, "groups.side"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_cut_is_said(scores, call, error, words):
     pos, neg = (da.from_array(array, chunks=100) for array in scores)
     with pytest.raises(error, match=words):

@@ -69,10 +69,13 @@ dist.destroy_process_group()
 @pytest.fixture
 def data(rng):
     return {
-        "pos": rng.normal(1, 1, 200).round(1), "neg": rng.normal(0, 1, (200, 9)).round(1),
-        "side": rng.integers(0, 2, 200), "y": rng.normal(size=(90, 4)), "mean": rng.normal(size=(90, 4)),
+        "pos": rng.normal(1, 1, 200).round(1),
+        "neg": rng.normal(0, 1, (200, 9)).round(1),
+        "side": rng.integers(0, 2, 200),
+        "y": rng.normal(size=(90, 4)),
+        "mean": rng.normal(size=(90, 4)),
         "std": np.abs(rng.normal(size=(90, 4))) + 0.5,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("where", ["host", "device"])
@@ -83,12 +86,22 @@ def test_all_processes_have_the_answer_of_one(data, tmp_path, where):
     script.write_text(PROCESS)
     processes = [
         subprocess.Popen(
-            [sys.executable, str(script), str(rank), str(WORLD), str(tmp_path / "store"), str(tmp_path / "data.npz"),
-             where, str(Path(__file__).parents[2])],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [
+                sys.executable,
+                str(script),
+                str(rank),
+                str(WORLD),
+                str(tmp_path / "store"),
+                str(tmp_path / "data.npz"),
+                where,
+                str(Path(__file__).parents[2]),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for rank in range(WORLD)
-    ]  # fmt: skip
+    ]
     told = []
     for process in processes:
         out, err = process.communicate(timeout=120)

@@ -97,8 +97,18 @@ def test_two_workers(cluster, shards, serial, monkeypatch):
 
 @pytest.mark.slow
 def test_two_ranks_of_torchrun(shards, serial):
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29577",
-               str(Path(__file__).with_name("ranks.py")), str(shards), ",".join(KEYS)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "29577",
+        str(Path(__file__).with_name("ranks.py")),
+        str(shards),
+        ",".join(KEYS),
+    ]
     subprocess.run(command, check=True, capture_output=True, timeout=240, env={**os.environ, **ALONE})
     assert values(json.loads((shards / "torchrun.json").read_text())) == serial
 
@@ -192,8 +202,10 @@ def test_a_task_that_needs_too_much_memory_ends_the_run(monkeypatch):
 @pytest.mark.slow
 def test_an_interrupted_command_ends_its_cluster(shards):
     given = files(shards)
-    process = started(["ranking", "--pos-scores", given["pos_scores"], "--neg-scores", given["neg_scores"], "--engine",
-                       "dask"], shards)  # fmt: skip
+    process = started(
+        ["ranking", "--pos-scores", given["pos_scores"], "--neg-scores", given["neg_scores"], "--engine", "dask"],
+        shards,
+    )
     while not workers_of(process.pid):
         time.sleep(0.05)
     family = workers_of(process.pid)

@@ -55,8 +55,9 @@ def test_all_pairs_of_a_tensor_are_compared_on_its_device(score: str, monkeypatc
     nodes = np.arange(len(graph.points))
     candidates = Candidates(nodes, nodes, graph.edges[:, 0] * len(nodes) + graph.edges[:, 1], len(nodes))
     q = here.order(*graph.edges[:9].T)
-    found, expected = (candidates.tails(points, q, candidates.free, np.random.default_rng(0), None)
-                       for points in (there, here))  # fmt: skip
+    found, expected = (
+        candidates.tails(points, q, candidates.free, np.random.default_rng(0), None) for points in (there, here)
+    )
     assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, expected, strict=True))
 
 
@@ -202,9 +203,14 @@ def test_the_error_is_delongs_where_births_are_independent(seed: int, tied: bool
     graph = distinct_pairs(births, 30)
     nodes = np.arange(30)
     area = area_against_non_edges(
-        points, births, np.zeros(10, int), [Candidates(nodes, nodes, graph, 30)], per_positive=4,
-        rng=np.random.default_rng(seed), reason="no births",
-    )  # fmt: skip
+        points,
+        births,
+        np.zeros(10, int),
+        [Candidates(nodes, nodes, graph, 30)],
+        per_positive=4,
+        rng=np.random.default_rng(seed),
+        reason="no births",
+    )
     from graphgauge.kernels.negatives import non_edges
 
     codes = non_edges(graph, 30, 40, np.random.default_rng(seed))
@@ -265,9 +271,17 @@ def newborn_area(seed, new=60, old=30, noise=1.0, even=True, per_positive=None):
     size = old + new
     graph = np.unique(np.sort(births, axis=1) @ [size, 1])
     return area_against_matched(
-        Scores(scores), births, arms, np.zeros(len(births), int), graph, pools, directed=False,
-        per_positive=per_positive, rng=rng, reason="none",
-    )  # fmt: skip
+        Scores(scores),
+        births,
+        arms,
+        np.zeros(len(births), int),
+        graph,
+        pools,
+        directed=False,
+        per_positive=per_positive,
+        rng=rng,
+        reason="none",
+    )
 
 
 @pytest.mark.parametrize("even", [True, False])

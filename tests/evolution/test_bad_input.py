@@ -196,8 +196,13 @@ def test_nan_is_omitted_where_asked(graph: Graph):
     labels = graph.labels.astype(float)
     labels[3] = math.nan
     evaluator = AdaptiveEvaluator(range(120), labels, nan="omit", negatives="all")
-    found = judged(graph, evaluator, embeddings=spoiled(graph.points, math.nan), new_edges=[[7, 90], [0, 50], [3, 55]],
-                   all_edges=np.concatenate([graph.edges, [[7, 90], [0, 50], [3, 55]]]))  # fmt: skip
+    found = judged(
+        graph,
+        evaluator,
+        embeddings=spoiled(graph.points, math.nan),
+        new_edges=[[7, 90], [0, 50], [3, 55]],
+        all_edges=np.concatenate([graph.edges, [[7, 90], [0, 50], [3, 55]]]),
+    )
     assert found["auc_synthetic"].n == 2
     assert found["nca_mean"].n == 118
     assert found["homophily_baseline"].n == 119
@@ -228,14 +233,21 @@ def test_embeddings_of_any_kind(graph: Graph, kind: str):
         other.flags.writeable = False
     else:
         other = pytest.importorskip("torch").tensor(points, requires_grad=True)
-    found = [judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), embeddings=given,
-                    previous_embeddings=given) for given in (points, other)]  # fmt: skip
+    found = [
+        judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), embeddings=given, previous_embeddings=given)
+        for given in (points, other)
+    ]
     assert same(found[0].to_flat(), found[1].to_flat())
 
 
 def test_a_graph_that_was_rewired_whole_has_births(graph: Graph):
-    evaluation = judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), previous_edges=graph.edges,
-                        all_edges=NEW, removed_edges=graph.edges)  # fmt: skip
+    evaluation = judged(
+        graph,
+        AdaptiveEvaluator(range(120), graph.labels, folds=2),
+        previous_edges=graph.edges,
+        all_edges=NEW,
+        removed_edges=graph.edges,
+    )
     assert evaluation["n_synthetic_positives"] == len(NEW)
 
 

@@ -53,5 +53,8 @@ def test_births_that_follow_a_rule_are_predicted_by_it():
     ends = sorted({node for pair in quiet for node in [pair]})
     recent = levels(step(list(zip(ends[:14], ends[14:28], strict=True)), 2))
     assert recent["recency"].value > 0.8
-    assert not levels(AdaptiveEvaluator(range(4), None, metrics=["auc_birth"], negatives="all").evaluate_cycle(
-        points[:4], [[0, 1]], [[0, 1], [1, 2]], 0, points[:4])).keys() - {"constant scorer"}  # fmt: skip
+    assert not levels(
+        AdaptiveEvaluator(range(4), None, metrics=["auc_birth"], negatives="all").evaluate_cycle(
+            points[:4], [[0, 1]], [[0, 1], [1, 2]], 0, points[:4]
+        )
+    ).keys() - {"constant scorer"}

@@ -41,11 +41,29 @@ def test_it_prints_what_the_library_finds(folder: Path):
 
 def test_options(folder: Path, tmp_path: Path):
     result = call(
-        "--log", folder / "run", "--labels", f"{folder / 'data.npz'}:labels", "--node-ids", folder / "ids.npy",
-        "--conditions", "Off", "--log-seeds", "0,1", "--test-edges", f"{folder / 'data.npz'}:edges",
-        "--negatives", "all", "--metrics", "static_auc,auc_birth", "--figure", tmp_path / "dash.html",
-        "--output", tmp_path / "r.json", "--gate", "auc_birth >= 0",
-    )  # fmt: skip
+        "--log",
+        folder / "run",
+        "--labels",
+        f"{folder / 'data.npz'}:labels",
+        "--node-ids",
+        folder / "ids.npy",
+        "--conditions",
+        "Off",
+        "--log-seeds",
+        "0,1",
+        "--test-edges",
+        f"{folder / 'data.npz'}:edges",
+        "--negatives",
+        "all",
+        "--metrics",
+        "static_auc,auc_birth",
+        "--figure",
+        tmp_path / "dash.html",
+        "--output",
+        tmp_path / "r.json",
+        "--gate",
+        "auc_birth >= 0",
+    )
     assert result.exit_code == 0, result.output
     assert "static_auc" in result.stdout
     assert (tmp_path / "dash.html").exists()
@@ -103,10 +121,15 @@ def test_labels_that_are_no_class(folder: Path, tmp_path: Path, ending: str):
         text = [f"{label:g}" if label == label else ("-1", "", "nan")[row % 3] for row, label in enumerate(labels)]
         (tmp_path / f"y.{ending}").write_text("\n".join(text) + "\n")
     result = call(
-        "--log", folder / "run", "--labels", tmp_path / f"y.{ending}", "--metrics",
+        "--log",
+        folder / "run",
+        "--labels",
+        tmp_path / f"y.{ending}",
+        "--metrics",
         "delta_homophily,homophily_baseline",
-        "--format", "json",
-    )  # fmt: skip
+        "--format",
+        "json",
+    )
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     known = np.flatnonzero(~np.isnan(labels))

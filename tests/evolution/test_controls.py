@@ -22,9 +22,13 @@ def system(request: pytest.FixtureRequest) -> Graph:
 def judged(graph: Graph, new: np.ndarray, after: np.ndarray | None = None, seed: int = 0, **options) -> Evaluation:
     evaluator = AdaptiveEvaluator(range(graph.nodes), graph.labels, seed=seed, **options)
     return evaluator.evaluate_cycle(
-        graph.points if after is None else after, new, np.concatenate([graph.edges, new]), seed, graph.points,
+        graph.points if after is None else after,
+        new,
+        np.concatenate([graph.edges, new]),
+        seed,
+        graph.points,
         previous_edges=graph.edges,
-    )  # fmt: skip
+    )
 
 
 def smoothed(graph: Graph, new: np.ndarray, weight: float = 0.5) -> np.ndarray:
@@ -61,8 +65,12 @@ def nearest_of_the_class(graph: Graph, count: int, seed: int) -> np.ndarray:
 
 def test_random_births_are_worth_nothing(system: Graph):
     """Over many draws the intervals hold chance as often as they say, and the means are there."""
-    found = [judged(system, random_births(system, 150, seed), seed=seed,
-                    metrics=["auc_birth", "auc_matched", "delta_homophily"]) for seed in range(40)]  # fmt: skip
+    found = [
+        judged(
+            system, random_births(system, 150, seed), seed=seed, metrics=["auc_birth", "auc_matched", "delta_homophily"]
+        )
+        for seed in range(40)
+    ]
     for key, chance in (("auc_birth", 0.5), ("auc_matched", 0.5), ("delta_homophily", 0.0)):
         assert sum(chance in own[key].interval for own in found) >= 34, key
         values = np.array([own[key].value for own in found])

@@ -49,8 +49,14 @@ class Row(NamedTuple):
         expected = "" if np.isnan(self.expected) else f"{self.expected:.2f}"
         if np.isnan(self.coverage):
             return ["–", "–", "–", "–", "100%", ""]
-        return [f"{self.coverage:.3f}", f"{self.below:.3f}", f"{self.above:.3f}", f"{self.width:.2f}",
-                f"{self.without:.0%}", expected]  # fmt: skip
+        return [
+            f"{self.coverage:.3f}",
+            f"{self.below:.3f}",
+            f"{self.above:.3f}",
+            f"{self.width:.2f}",
+            f"{self.without:.0%}",
+            expected,
+        ]
 
 
 def ends_of(rng: np.random.Generator, hubs: int, births: int, ways: str) -> np.ndarray:
@@ -137,9 +143,7 @@ def by_label(key: str, hubs: int, births: int) -> Callable[[np.random.Generator]
     return draw
 
 
-def over_cycles(
-    cycles: int, memory: float, hubs: int = 0, births: int = 20
-) -> Callable[[np.random.Generator], Drawn]:  # fmt: skip
+def over_cycles(cycles: int, memory: float, hubs: int = 0, births: int = 20) -> Callable[[np.random.Generator], Drawn]:
     """Cycles whose shares move together, with this memory from cycle to cycle; hubs are the same in all of them."""
 
     def draw(rng: np.random.Generator) -> Drawn:
@@ -169,12 +173,21 @@ def tables() -> dict[str, Designs]:
         for count in (5, 20, 100, 500)
         if ways != "Zipf" or count == 100
     }
-    births |= {f"pairs of {nodes} nodes, {count} births": over_pairs(nodes, count)
-               for nodes in (20, 100, 300) for count in (5, 20, 100, 500) if count <= 5 * nodes}  # fmt: skip
-    births |= {f"{what}, {count} births, ends drawn together": draw(count) for count in (20, 100) for what, draw in {
-        "5 hubs": lambda count: over_births(5, count, "one way", 0.6),
-        "50 hubs": lambda count: over_births(50, count, "one way", 0.6),
-        "pairs": lambda count: over_pairs(300, count, 0.6)}.items()}  # fmt: skip
+    births |= {
+        f"pairs of {nodes} nodes, {count} births": over_pairs(nodes, count)
+        for nodes in (20, 100, 300)
+        for count in (5, 20, 100, 500)
+        if count <= 5 * nodes
+    }
+    births |= {
+        f"{what}, {count} births, ends drawn together": draw(count)
+        for count in (20, 100)
+        for what, draw in {
+            "5 hubs": lambda count: over_births(5, count, "one way", 0.6),
+            "50 hubs": lambda count: over_births(50, count, "one way", 0.6),
+            "pairs": lambda count: over_pairs(300, count, 0.6),
+        }.items()
+    }
     labels: Designs = {
         f"`{key}`, {f'{hubs} hubs' if hubs else 'pairs'}, {count} births": by_label(key, hubs, count)
         for key in ("homophily_new_edges", "delta_homophily_ends", "adjusted_homophily")
@@ -193,9 +206,11 @@ def tables() -> dict[str, Designs]:
 
 
 QUICK = {
-    "5 hubs": over_births(5, 100, "one way"), "50 hubs, both ways": over_births(50, 100, "both ways"),
-    "pairs": over_pairs(100, 50), "labels": by_label("homophily_new_edges", 5, 100),
-}  # fmt: skip
+    "5 hubs": over_births(5, 100, "one way"),
+    "50 hubs, both ways": over_births(50, 100, "both ways"),
+    "pairs": over_pairs(100, 50),
+    "labels": by_label("homophily_new_edges", 5, 100),
+}
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -219,7 +234,8 @@ def measured(place: tuple[str, str]) -> Row:
 @pytest.mark.slow
 def test_the_page_says_what_is_covered():
     lines = [
-        "# Coverage: evolution", "",
+        "# Coverage: evolution",
+        "",
         "What intervals with a nominal coverage of .95 reach if births share their nodes. Nodes are points of a plane "
         "normal distribution and differ in every draw. *Below* and *above* are the shares of draws in which the truth "
         "is below or above the interval. *Width* is the median width over that of an interval that knows the "
@@ -228,8 +244,9 @@ def test_the_page_says_what_is_covered():
         "that the results themselves expect, if it is less than their level: a lower bound for the longest memory "
         f"that the cycles do not exclude. {DRAWS} draws per row, so that a coverage of .95 has a standard error of "
         f".009 ({FEW_DRAWS} if none of these has an interval); "
-        "`GRAPHGAUGE_REGENERATE=1 pytest tests/evolution/test_coverage.py -m slow` writes this page.", "",
-    ]  # fmt: skip
+        "`GRAPHGAUGE_REGENERATE=1 pytest tests/evolution/test_coverage.py -m slow` writes this page.",
+        "",
+    ]
     places = [(title, name) for title, designs in tables().items() for name in designs]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         rows = dict(zip(places, pool.map(measured, places), strict=True))

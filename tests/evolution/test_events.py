@@ -96,9 +96,14 @@ def by_sets(events: list[dict[str, Any]], *, directed: bool) -> dict[int, dict[s
                         graph[new] = is_old
         births = {edge for edge, is_old in graph.items() if not is_old}
         found[cycle] = {
-            "births": births, "deaths": set(lost.elements()), "died": lost.total(), "reborn": births & died,
-            "repeated": repeated, "graph": set(graph), "merged": merged,
-        }  # fmt: skip
+            "births": births,
+            "deaths": set(lost.elements()),
+            "died": lost.total(),
+            "reborn": births & died,
+            "repeated": repeated,
+            "graph": set(graph),
+            "merged": merged,
+        }
         died = (died | (before - set(graph))) - set(graph)
         # Edges that lived only within the cycle had died before its end, too, but were never in a graph.
     return found
@@ -151,9 +156,15 @@ def test_what_is_wrong_is_refused_with_examples_or_counted():
 
 
 def test_snapshots_are_reconciled():
-    ledger = Ledger.of([{"cycle": 0, "source": 0, "target": 1}, {"cycle": 1, "source": 1, "target": 2},
-                        {"cycle": 2, "action": "death", "source": 1, "target": 2},
-                        {"cycle": 2, "source": 0, "target": 3}], ids=range(5))  # fmt: skip
+    ledger = Ledger.of(
+        [
+            {"cycle": 0, "source": 0, "target": 1},
+            {"cycle": 1, "source": 1, "target": 2},
+            {"cycle": 2, "action": "death", "source": 1, "target": 2},
+            {"cycle": 2, "source": 0, "target": 3},
+        ],
+        ids=range(5),
+    )
     with pytest.raises(InputError, match=r"cycle 0: 1 edges are in the snapshot and were never declared: \(2, 3\)"):
         list(ledger.changes(snapshots={0: [(0, 1), (3, 2)]}))
     with pytest.raises(InputError, match="1 edges are missing from the snapshot"):
@@ -161,10 +172,13 @@ def test_snapshots_are_reconciled():
     told = [change.balance for change in ledger.changes(snapshots={1: [(1, 2), (3, 4)]}, undeclared="report")]
     assert [(own.appeared, own.lost) for own in told] == [(0, 0), (1, 1), (0, 0)]
     # Goes on with the graph that was seen.
-    assert [change.edges_after.tolist() for change in ledger.changes(
-        snapshots={1: [(1, 2), (3, 4)]}, undeclared="report")][2] == [[0, 3], [3, 4]]  # fmt: skip
-    assert all(own.appeared == own.lost == 0 for own in (
-        change.balance for change in ledger.changes(snapshots={0: [(1, 0)], 1: [(2, 1), (0, 1)]})))  # fmt: skip
+    assert [
+        change.edges_after.tolist() for change in ledger.changes(snapshots={1: [(1, 2), (3, 4)]}, undeclared="report")
+    ][2] == [[0, 3], [3, 4]]
+    assert all(
+        own.appeared == own.lost == 0
+        for own in (change.balance for change in ledger.changes(snapshots={0: [(1, 0)], 1: [(2, 1), (0, 1)]}))
+    )
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
@@ -191,8 +205,12 @@ def test_numbered_nodes_are_streamed_from_parquet(tmp_path: Path):
     import pyarrow.parquet as parquet
 
     rng = np.random.default_rng(0)
-    columns = {"cycle": np.sort(rng.integers(-1, 5, 400)), "source": rng.integers(0, 30, 400),
-               "target": rng.integers(0, 30, 400), "action": rng.choice(["birth", "death"], 400)}  # fmt: skip
+    columns = {
+        "cycle": np.sort(rng.integers(-1, 5, 400)),
+        "source": rng.integers(0, 30, 400),
+        "target": rng.integers(0, 30, 400),
+        "action": rng.choice(["birth", "death"], 400),
+    }
     parquet.write_table(arrow.table(columns), tmp_path / "log.parquet", row_group_size=64)
     streamed = read_ledger(tmp_path / "log.parquet")
     assert isinstance(streamed.ids, range)
@@ -208,19 +226,23 @@ def test_numbered_nodes_are_streamed_from_parquet(tmp_path: Path):
 
 
 def test_times_become_cycles():
-    events = [{"time": f"2024-05-0{day}T{hour:02d}:00:00Z", "source": day, "target": 10 * day + hour}
-              for day, hour in ((3, 1), (1, 5), (1, 23), (2, 0))]  # fmt: skip
+    events = [
+        {"time": f"2024-05-0{day}T{hour:02d}:00:00Z", "source": day, "target": 10 * day + hour}
+        for day, hour in ((3, 1), (1, 5), (1, 23), (2, 0))
+    ]
     assert Ledger.of(events, every="day").table()["declared"].tolist() == [2, 1, 1]
     assert Ledger.of(events).table()["declared"].tolist() == [1, 1, 1, 1]
     started = Ledger.of(events, every="day", start="2024-05-02")
     assert started.table()["declared"].tolist() == [1, 1]
     assert len(started.edges_at(-1)) == 2
-    assert Ledger.of(
-        [{"t": own, "u": 0, "v": 1 + own} for own in (0, 4, 5, 11)], every=5
-    ).table()["declared"].tolist() == [2, 1, 1]  # fmt: skip
+    assert Ledger.of([{"t": own, "u": 0, "v": 1 + own} for own in (0, 4, 5, 11)], every=5).table()[
+        "declared"
+    ].tolist() == [2, 1, 1]
     # An offset is converted, not dropped.
-    late = [{"time": "2024-05-01T23:30:00-02:00", "source": 0, "target": 1}, {"time": "2024-05-02T00:30:00Z",
-             "source": 0, "target": 2}]  # fmt: skip
+    late = [
+        {"time": "2024-05-01T23:30:00-02:00", "source": 0, "target": 1},
+        {"time": "2024-05-02T00:30:00Z", "source": 0, "target": 2},
+    ]
     assert Ledger.of(late, every="day").table()["declared"].tolist() == [2]
     with pytest.raises(InputError, match="is not a time"):
         Ledger.of([{"time": "soon", "source": 0, "target": 1}])
@@ -230,13 +252,34 @@ def test_times_become_cycles():
 
 def test_bitemporal_edges_live_from_the_first_to_the_last():
     rows = [
-        {"source_node_uuid": "ann", "target_node_uuid": "acme", "name": "WORKS_AT", "created_at": "2024-01-01",
-         "expired_at": "2024-03-01", "valid_at": "2020-01-01", "invalid_at": None},
-        {"source_node_uuid": "ann", "target_node_uuid": "acme", "name": "WORKS_AT", "created_at": "2024-02-01",
-         "expired_at": None, "valid_at": "2021-01-01", "invalid_at": "2022-01-01"},
-        {"source_node_uuid": "bob", "target_node_uuid": "acme", "name": "WORKS_AT", "created_at": "2024-02-01",
-         "expired_at": "2024-04-01", "valid_at": "2019-01-01", "invalid_at": "2020-06-01"},
-    ]  # fmt: skip
+        {
+            "source_node_uuid": "ann",
+            "target_node_uuid": "acme",
+            "name": "WORKS_AT",
+            "created_at": "2024-01-01",
+            "expired_at": "2024-03-01",
+            "valid_at": "2020-01-01",
+            "invalid_at": None,
+        },
+        {
+            "source_node_uuid": "ann",
+            "target_node_uuid": "acme",
+            "name": "WORKS_AT",
+            "created_at": "2024-02-01",
+            "expired_at": None,
+            "valid_at": "2021-01-01",
+            "invalid_at": "2022-01-01",
+        },
+        {
+            "source_node_uuid": "bob",
+            "target_node_uuid": "acme",
+            "name": "WORKS_AT",
+            "created_at": "2024-02-01",
+            "expired_at": "2024-04-01",
+            "valid_at": "2019-01-01",
+            "invalid_at": "2020-06-01",
+        },
+    ]
     system = from_bitemporal(rows)
     assert system.table()["declared"].tolist() == [1, 1, 0]
     assert system.table()["deaths"].tolist() == [0, 0, 1]  # ann's second edge outlives her first
@@ -267,8 +310,10 @@ def test_snapshots_of_networkx_and_pyg():
     assert grown.directed
     assert grown.table()["declared"].tolist() == [1]
     assert "user" in grown.type_names
-    data = [SimpleNamespace(edge_index=np.array(own).T, num_nodes=4, is_undirected=lambda: True)
-            for own in ([(0, 1), (1, 0)], [(0, 1), (1, 0), (2, 3), (3, 2)])]  # fmt: skip
+    data = [
+        SimpleNamespace(edge_index=np.array(own).T, num_nodes=4, is_undirected=lambda: True)
+        for own in ([(0, 1), (1, 0)], [(0, 1), (1, 0), (2, 3), (3, 2)])
+    ]
     assert from_snapshots(data).table()["declared"].tolist() == [1]
     assert from_snapshots([[(0, 1)], [(1, 0), (1, 2)]]).table()["declared"].tolist() == [1]
 
@@ -281,10 +326,22 @@ def test_tables_of_graphrag(tmp_path: Path):
         place = tmp_path / str(number)
         place.mkdir()
         names = sorted({end for edge in edges for end in edge})
-        parquet.write_table(arrow.table({"id": list(range(len(names))), "title": names, "type": ["PERSON"] * len(names),
-                                         "description": names}), place / "entities.parquet")  # fmt: skip
-        parquet.write_table(arrow.table({"source": [edge[0] for edge in edges], "target": [edge[1] for edge in edges],
-                                         "weight": [1.0] * len(edges)}), place / "relationships.parquet")  # fmt: skip
+        parquet.write_table(
+            arrow.table(
+                {"id": list(range(len(names))), "title": names, "type": ["PERSON"] * len(names), "description": names}
+            ),
+            place / "entities.parquet",
+        )
+        parquet.write_table(
+            arrow.table(
+                {
+                    "source": [edge[0] for edge in edges],
+                    "target": [edge[1] for edge in edges],
+                    "weight": [1.0] * len(edges),
+                }
+            ),
+            place / "relationships.parquet",
+        )
     ledger = from_graphrag([tmp_path / "0", tmp_path / "1"])
     assert set(ledger.ids) == {"ANN", "ACME", "BOB"}
     assert ledger.table()["declared"].tolist() == [1]

@@ -27,8 +27,10 @@ AREAS = ["auc_birth", "auc_matched"]
 
 def area(scores_of_births: list[float], scores_of_others: list[list[float]]) -> float:
     """The mean share of others that score lower, ties half."""
-    shares = [np.mean([(own > other) + 0.5 * (own == other) for other in others])
-              for own, others in zip(scores_of_births, scores_of_others, strict=True)]  # fmt: skip
+    shares = [
+        np.mean([(own > other) + 0.5 * (own == other) for other in others])
+        for own, others in zip(scores_of_births, scores_of_others, strict=True)
+    ]
     return float(np.mean(shares))
 
 
@@ -63,9 +65,7 @@ def test_a_directed_birth_keeps_its_source():
     new = [(4, 5), (5, 4), (6, 0)]
     every = [*edges, *new]
     evaluator = AdaptiveEvaluator(metrics=AREAS, negatives="all", score="dot", directed=True)
-    found = evaluator.evaluate_cycle(
-        points, new, every, 0, points, previous_edges=edges, pools=np.zeros(12, int)
-    )  # fmt: skip
+    found = evaluator.evaluate_cycle(points, new, every, 0, points, previous_edges=edges, pools=np.zeros(12, int))
     taken = set(every)
     free = [(u, v) for u in range(12) for v in range(12) if u != v and (u, v) not in taken]
     scores = [points[u] @ points[v] for u, v in new]
@@ -81,9 +81,10 @@ def test_a_directed_birth_keeps_its_source():
 def by_pairs(points: np.ndarray, score: str) -> Any:
     unit = points / np.linalg.norm(points, axis=1, keepdims=True)
     return {
-        "euclidean": lambda u, v: -np.linalg.norm(points[u] - points[v]), "dot": lambda u, v: points[u] @ points[v],
+        "euclidean": lambda u, v: -np.linalg.norm(points[u] - points[v]),
+        "dot": lambda u, v: points[u] @ points[v],
         "cosine": lambda u, v: unit[u] @ unit[v],
-    }[score]  # fmt: skip
+    }[score]
 
 
 @pytest.mark.parametrize("score", ["euclidean", "cosine", "dot"])
@@ -182,8 +183,10 @@ def test_every_birth_has_a_new_node():
         moved, new, np.concatenate([old, new]), 0, points[:20], previous_edges=old, inserted_embeddings=points
     )
     assert not found["auc_birth"].defined
-    expected = area([points[u] @ points[v] for u, v in new.tolist()],
-                    [[points[u] @ points[w] for w in range(20) if w != v] for u, v in new.tolist()])  # fmt: skip
+    expected = area(
+        [points[u] @ points[v] for u, v in new.tolist()],
+        [[points[u] @ points[w] for w in range(20) if w != v] for u, v in new.tolist()],
+    )
     assert found["auc_newborn"].value == pytest.approx(expected, rel=1e-12)
     assert found["auc_newborn"].n == 10
     assert found["auc_matched"].defined
@@ -235,8 +238,10 @@ def test_relations_have_their_own_negatives():
     evaluator = AdaptiveEvaluator(metrics=["auc_birth"], negatives="all", score="dot")
     found = evaluator.evaluate_cycle(points, new, every, 0, points, previous_edges=old)
     taken = {(frozenset(edge[:2]), edge[2]) for edge in every.tolist()}
-    others = [[points[u] @ points[v] for u, v in combinations(range(14), 2) if (frozenset((u, v)), kind) not in taken]
-              for _, _, kind in new.tolist()]  # fmt: skip
+    others = [
+        [points[u] @ points[v] for u, v in combinations(range(14), 2) if (frozenset((u, v)), kind) not in taken]
+        for _, _, kind in new.tolist()
+    ]
     assert found["auc_birth"].n == 3  # 0–1 is new in its relation
     assert found["auc_birth"].value == pytest.approx(
         area([points[u] @ points[v] for u, v, _ in new.tolist()], others), rel=1e-12
@@ -274,8 +279,9 @@ def test_random_edges_that_come_again_do_not_score():
 def test_ends_in_one_class_are_no_homophily():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2, 3], 100)
-    first, second = (np.where(rng.random(300) < 0.85, rng.integers(0, 100, 300), rng.integers(100, 400, 300))
-                     for _ in range(2))  # fmt: skip
+    first, second = (
+        np.where(rng.random(300) < 0.85, rng.integers(0, 100, 300), rng.integers(100, 400, 300)) for _ in range(2)
+    )
     new = np.unique(np.sort(np.stack([first, second], axis=1)[first != second]), axis=0)
     evaluator = AdaptiveEvaluator(range(400), labels)
     found = evaluator.evaluate_cycle(np.zeros((400, 1)), new, new, 0, previous_edges=new[:0])
@@ -344,9 +350,13 @@ def test_large_and_small_designs_have_the_same_degrees_of_freedom():
     rng = np.random.default_rng(0)
     ends = np.stack([rng.integers(6, 400, 900), rng.integers(0, 6, 900)], axis=1)
     exact = Dyads(ends)
-    exact.__dict__["_moments"] = (lambda form: (
-        float(exact._at_nodes(exact._weights) @ exact._at_nodes(exact._weights)), float(np.trace(form)),
-        float((form * form.T).sum())))(exact._form(np.eye(exact.nodes)))  # fmt: skip
+    exact.__dict__["_moments"] = (
+        lambda form: (
+            float(exact._at_nodes(exact._weights) @ exact._at_nodes(exact._weights)),
+            float(np.trace(form)),
+            float((form * form.T).sum()),
+        )
+    )(exact._form(np.eye(exact.nodes)))
     assert Dyads(ends).df == pytest.approx(exact.df, rel=0.02)
 
 
@@ -475,8 +485,16 @@ def test_a_ledger_is_evaluated_like_its_cycles(graph: Graph, tmp_path: Path):
     for cycle in range(3):
         new, gone = free[20 * cycle : 20 * cycle + 20], edges[: 3 + cycle]
         before, edges = edges, np.concatenate([edges[3 + cycle :], new])
-        cycles.append({"embeddings": graph.points, "new_edges": new, "all_edges": edges, "removed_edges": gone,
-                       "previous_embeddings": graph.points, "previous_edges": before})  # fmt: skip
+        cycles.append(
+            {
+                "embeddings": graph.points,
+                "new_edges": new,
+                "all_edges": edges,
+                "removed_edges": gone,
+                "previous_embeddings": graph.points,
+                "previous_edges": before,
+            }
+        )
         events += [
             {"cycle": cycle, "action": "death", "source": names[u], "target": names[v]} for u, v in gone.tolist()
         ]
@@ -486,8 +504,9 @@ def test_a_ledger_is_evaluated_like_its_cycles(graph: Graph, tmp_path: Path):
     ledger = Ledger.of(events, ids=names)
     labels = dict(zip(names, graph.labels.tolist(), strict=True))
     found = evaluate(ledger, labels, embeddings=graph.points, metrics=keys, negatives="all")
-    by_id = evaluate(ledger, labels, embeddings=dict(zip(names, graph.points, strict=True)), metrics=keys,
-                     negatives="all")  # fmt: skip
+    by_id = evaluate(
+        ledger, labels, embeddings=dict(zip(names, graph.points, strict=True)), metrics=keys, negatives="all"
+    )
     for key in keys:
         assert found[key].value == pytest.approx(expected[key].value, rel=1e-12)
         assert by_id[key].value == found[key].value

@@ -52,10 +52,16 @@ def system(seed=0, births=24, cycles=4, same=None, nodes=NODES, newborn=0, start
                 taken.add(frozenset(pair))
                 new.append(pair)
         after = np.concatenate([before, np.array(new, int).reshape(-1, 2)])
-        log.append({
-            "cycle": cycle, "embeddings": np.zeros((size + newborn, 2)), "previous_embeddings": np.zeros((size, 2)),
-            "new_edges": new, "all_edges": after, "previous_edges": before,
-        })  # fmt: skip
+        log.append(
+            {
+                "cycle": cycle,
+                "embeddings": np.zeros((size + newborn, 2)),
+                "previous_embeddings": np.zeros((size, 2)),
+                "new_edges": new,
+                "all_edges": after,
+                "previous_edges": before,
+            }
+        )
         size, before = size + newborn, after
     return log, labels
 
@@ -95,9 +101,15 @@ def test_chance_replays_keep_sources_and_are_possible(seed, newborn):
 
 def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
     """Three births, 0-3, 1-4, 2-5, and the edge 0-4 at the start: four of six pairings are possible."""
-    log = [{"embeddings": np.zeros((6, 1)), "previous_embeddings": np.zeros((6, 1)),
-            "new_edges": np.array([[0, 3], [1, 4], [2, 5]]), "previous_edges": np.array([[0, 4]]),
-            "all_edges": np.array([[0, 4], [0, 3], [1, 4], [2, 5]])}]  # fmt: skip
+    log = [
+        {
+            "embeddings": np.zeros((6, 1)),
+            "previous_embeddings": np.zeros((6, 1)),
+            "new_edges": np.array([[0, 3], [1, 4], [2, 5]]),
+            "previous_edges": np.array([[0, 4]]),
+            "all_edges": np.array([[0, 4], [0, 3], [1, 4], [2, 5]]),
+        }
+    ]
     run = read_run(cycles_of(log), directed=True)
     rng = np.random.default_rng(0)
     drawn = Counter(tuple(births[:, 1].tolist()) for births in run.shuffled(1200, rng))
@@ -112,13 +124,23 @@ def test_shuffles_and_redraws_are_uniform_over_what_is_possible():
 def test_every_graph_with_these_degrees_stays_equally_likely():
     """Without direction, births are read towards hubs; graphs that are drawn uniformly stay so under exchanges."""
     degrees = [3, 2, 2, 1, 1, 1]
-    every = [frozenset(chosen) for chosen in itertools.combinations(itertools.combinations(range(6), 2), 5)
-             if [sum(node in edge for edge in chosen) for node in range(6)] == degrees]  # fmt: skip
+    every = [
+        frozenset(chosen)
+        for chosen in itertools.combinations(itertools.combinations(range(6), 2), 5)
+        if [sum(node in edge for edge in chosen) for node in range(6)] == degrees
+    ]
     reached, calls = Counter(), 100
     for number, graph in enumerate(every):
         edges = np.array(sorted(graph))
-        log = [{"embeddings": np.zeros((6, 1)), "previous_embeddings": np.zeros((6, 1)), "new_edges": edges,
-                "previous_edges": np.empty((0, 2), int), "all_edges": edges}]  # fmt: skip
+        log = [
+            {
+                "embeddings": np.zeros((6, 1)),
+                "previous_embeddings": np.zeros((6, 1)),
+                "new_edges": edges,
+                "previous_edges": np.empty((0, 2), int),
+                "all_edges": edges,
+            }
+        ]
         run, rng = cycles(log), np.random.default_rng(number)
         for _ in range(calls):
             reached[frozenset(tuple(sorted(edge)) for edge in run.shuffled(1, rng)[0].tolist())] += 1
@@ -147,8 +169,15 @@ def test_sorted_ends_are_not_taken_for_growth():
     every = np.array([(i, j) for j in range(40) for i in range(j)])
     for seed in range(12):
         edges = every[np.random.default_rng(seed).permutation(len(every))[:90]]
-        log = [{"embeddings": np.zeros((40, 1)), "previous_embeddings": np.zeros((40, 1)), "new_edges": edges[30:],
-                "previous_edges": edges[:30], "all_edges": edges}]  # fmt: skip
+        log = [
+            {
+                "embeddings": np.zeros((40, 1)),
+                "previous_embeddings": np.zeros((40, 1)),
+                "new_edges": edges[30:],
+                "previous_edges": edges[:30],
+                "all_edges": edges,
+            }
+        ]
         found = replay_growth(log, embed=lambda graph: np.zeros((40, 1)), probe=within, draws=19, seed=seed)
         rejected += found["growth_probe_p_shuffled"].value <= 0.05
     # With probability 0.05 each, more than 3 of 12 have probability 0.002.
@@ -217,11 +246,21 @@ def test_reborn_edges_are_kept_and_merges_are_no_growth():
 def test_edges_end_when_they_are_removed():
     edges = np.array([[0, 1], [1, 2], [2, 3]])
     log = [
-        {"embeddings": np.zeros((5, 1)), "previous_embeddings": np.zeros((5, 1)), "previous_edges": edges,
-         "new_edges": [[3, 4]], "all_edges": [[0, 1], [1, 2], [3, 4]], "removed_edges": [[2, 3]]},
-        {"embeddings": np.zeros((5, 1)), "new_edges": [[0, 4]], "all_edges": [[0, 1], [1, 2], [0, 4]],
-         "removed_edges": [[3, 4]]},
-    ]  # fmt: skip
+        {
+            "embeddings": np.zeros((5, 1)),
+            "previous_embeddings": np.zeros((5, 1)),
+            "previous_edges": edges,
+            "new_edges": [[3, 4]],
+            "all_edges": [[0, 1], [1, 2], [3, 4]],
+            "removed_edges": [[2, 3]],
+        },
+        {
+            "embeddings": np.zeros((5, 1)),
+            "new_edges": [[0, 4]],
+            "all_edges": [[0, 1], [1, 2], [0, 4]],
+            "removed_edges": [[3, 4]],
+        },
+    ]
     run = cycles(log)
     assert run.start_gone.tolist() == [NEVER, NEVER, 0]
     assert run.gone.tolist() == [1, NEVER]
@@ -326,8 +365,9 @@ def test_random_growth_among_nodes_that_die_is_rarely_called_helpful(kind):
 
     small = []
     for seed in range(60):
-        found = replay_growth(topics(seed, **kind), embed=lambda graph: np.zeros((graph.num_nodes, 1)), probe=alike,
-                              draws=19, seed=seed)  # fmt: skip
+        found = replay_growth(
+            topics(seed, **kind), embed=lambda graph: np.zeros((graph.num_nodes, 1)), probe=alike, draws=19, seed=seed
+        )
         both = [found[f"growth_probe_p_{kind}"].value <= 0.05 for kind in ("shuffled", "redrawn")]
         small.append([*both, is_helpful(found)])
     assert (np.mean(small, axis=0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)).all()
@@ -464,8 +504,13 @@ def test_several_runs_have_intervals_over_runs_and_conditions_are_read_one_by_on
 
 def test_two_runs_have_no_interval_over_runs():
     values = np.array([0.5, 0.7])
-    sample = Replays(values, values - 0.1, {"shuffled": np.full((2, 3), 0.4), "redrawn": np.full((2, 3), 0.4)},
-                     [np.array([0.1]), np.array([0.1])], [None, None])  # fmt: skip
+    sample = Replays(
+        values,
+        values - 0.1,
+        {"shuffled": np.full((2, 3), 0.4), "redrawn": np.full((2, 3), 0.4)},
+        [np.array([0.1]), np.array([0.1])],
+        [None, None],
+    )
     from graphgauge.core.metric import find
 
     metric, _ = find("growth_probe", "evolution")
@@ -490,9 +535,13 @@ def test_random_growth_is_rarely_called_helpful():
     for seed in range(60):
         log, labels = system(100 + seed, births=20, same=None)
         found = replay_growth(
-            log, labels, embed=counted(labels), draws=19, seed=seed,
+            log,
+            labels,
+            embed=counted(labels),
+            draws=19,
+            seed=seed,
             metrics=["growth_probe", "growth_probe_p_shuffled", "growth_probe_p_redrawn"],
-        )  # fmt: skip
+        )
         p = [found[f"growth_probe_p_{kind}"].value <= 0.05 for kind in ("shuffled", "redrawn")]
         said.append([is_helpful(found), *p])
     assert (np.mean(said, axis=0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)).all()
@@ -555,8 +604,15 @@ def test_growth_that_leaves_no_choice_is_noted():
     """A complete bipartite start: every birth is the only possible one."""
     nodes = 6
     every = list(itertools.combinations(range(nodes), 2))
-    log = [{"embeddings": np.zeros((nodes, 1)), "previous_embeddings": np.zeros((nodes, 1)), "new_edges": every[:2],
-            "previous_edges": every[2:], "all_edges": every}]  # fmt: skip
+    log = [
+        {
+            "embeddings": np.zeros((nodes, 1)),
+            "previous_embeddings": np.zeros((nodes, 1)),
+            "new_edges": every[:2],
+            "previous_edges": every[2:],
+            "all_edges": every,
+        }
+    ]
     found = replay_growth(log, [0, 1, 0, 1, 0, 1], draws=3)
     assert any("keep 100% of the births" in note for note in found.notes)
     assert found["growth_probe_p_shuffled"].value == 1

@@ -149,8 +149,11 @@ def test_nothing_to_fit_a_probe_on(points: np.ndarray, labels: list[int], reason
 @pytest.mark.parametrize("labels", [5, [[0, 1], [0]], "abc"])
 def test_labels_that_are_none(labels: object):
     points = np.zeros((3, 2))
-    for ask in (lambda: delta_homophily([(0, 1)], labels), lambda: node_classification_accuracy(points, labels),
-                lambda: AdaptiveEvaluator(range(3), labels)):  # fmt: skip
+    for ask in (
+        lambda: delta_homophily([(0, 1)], labels),
+        lambda: node_classification_accuracy(points, labels),
+        lambda: AdaptiveEvaluator(range(3), labels),
+    ):
         with pytest.raises(InputError, match="labels: "):
             ask()
 

@@ -54,14 +54,20 @@ def by_list(graph: Graph, births: list[np.ndarray], declared: list[Any], tmp_pat
     """Every cycle brings its own graph before, and what was not declared hides in it."""
     cycles = [
         {
-            "embeddings": graph.points, "new_edges": own, "all_edges": after(graph, births, cycle),
+            "embeddings": graph.points,
+            "new_edges": own,
+            "all_edges": after(graph, births, cycle),
             "previous_embeddings": graph.points,
-            "previous_edges": graph.edges if cycle == 0 else np.concatenate(
+            "previous_edges": graph.edges
+            if cycle == 0
+            else np.concatenate(
                 [after(graph, births, cycle - 1), [edge for edge in births[cycle] if edge.tolist() not in own.tolist()]]
-            ) if len(own) < len(births[cycle]) else after(graph, births, cycle - 1),
+            )
+            if len(own) < len(births[cycle])
+            else after(graph, births, cycle - 1),
         }
         for cycle, own in enumerate(declared)
-    ]  # fmt: skip
+    ]
     return evaluate(cycles, graph.labels, metrics=METRICS, **options)
 
 

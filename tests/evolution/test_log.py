@@ -63,9 +63,15 @@ def test_live_and_stored_runs_get_the_same_numbers(tmp_path: Path, graph: Graph)
             suite.begin(condition, graph.points, graph.edges, seed)
             for cycle, said in enumerate(grow(graph, 3, seed + len(condition))):
                 suite.step(
-                    condition, said["embeddings"], said["new_edges"], said["all_edges"], cycle, 0.1 * cycle, seed,
+                    condition,
+                    said["embeddings"],
+                    said["new_edges"],
+                    said["all_edges"],
+                    cycle,
+                    0.1 * cycle,
+                    seed,
                     removed_edges=said["removed_edges"],
-                )  # fmt: skip
+                )
     found = evaluate(stored(tmp_path / "run", graph), graph.labels, folds=2)
     assert found.to_json() == suite.evaluation().to_json()
     assert evaluate(str(tmp_path / "run"), graph.labels, folds=2).to_json() == found.to_json()
@@ -266,17 +272,31 @@ def test_a_run_is_read_whatever_its_folder_is_called(tmp_path: Path, graph: Grap
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"condition": 5}, "5 is not a valid"), ({"condition": None}, "None is not a valid condition name"),
-        ({"condition": []}, "is not a valid"), ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
-        ({"seed": "x"}, "seed must be"), ({"seed": -1}, "seed must be"), ({"cycle": 0.0}, "cycle must be"),
-        ({"cycle": "0"}, "cycle must be"), ({"tgc": "a"}, "tgc: expected numbers"), ({"tgc": [1, 2]}, "tgc: found"),
-        ({"tgc": math.nan}, "tgc: found nan"), ({"embeddings": [1, 2]}, "embeddings: expected shape"),
-        ({"new_edges": "a"}, "new_edges: expected numbers"), ({"pools": "a"}, "pools: expected numbers"),
+        ({"condition": 5}, "5 is not a valid"),
+        ({"condition": None}, "None is not a valid condition name"),
+        ({"condition": []}, "is not a valid"),
+        ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
+        ({"seed": "x"}, "seed must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"cycle": 0.0}, "cycle must be"),
+        ({"cycle": "0"}, "cycle must be"),
+        ({"tgc": "a"}, "tgc: expected numbers"),
+        ({"tgc": [1, 2]}, "tgc: found"),
+        ({"tgc": math.nan}, "tgc: found nan"),
+        ({"embeddings": [1, 2]}, "embeddings: expected shape"),
+        ({"new_edges": "a"}, "new_edges: expected numbers"),
+        ({"pools": "a"}, "pools: expected numbers"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_not_written(tmp_path: Path, graph: Graph, changed: dict, said: str):
-    given = {"condition": "Off", "seed": 0, "cycle": 0, "embeddings": graph.points, "new_edges": [[0, 1]],
-             "all_edges": graph.edges}  # fmt: skip
+    given = {
+        "condition": "Off",
+        "seed": 0,
+        "cycle": 0,
+        "embeddings": graph.points,
+        "new_edges": [[0, 1]],
+        "all_edges": graph.edges,
+    }
     with pytest.raises(InputError, match=said):
         EvolutionLog(tmp_path).append_cycle(**given | changed)
     assert not list(tmp_path.iterdir())
@@ -293,10 +313,12 @@ def test_a_log_is_a_folder(folder: object):
     [
         ({"log_seeds": 7}, "no run has seed 7. Stored: 0, 1"),
         ({"log_seeds": "0"}, "no run has seed '0'. Stored: 0, 1"),
-        ({"log_seeds": []}, "seeds is empty"), ({"conditions": []}, "conditions is empty"),
-        ({"conditions": 5}, "unknown condition '5'"), ({"conditions": ["Of"]}, "Off"),
+        ({"log_seeds": []}, "seeds is empty"),
+        ({"conditions": []}, "conditions is empty"),
+        ({"conditions": 5}, "unknown condition '5'"),
+        ({"conditions": ["Of"]}, "Off"),
     ],
-)  # fmt: skip
+)
 def test_runs_that_are_not_there(tmp_path: Path, graph: Graph, options: dict, said: str):
     log = stored(tmp_path, graph, cycles=1, conditions=["Off"])
     for given in (log, [cycle for run in log.runs for cycle in log.cycles(*run)]):
@@ -331,10 +353,15 @@ def test_what_a_cycle_says_of_the_time_before_is_taken(graph: Graph):
     """Each cycle of the list has its own past; the one before it in the list is only what stands in for that."""
     rng = np.random.default_rng(0)
     items = [
-        {"embeddings": graph.points, "new_edges": new, "all_edges": np.concatenate([graph.edges, new]),
-         "previous_embeddings": rng.permutation(graph.points), "previous_edges": graph.edges}
+        {
+            "embeddings": graph.points,
+            "new_edges": new,
+            "all_edges": np.concatenate([graph.edges, new]),
+            "previous_embeddings": rng.permutation(graph.points),
+            "previous_edges": graph.edges,
+        }
         for new in np.split(graph.free()[:20], 2)
-    ]  # fmt: skip
+    ]
     both = evaluate(items, graph.labels, metrics=["auc_birth"], negatives="all")
     alone = [evaluate([item], graph.labels, metrics=["auc_birth"], negatives="all") for item in items]
     assert both.by("cycle")["auc_birth"].tolist() == [one["auc_birth"].value for one in alone]

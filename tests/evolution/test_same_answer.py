@@ -32,10 +32,15 @@ def growing(seed: int = 0, *, nodes: int = 12, cycles: int = 4, newborn: int = 3
         old = [(i, (i + 2 + cycle) % nodes) for i in rng.choice(nodes, 4, replace=False).tolist()]
         births = np.array(new + old)
         events += [{"cycle": cycle, "source": int(a), "target": int(b)} for a, b in births]
-        listed.append({
-            "embeddings": points[: there + newborn], "previous_embeddings": points[:there], "new_edges": births,
-            "previous_edges": edges, "all_edges": np.concatenate([edges, births]),
-        })  # fmt: skip
+        listed.append(
+            {
+                "embeddings": points[: there + newborn],
+                "previous_embeddings": points[:there],
+                "new_edges": births,
+                "previous_edges": edges,
+                "all_edges": np.concatenate([edges, births]),
+            }
+        )
         edges = listed[-1]["all_edges"]
     return events, listed
 
@@ -57,8 +62,9 @@ def test_events_and_cycles_of_one_run_have_equal_values(named: bool, shuffled: b
     labels = {name(node): own for node, own in LABELS.items()}
     options: dict[str, Any] = {"score": "cosine", "negatives": "all"}
     held = [(0, 6), (2, 9)]
-    one = evaluate(Ledger.of(events), labels, embeddings=vectors,
-                   test_edges=[(name(a), name(b)) for a, b in held], **options)  # fmt: skip
+    one = evaluate(
+        Ledger.of(events), labels, embeddings=vectors, test_edges=[(name(a), name(b)) for a, b in held], **options
+    )
     other = evaluate(cycles, LABELS, test_edges=held, **options)
     for key in other:
         if key != "nca_std" and not key.startswith("nca"):
@@ -122,8 +128,9 @@ def test_every_run_of_events_has_its_own_nodes(tmp_path: Path):
         events: list[Event] = [
             {"cycle": -1, "action": "birth", "node": f"n{i}", "label": i % 2, "type": f"t{i % 2}"} for i in order
         ]
-        events += [{"cycle": c, "source": f"n{i}", "target": f"n{(i + 2 * c + 4) % 24}"}
-                   for c in range(3) for i in range(4)]  # fmt: skip
+        events += [
+            {"cycle": c, "source": f"n{i}", "target": f"n{(i + 2 * c + 4) % 24}"} for c in range(3) for i in range(4)
+        ]
         (place / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
         np.save(place / "embeddings.npy", np.random.default_rng(seed).normal(size=(24, 3)))
     found = evaluate(tmp_path, score="cosine", test_edges=[("n0", "n2")], negatives="all")
@@ -157,8 +164,10 @@ def test_embeddings_that_a_system_updates_in_place_are_those_before():
 
 
 def test_runs_are_replayed_whole_in_whatever_order_their_cycles_are_listed():
-    runs = [[{**cycle, "seed": seed, "cycle": number} for number, cycle in enumerate(growing(seed, newborn=0)[1])]
-            for seed in range(2)]  # fmt: skip
+    runs = [
+        [{**cycle, "seed": seed, "cycle": number} for number, cycle in enumerate(growing(seed, newborn=0)[1])]
+        for seed in range(2)
+    ]
     labels = np.arange(12) % 2
     one = replay_growth(runs[0] + runs[1], labels, draws=3)
     other = replay_growth([cycle for pair in zip(*runs, strict=True) for cycle in pair], labels, draws=3)
@@ -178,8 +187,14 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_replay_refuses_what_an_evaluation_refuses(name: str):
-    cycle = {"embeddings": np.eye(30), "previous_embeddings": np.eye(30), "new_edges": BORN, "previous_edges": RING,
-             "all_edges": np.concatenate([RING, BORN]), **WRONG[name]}  # fmt: skip
+    cycle = {
+        "embeddings": np.eye(30),
+        "previous_embeddings": np.eye(30),
+        "new_edges": BORN,
+        "previous_edges": RING,
+        "all_edges": np.concatenate([RING, BORN]),
+        **WRONG[name],
+    }
     with pytest.raises(InputError) as one:
         evaluate([cycle], score="cosine")
     with pytest.raises(InputError) as other:
@@ -188,9 +203,14 @@ def test_a_replay_refuses_what_an_evaluation_refuses(name: str):
 
 
 def test_a_birth_that_was_removed_again_is_no_growth_and_relations_are_replayed():
-    cycle: Event = {"embeddings": np.eye(30), "previous_embeddings": np.eye(30), "new_edges": BORN,
-                    "previous_edges": RING, "all_edges": np.concatenate([RING, BORN[1:]]),
-                    "removed_edges": BORN[:1]}  # fmt: skip
+    cycle: Event = {
+        "embeddings": np.eye(30),
+        "previous_embeddings": np.eye(30),
+        "new_edges": BORN,
+        "previous_edges": RING,
+        "all_edges": np.concatenate([RING, BORN[1:]]),
+        "removed_edges": BORN[:1],
+    }
     seen: list[int] = []
 
     def embed(graph: Any) -> np.ndarray:
@@ -210,8 +230,11 @@ def test_a_birth_that_was_removed_again_is_no_growth_and_relations_are_replayed(
 
 
 def test_copies_of_a_run_count_once():
-    runs = [{**cycle, "seed": seed, "cycle": number} for seed in range(6)
-            for number, cycle in enumerate(growing(seed % 2, newborn=0)[1])]  # fmt: skip
+    runs = [
+        {**cycle, "seed": seed, "cycle": number}
+        for seed in range(6)
+        for number, cycle in enumerate(growing(seed % 2, newborn=0)[1])
+    ]
     two = evaluate([cycle for cycle in runs if cycle["seed"] < 2], score="cosine", negatives="all")
     six = evaluate(runs, score="cosine", negatives="all")
     assert six["auc_birth"].interval == two["auc_birth"].interval
@@ -260,18 +283,28 @@ def test_no_replay_links_nodes_that_are_not_there(seed: int, merging: bool):
 
 
 def test_births_that_merges_moved_later_are_not_there_without_growth():
-    ledger = Ledger.of([{"cycle": -1, "source": "a", "target": "b"}, {"cycle": -1, "source": "c", "target": "d"},
-                        {"cycle": 0, "source": "a", "target": "c"},
-                        {"cycle": 1, "action": "merge", "node": "c", "into": "b"}])  # fmt: skip
+    ledger = Ledger.of(
+        [
+            {"cycle": -1, "source": "a", "target": "b"},
+            {"cycle": -1, "source": "c", "target": "d"},
+            {"cycle": 0, "source": "a", "target": "c"},
+            {"cycle": 1, "action": "merge", "node": "c", "into": "b"},
+        ]
+    )
     run = run_of_ledger(ledger)
     # a–c became a–b, which was there; c–d of the start became b–d.
     assert [ledger.named(graph.edges) for graph in (run.graph(), run.withheld())] == [
         [("a", "b"), ("b", "d")],
         [("a", "b"), ("b", "d")],
     ]
-    ledger = Ledger.of([{"cycle": -1, "source": "a", "target": "b"}, {"cycle": -1, "source": "e", "target": "d"},
-                        {"cycle": 0, "source": "a", "target": "c"},
-                        {"cycle": 1, "action": "merge", "node": "c", "into": "e"}])  # fmt: skip
+    ledger = Ledger.of(
+        [
+            {"cycle": -1, "source": "a", "target": "b"},
+            {"cycle": -1, "source": "e", "target": "d"},
+            {"cycle": 0, "source": "a", "target": "c"},
+            {"cycle": 1, "action": "merge", "node": "c", "into": "e"},
+        ]
+    )
     run = run_of_ledger(ledger)
     assert set(ledger.named(np.sort(run.graph().edges))) == {("a", "b"), ("e", "d"), ("a", "e")}
     assert set(ledger.named(run.withheld().edges)) == {("a", "b"), ("e", "d")}
@@ -320,8 +353,12 @@ START: list[Event] = [{"cycle": -1, "node": "a"}, {"cycle": -1, "node": "b"}]
 
 
 def test_a_node_that_dies_and_is_born_again_in_one_cycle_is_there():
-    events = [*START, {"cycle": 0, "action": "death", "node": "a"}, {"cycle": 0, "node": "a"},
-              {"cycle": 0, "source": "a", "target": "b"}]  # fmt: skip
+    events = [
+        *START,
+        {"cycle": 0, "action": "death", "node": "a"},
+        {"cycle": 0, "node": "a"},
+        {"cycle": 0, "source": "a", "target": "b"},
+    ]
     (change,) = Ledger.of(events).changes()
     assert change.present.all()
     assert (change.balance.declared, change.balance.node_deaths) == (1, 0)
@@ -364,10 +401,13 @@ def test_nodes_that_are_declared_and_absent_are_refused_or_counted():
 
 
 def test_a_birth_whose_end_is_merged_in_its_cycle_is_a_birth_at_the_new_place():
-    events = [{"cycle": -1, "source": "ann", "target": "z"}, {"cycle": -1, "source": "bob", "target": "z"},
-              {"cycle": 0, "source": "n", "target": "rob"},
-              {"cycle": 0, "action": "merge", "node": "rob", "into": "bob"},
-              {"cycle": 0, "action": "merge", "node": "bob", "into": "ann"}]  # fmt: skip
+    events = [
+        {"cycle": -1, "source": "ann", "target": "z"},
+        {"cycle": -1, "source": "bob", "target": "z"},
+        {"cycle": 0, "source": "n", "target": "rob"},
+        {"cycle": 0, "action": "merge", "node": "rob", "into": "bob"},
+        {"cycle": 0, "action": "merge", "node": "bob", "into": "ann"},
+    ]
     ledger = Ledger.of(events)
     (change,) = ledger.changes()
     assert ledger.named(change.births) == [("n", "ann")]
@@ -405,11 +445,15 @@ def test_weeks_begin_on_monday():
 
 def test_missing_values_of_pandas_are_missing():
     pandas = pytest.importorskip("pandas")
-    edges = pandas.DataFrame({
-        "source_node_uuid": ["a", "b", "c"], "target_node_uuid": ["b", "c", "a"], "name": ["x", pandas.NA, "x"],
-        "created_at": pandas.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"]),
-        "expired_at": pandas.to_datetime(["2024-02-01", None, None]),
-    })  # fmt: skip
+    edges = pandas.DataFrame(
+        {
+            "source_node_uuid": ["a", "b", "c"],
+            "target_node_uuid": ["b", "c", "a"],
+            "name": ["x", pandas.NA, "x"],
+            "created_at": pandas.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"]),
+            "expired_at": pandas.to_datetime(["2024-02-01", None, None]),
+        }
+    )
     forms = [edges, edges.to_dict("records"), edges.itertuples()]
     for form in forms:
         ledger = from_bitemporal(form)
@@ -421,8 +465,10 @@ def test_missing_values_of_pandas_are_missing():
     with pytest.raises(InputError, match="neither cycle nor time"):
         Ledger.of([{"time": pandas.NaT, "source": "a", "target": "b"}])
     entities = pandas.DataFrame({"title": ["A", "B"], "type": ["p", None]})
-    tables = [(entities[:1], pandas.DataFrame({"source": [], "target": []})),
-              (entities, pandas.DataFrame({"source": ["A"], "target": ["B"]}))]  # fmt: skip
+    tables = [
+        (entities[:1], pandas.DataFrame({"source": [], "target": []})),
+        (entities, pandas.DataFrame({"source": ["A"], "target": ["B"]})),
+    ]
     assert from_graphrag(tables).table()["declared"].tolist() == [1]
 
 
@@ -442,8 +488,10 @@ def test_edges_are_read_from_tuples_and_data_classes():
 
 
 def test_an_edge_that_ends_before_it_begins_is_refused_next_to_others():
-    edges = [{"source": "a", "target": "b", "created_at": 1, "expired_at": 10},
-             {"source": "a", "target": "b", "created_at": 5, "expired_at": 3}]  # fmt: skip
+    edges = [
+        {"source": "a", "target": "b", "created_at": 1, "expired_at": 10},
+        {"source": "a", "target": "b", "created_at": 5, "expired_at": 3},
+    ]
     with pytest.raises(InputError, match="edge 1 ends before it begins"):
         from_bitemporal(edges)
 
@@ -475,8 +523,12 @@ def test_vectors_of_a_ledger_are_checked():
     assert evaluate(ledger, embeddings=by_cycle, score="cosine", negatives="all")["auc_newborn"].value == whole
     more = {**vectors, "d": [0.0, 1.0]}
     assert evaluate(ledger, embeddings=more, score="cosine", negatives="all")["auc_newborn"].value == whole
-    for wrong, what in (({}, "none of the 0 vectors"), ({**vectors, "c": [1.0]}, "vectors of shapes"),
-                        ({"a": [1.0, 2.0]}, "NaN"), ({"x": [1.0]}, "none of the 1 vectors")):  # fmt: skip
+    for wrong, what in (
+        ({}, "none of the 0 vectors"),
+        ({**vectors, "c": [1.0]}, "vectors of shapes"),
+        ({"a": [1.0, 2.0]}, "NaN"),
+        ({"x": [1.0]}, "none of the 1 vectors"),
+    ):
         with pytest.raises(InputError, match=what):
             evaluate(ledger, embeddings=wrong, score="cosine")
     with pytest.raises(InputError, match="no cycle after the start"):
@@ -488,8 +540,13 @@ def test_vectors_of_a_ledger_are_checked():
 
 
 def area(points: np.ndarray, score: Any) -> float:
-    cycle = {"embeddings": points, "previous_embeddings": points, "new_edges": BORN, "previous_edges": RING,
-             "all_edges": np.concatenate([RING, BORN])}  # fmt: skip
+    cycle = {
+        "embeddings": points,
+        "previous_embeddings": points,
+        "new_edges": BORN,
+        "previous_edges": RING,
+        "all_edges": np.concatenate([RING, BORN]),
+    }
     return evaluate([cycle], score=score, negatives="all", metrics=["auc_birth"])["auc_birth"].value
 
 
@@ -521,8 +578,13 @@ def test_relations_whose_numbers_are_too_large_are_refused():
 
     def cycle(relation: int) -> Event:
         ring, born = (np.column_stack([part, np.full(len(part), relation)]) for part in (RING, BORN))
-        return {"embeddings": points, "previous_embeddings": points, "new_edges": born, "previous_edges": ring,
-                "all_edges": np.concatenate([ring, born])}  # fmt: skip
+        return {
+            "embeddings": points,
+            "previous_embeddings": points,
+            "new_edges": born,
+            "previous_edges": ring,
+            "all_edges": np.concatenate([ring, born]),
+        }
 
     most = (2**63 - 1) // 900 - 1
     one, other = (evaluate([cycle(k)], score="cosine", negatives="all") for k in (0, most))
@@ -538,9 +600,14 @@ def test_relations_whose_numbers_are_too_large_are_refused():
 
 def test_pandas_objects_are_read_by_their_index():
     pandas = pytest.importorskip("pandas")
-    ledger = Ledger.of([{"cycle": -1, "source": "a", "target": "b"}, {"cycle": -1, "source": "c", "target": "d"},
-                        {"cycle": 0, "source": "a", "target": "c"},
-                        {"cycle": 0, "source": "b", "target": "d"}])  # fmt: skip
+    ledger = Ledger.of(
+        [
+            {"cycle": -1, "source": "a", "target": "b"},
+            {"cycle": -1, "source": "c", "target": "d"},
+            {"cycle": 0, "source": "a", "target": "c"},
+            {"cycle": 0, "source": "b", "target": "d"},
+        ]
+    )
     labels = pandas.Series({"d": 1, "b": 1, "c": 0, "a": 0})
     rows = np.random.default_rng(0).normal(size=(4, 2))
     keys = ["homophily_new_edges", "auc_birth"]
@@ -549,8 +616,13 @@ def test_pandas_objects_are_read_by_their_index():
     frame = pandas.DataFrame(rows, index=list("abcd")).loc[["c", "a", "d", "b"]]
     found = evaluate(ledger, labels, embeddings=frame, score="cosine", metrics=keys, negatives="all")
     assert [found[key].value for key in keys] == [expected[key].value for key in keys]
-    cycle = {"embeddings": rows, "previous_embeddings": rows, "new_edges": [(0, 2), (1, 3)],
-             "previous_edges": [(0, 1), (2, 3)], "all_edges": [(0, 1), (2, 3), (0, 2), (1, 3)]}  # fmt: skip
+    cycle = {
+        "embeddings": rows,
+        "previous_embeddings": rows,
+        "new_edges": [(0, 2), (1, 3)],
+        "previous_edges": [(0, 1), (2, 3)],
+        "all_edges": [(0, 1), (2, 3), (0, 2), (1, 3)],
+    }
     by_number = pandas.Series({3: 1, 1: 1, 2: 0, 0: 0})
     shuffled = pandas.DataFrame(rows).loc[[2, 0, 3, 1]]
     cycle = {**cycle, "embeddings": shuffled, "previous_embeddings": shuffled}
@@ -570,12 +642,16 @@ def test_types_by_node_are_looked_up():
     ledger = Ledger.of([{**e, "source": f"n{e['source']}", "target": f"n{e['target']}"} for e in events])
     named = {f"n{node}": own for node, own in types.items()}
     vectors = {f"n{node}": POINTS[node] for node in range(12)}
-    for found in (evaluate(cycles, node_types=types, **options),
-                  evaluate(ledger, embeddings=vectors, node_types=named, **options)):  # fmt: skip
+    for found in (
+        evaluate(cycles, node_types=types, **options),
+        evaluate(ledger, embeddings=vectors, node_types=named, **options),
+    ):
         assert [found[key].value for key in keys] == [expected[key].value for key in keys]
     replay_growth(ledger, {f"n{node}": node % 2 for node in range(12)}, node_types=named, draws=2)
-    for use in (lambda given: evaluate(cycles, node_types=given, **options),
-                lambda given: replay_growth(cycles, np.arange(12) % 2, node_types=given, draws=2)):  # fmt: skip
+    for use in (
+        lambda given: evaluate(cycles, node_types=given, **options),
+        lambda given: replay_growth(cycles, np.arange(12) % 2, node_types=given, draws=2),
+    ):
         with pytest.raises(InputError, match="1 of 12 nodes have no type"):
             use({node: own for node, own in types.items() if node})
 
@@ -626,8 +702,9 @@ def test_a_period_without_a_change_is_a_cycle():
     days = [{"time": "2025-01-01", "source": 0, "target": 1}, {"time": "2025-01-04", "source": 1, "target": 2}]
     assert Ledger.of(days, every="day").table()["declared"].tolist() == [1, 0, 0, 1]
     assert Ledger.of(days, every="month").table()["declared"].tolist() == [2]
-    assert Ledger.of([{**own, "time": when} for own, when in zip(days, (0.05, 0.35), strict=True)],
-                     every=0.1).table()["declared"].tolist() == [1, 0, 0, 1]  # fmt: skip
+    assert Ledger.of([{**own, "time": when} for own, when in zip(days, (0.05, 0.35), strict=True)], every=0.1).table()[
+        "declared"
+    ].tolist() == [1, 0, 0, 1]
     with pytest.raises(OptionError, match="cycles"):
         Ledger.of([days[0], {"time": "2029-01-01", "source": 1, "target": 2}], every="second")
 
@@ -654,12 +731,19 @@ def test_new_and_old_nodes_are_in_one_space():
 
 @pytest.mark.parametrize("first", [[], [{"cycle": -1, "source": "x0", "target": "y1"}]], ids=["from nothing", "later"])
 def test_the_chance_level_does_not_depend_on_the_first_cycle(first: list[Event]):
-    events = first + [{"cycle": c, "source": f"n{c}{i}", "target": f"n{max(c - 1, 0)}{(i + 1) % 5}"}
-                      for c in range(3) for i in range(5)]  # fmt: skip
+    events = first + [
+        {"cycle": c, "source": f"n{c}{i}", "target": f"n{max(c - 1, 0)}{(i + 1) % 5}"}
+        for c in range(3)
+        for i in range(5)
+    ]
     ledger = Ledger.of(events)
-    found = evaluate(ledger, {own: int(str(own)[-1]) % 2 for own in ledger.ids},
-                     embeddings={own: [1.0, float(row)] for row, own in enumerate(ledger.ids)}, score="cosine",
-                     metrics=["delta_homophily"])  # fmt: skip
+    found = evaluate(
+        ledger,
+        {own: int(str(own)[-1]) % 2 for own in ledger.ids},
+        embeddings={own: [1.0, float(row)] for row, own in enumerate(ledger.ids)},
+        score="cosine",
+        metrics=["delta_homophily"],
+    )
     assert [level.name for level in found["delta_homophily"].chance][-1] == "random pairs"
 
 
@@ -670,8 +754,11 @@ def simple_graphs(degrees: list[int]) -> list[list[tuple[int, int]]]:
     from itertools import combinations
 
     pairs = list(combinations(range(len(degrees)), 2))
-    return [list(chosen) for chosen in combinations(pairs, sum(degrees) // 2)
-            if [sum(node in edge for edge in chosen) for node in range(len(degrees))] == degrees]  # fmt: skip
+    return [
+        list(chosen)
+        for chosen in combinations(pairs, sum(degrees) // 2)
+        if [sum(node in edge for edge in chosen) for node in range(len(degrees))] == degrees
+    ]
 
 
 def ends_of(edges: list[tuple[int, int]], classes: np.ndarray) -> Any:
@@ -707,8 +794,19 @@ def test_random_births_to_hubs_do_not_look_heterophilic(hubs: int):
 def test_births_that_all_agree_are_as_uncertain_as_their_share():
     classes = np.repeat([0, 1, 2], 20)
     edges = [(2 * i, 2 * i + 1) for i in range(30)]
-    found = evaluate([{"embeddings": np.eye(60), "previous_embeddings": np.eye(60), "new_edges": edges[:20],
-                       "previous_edges": edges[20:], "all_edges": edges}], classes, score="cosine")  # fmt: skip
+    found = evaluate(
+        [
+            {
+                "embeddings": np.eye(60),
+                "previous_embeddings": np.eye(60),
+                "new_edges": edges[:20],
+                "previous_edges": edges[20:],
+                "all_edges": edges,
+            }
+        ],
+        classes,
+        score="cosine",
+    )
     share = found["homophily_new_edges"]
     for key in ("delta_homophily_ends", "adjusted_homophily"):
         own = found[key]

@@ -98,8 +98,15 @@ def test_report(suite: EvaluationSuite, capsys: pytest.CaptureFixture[str]):
         assert name in printed
         assert numbers["cycles"] == 9
         assert numbers["seeds"] == 3
-        assert set(numbers) == {"auc_synthetic_mean", "auc_birth_mean", "delta_homophily_mean", "nca_mean", "tgc_mean",
-                                "cycles", "seeds"}  # fmt: skip
+        assert set(numbers) == {
+            "auc_synthetic_mean",
+            "auc_birth_mean",
+            "delta_homophily_mean",
+            "nca_mean",
+            "tgc_mean",
+            "cycles",
+            "seeds",
+        }
         histories = [suite.evaluators[name, seed].history["auc_birth"] for seed in range(3)]
         assert numbers["auc_birth_mean"] == pytest.approx(np.mean(np.mean(histories, axis=1)))
     assert found["Normal"]["delta_homophily_mean"] > found["Off"]["delta_homophily_mean"]
@@ -354,8 +361,10 @@ def cosine_margin(values: np.ndarray) -> float:
     """Student's t with the mean square of the slowest cosine transforms, one after another."""
     size = len(values)
     count = 4
-    waves = [sum(value * np.cos(np.pi * k * (at + 0.5) / size) for at, value in enumerate(values - values.mean()))
-             for k in range(1, count + 1)]  # fmt: skip
+    waves = [
+        sum(value * np.cos(np.pi * k * (at + 0.5) / size) for at, value in enumerate(values - values.mean()))
+        for k in range(1, count + 1)
+    ]
     return float(student.ppf(0.975, count) * np.sqrt(2 * np.mean(np.square(waves))) / size)
 
 

@@ -99,8 +99,17 @@ def count(share: float, n: int) -> int:
     return 0 if share == 0 else max(1, min(n, math.floor(share * n + 0.5 + 1e-9)))
 
 
-def of_event(model: Any, explanation: Explanation, levels: Any, *, by: str = "value", score: str = "class",
-             threshold: float = 0.5, cap: float = 0.3, points: int = 16) -> dict[str, float]:  # fmt: skip
+def of_event(
+    model: Any,
+    explanation: Explanation,
+    levels: Any,
+    *,
+    by: str = "value",
+    score: str = "class",
+    threshold: float = 0.5,
+    cap: float = 0.3,
+    points: int = 16,
+) -> dict[str, float]:
     """Every metric of one explanation, each mask asked alone and again for every metric."""
     ranked = order(explanation, by)
     n = len(ranked)
@@ -124,8 +133,12 @@ def of_event(model: Any, explanation: Explanation, levels: Any, *, by: str = "va
     for level in levels:
         k = count(level, n)
         drop, keep = f(everything) - f(everything - top(k)), f(everything) - f(top(k))
-        found |= {f"fidelity_drop@{level}": abs(drop), f"fidelity_drop.signed@{level}": drop,
-                  f"fidelity_keep@{level}": abs(keep), f"fidelity_keep.signed@{level}": keep}  # fmt: skip
+        found |= {
+            f"fidelity_drop@{level}": abs(drop),
+            f"fidelity_drop.signed@{level}": drop,
+            f"fidelity_keep@{level}": abs(keep),
+            f"fidelity_keep.signed@{level}": keep,
+        }
         found[f"label_flip_drop@{level}"] = float(label(everything - top(k)) != predicted)
         found[f"label_flip_keep@{level}"] = float(label(top(k)) != predicted)
         found[f"sparsity@{level}"] = 1 - k / n
@@ -188,8 +201,9 @@ def cohesion(explanation: Explanation, held: list[int]) -> float:
     return total / (len(held) ** 2 - len(held))
 
 
-def random_event(rng: np.random.Generator, event: Any, *, edges: int | None = None, temporal: bool | None = None,
-                 ties: bool = True) -> Context:  # fmt: skip
+def random_event(
+    rng: np.random.Generator, event: Any, *, edges: int | None = None, temporal: bool | None = None, ties: bool = True
+) -> Context:
     """Multigraphs with loops, reversed duplicates, edges that are no candidates, equal times, ids out of order."""
     count = int(rng.integers(2, 14)) if edges is None else edges
     nodes = int(rng.integers(2, 7))
@@ -206,8 +220,9 @@ def random_event(rng: np.random.Generator, event: Any, *, edges: int | None = No
     size = 0 if candidates is None else len(candidates)
     units = rng.integers(0, 4, size) if size and rng.random() < 0.3 else None
     features = rng.random((count, 2))
-    subgraph = Subgraph(pairs, rng.permutation(50)[:nodes], times, edge_features=features, candidates=candidates,
-                        units=units)  # fmt: skip
+    subgraph = Subgraph(
+        pairs, rng.permutation(50)[:nodes], times, edge_features=features, candidates=candidates, units=units
+    )
     label = int(rng.integers(2)) if rng.random() < 0.5 else None
     return Context(subgraph, target=int(rng.integers(nodes)), event=event, label=label, truth=rng.random(size) < 0.4)
 

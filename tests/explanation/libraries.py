@@ -47,11 +47,13 @@ def graphxai_case(seed: int) -> dict[str, Any]:
         "node_imp": rng.permutation(nodes).astype(float).tolist(),
         "feature_imp": rng.random(features).round(4).tolist(),
         "truths": [
-            {name: (rng.random(size) < 0.4).astype(int).tolist() for name, size in
-             (("edge_imp", edges), ("node_imp", nodes), ("feature_imp", features))}
+            {
+                name: (rng.random(size) < 0.4).astype(int).tolist()
+                for name, size in (("edge_imp", edges), ("node_imp", nodes), ("feature_imp", features))
+            }
             for _ in range(int(rng.integers(1, 4)))
         ],
-    }  # fmt: skip
+    }
 
 
 def stability_case(seed: int) -> dict[str, Any]:
@@ -62,8 +64,11 @@ def stability_case(seed: int) -> dict[str, Any]:
 
     def drawn() -> dict[str, Any]:
         held = (rng.permutation(nodes) < nodes // 2).astype(float) if hard else rng.permutation(nodes) + 1.0
-        return {"edge_imp": rng.random(edges).round(4).tolist(), "node_imp": held.tolist(),
-                "feature_imp": rng.permutation(features).astype(float).tolist()}  # fmt: skip
+        return {
+            "edge_imp": rng.random(edges).round(4).tolist(),
+            "node_imp": held.tolist(),
+            "feature_imp": rng.permutation(features).astype(float).tolist(),
+        }
 
     return {"said": drawn(), "perturbed": [drawn() for _ in range(int(rng.integers(1, 5)))]}
 
@@ -102,13 +107,20 @@ def _dig_values(metrics: Any, events: list[dict[str, Any]]) -> dict[str, float]:
         for event in events:
             soft = torch.tensor(event["importance"], dtype=torch.double)
             masks = [metrics.control_sparsity(soft, sparsity) for _ in event["bias"]]
-            data = SimpleNamespace(x=torch.zeros(2, 1), edge_index=torch.zeros(2, len(soft), dtype=torch.long),
-                                   y=torch.tensor([event["label"]]), to=lambda device: None)  # fmt: skip
+            data = SimpleNamespace(
+                x=torch.zeros(2, 1),
+                edge_index=torch.zeros(2, len(soft), dtype=torch.long),
+                y=torch.tensor([event["label"]]),
+                to=lambda device: None,
+            )
             metrics.ExplanationProcessor(Summed(event), torch.device("cpu"))(data, masks, collector)
         level = f"{round(1 - sparsity, 12):g}"
         # The collector makes 32-bit tensors of its lists.
-        found |= {f"fidelity@{level}": collector.fidelity, f"fidelity_inv@{level}": collector.fidelity_inv,
-                  f"sparsity@{level}": collector.sparsity}  # fmt: skip
+        found |= {
+            f"fidelity@{level}": collector.fidelity,
+            f"fidelity_inv@{level}": collector.fidelity_inv,
+            f"sparsity@{level}": collector.sparsity,
+        }
     return found
 
 
@@ -123,12 +135,15 @@ def _graphxai_values(metrics: Any, case: dict[str, Any]) -> dict[str, Any]:
 
     graph = SimpleNamespace(x=x, y=torch.zeros(1), edge_index=torch.arange(edges.shape[1]).expand(2, -1))
     said = SimpleNamespace(graph=graph, **{name: torch.tensor(case[name]) for name in case if name.endswith("_imp")})
-    truths = [SimpleNamespace(**{name: torch.tensor(value) for name, value in truth.items()})
-              for truth in case["truths"]]  # fmt: skip
+    truths = [
+        SimpleNamespace(**{name: torch.tensor(value) for name, value in truth.items()}) for truth in case["truths"]
+    ]
     accuracy, faith = metrics.graph_exp_acc_graph(truths, said), metrics.graph_exp_faith_graph(said, graph, model)
     kinds = ("features", "nodes", "edges")
-    return {"graph_exp_acc": dict(zip(kinds, accuracy, strict=True)),
-            "graph_exp_faith": dict(zip(kinds, faith, strict=True))}  # fmt: skip
+    return {
+        "graph_exp_acc": dict(zip(kinds, accuracy, strict=True)),
+        "graph_exp_faith": dict(zip(kinds, faith, strict=True)),
+    }
 
 
 def _stability_values(metrics: Any, case: dict[str, Any]) -> dict[str, Any]:
@@ -149,9 +164,17 @@ def _stability_values(metrics: Any, case: dict[str, Any]) -> dict[str, Any]:
     metrics.perturb_node_features = lambda x, node_idx, **options: x[node_idx]
     explainer = SimpleNamespace(get_explanation_node=lambda **options: left.pop(0))
     found = metrics.graph_exp_stability(
-        explained(case["said"]), explainer, None, 0, _Silent(), delta=1.0, sens_idx=[0],
-        G=object(), data=data, num_run=len(left),
-    )  # fmt: skip
+        explained(case["said"]),
+        explainer,
+        None,
+        0,
+        _Silent(),
+        delta=1.0,
+        sens_idx=[0],
+        G=object(),
+        data=data,
+        num_run=len(left),
+    )
     return dict(zip(("features", "nodes", "edges"), found, strict=True))
 
 
@@ -180,9 +203,21 @@ def main(dig: str, graphxai: str) -> None:
     cases = [dig_case(seed) for seed in range(30)]
     stored: dict[str, Any] = {"commits": COMMITS}
     stored["dig"] = [{"events": case, "values": _dig_values(metrics, case)} for case in cases]
-    for name in ("", ".explainers", ".visualization", ".visualization.visualizations", ".visualization.explanation_vis",
-                 ".gnn_models", ".gnn_models.node_classification", ".gnn_models.node_classification.testing",
-                 ".datasets", ".datasets.shape_graph", ".datasets.dataset", ".utils", ".utils.perturb"):  # fmt: skip
+    for name in (
+        "",
+        ".explainers",
+        ".visualization",
+        ".visualization.visualizations",
+        ".visualization.explanation_vis",
+        ".gnn_models",
+        ".gnn_models.node_classification",
+        ".gnn_models.node_classification.testing",
+        ".datasets",
+        ".datasets.shape_graph",
+        ".datasets.dataset",
+        ".utils",
+        ".utils.perturb",
+    ):
         sys.modules[f"graphxai{name}"] = _Anything(f"graphxai{name}")
     sys.modules["ipdb"] = _Anything("ipdb")
     metrics = _loaded("graphxai_metrics", Path(graphxai) / "graphxai/metrics/metrics_graph.py")

@@ -62,8 +62,13 @@ def parts(given: dict[str, Any]) -> tuple[Summed, Any, Any]:
     """The model, the result and the context, in the shape of the original objects."""
     subgraph = SimpleNamespace(payload={"candidate_eidx": given["candidates"]}, node_ids=[], edge_index=[])
     context = SimpleNamespace(subgraph=subgraph, target={"u": 1, "i": 9, "ts": 2.0}, label=given["label"], run_id="run")
-    result = SimpleNamespace(importance_edges=given["importance"], extras=given["extras"], explainer="theirs",
-                             context_fp="f00d", elapsed_sec=0.5)  # fmt: skip
+    result = SimpleNamespace(
+        importance_edges=given["importance"],
+        extras=given["extras"],
+        explainer="theirs",
+        context_fp="f00d",
+        elapsed_sec=0.5,
+    )
     return Summed(given["weights"], given["bias"], given["output"]), result, context
 
 
@@ -72,11 +77,13 @@ def theirs(module: Any, given: dict[str, Any]) -> dict[str, float]:
     model, result, context = parts(given)
     found: dict[str, float] = {}
     asked = {
-        "fidelity_drop": (module.build_fidelity_drop, {}), "fidelity_keep": (module.build_fidelity_keep, {}),
+        "fidelity_drop": (module.build_fidelity_drop, {}),
+        "fidelity_keep": (module.build_fidelity_keep, {}),
         "fidelity_best drop": (module.build_fidelity_best, {"mode": "drop"}),
         "fidelity_best keep": (module.build_fidelity_best, {"mode": "keep"}),
-        "fidelity_tempme": (module.build_fidelity_tempme, {}), "acc_auc": (module.build_acc_auc, None),
-    }  # fmt: skip
+        "fidelity_tempme": (module.build_fidelity_tempme, {}),
+        "acc_auc": (module.build_acc_auc, None),
+    }
     for name, (build, options) in asked.items():
         metric = build({} if options is None else {"sparsity_levels": list(LEVELS), **options})
         metric.setup(model, None)

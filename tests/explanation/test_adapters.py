@@ -138,9 +138,12 @@ def graph(seed: int, features: bool = False, event: Any = None) -> ex.Context:
     rng = np.random.default_rng(seed)
     nodes, edges = int(rng.integers(3, 6)), int(rng.integers(4, 9))
     subgraph = ex.Subgraph(
-        rng.integers(0, nodes, (2, edges)), np.arange(nodes), node_features=rng.normal(size=(nodes, 3)),
-        edge_features=rng.random((edges, 1)) if features else None, candidates=rng.permutation(edges)[: edges - 1],
-    )  # fmt: skip
+        rng.integers(0, nodes, (2, edges)),
+        np.arange(nodes),
+        node_features=rng.normal(size=(nodes, 3)),
+        edge_features=rng.random((edges, 1)) if features else None,
+        candidates=rng.permutation(edges)[: edges - 1],
+    )
     return ex.Context(subgraph, int(rng.integers(nodes)), seed if event is None else event)
 
 
@@ -204,10 +207,12 @@ class Said(dict):  # type: ignore[type-arg]
 
 def test_explanations_of_torch_geometric() -> None:
     said = Said(
-        x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),
-        edge_mask=torch.tensor([0.1, 0.3, 0.7, 0.9], requires_grad=True), index=torch.tensor([2]),
+        x=torch.ones(3, 2),
+        edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),
+        edge_mask=torch.tensor([0.1, 0.3, 0.7, 0.9], requires_grad=True),
+        index=torch.tensor([2]),
         edge_attr=torch.ones(4),
-    )  # fmt: skip
+    )
     explanation = ex.from_pyg(said, explainer="gnn", event="e", seed=3, num_hops=3)
     assert explanation.context.target == 2
     assert explanation.context.subgraph.unit_count == 2
@@ -337,9 +342,13 @@ def asked(module: Any, index: int = 9, args: tuple[str, ...] = (), **given: Any)
     with torch.no_grad():
         prediction = module(x, torch.tensor(PATH), **given)
     said = Said(
-        x=x, edge_index=torch.tensor(PATH), edge_mask=torch.arange(18) / 18, index=torch.tensor([index]),
-        prediction=prediction, **given,
-    )  # fmt: skip
+        x=x,
+        edge_index=torch.tensor(PATH),
+        edge_mask=torch.arange(18) / 18,
+        index=torch.tensor([index]),
+        prediction=prediction,
+        **given,
+    )
     object.__setattr__(said, "_model_args", list(args or given))
     return said
 
@@ -426,9 +435,11 @@ def test_messages_that_return_to_the_target(steps: int, candidates: list[int]) -
     module = Net(1, normalize=True)
     module.forward = lambda x, edge_index: Net.forward(module, x, edge_index, steps=steps)  # type: ignore[method-assign]
     said = Said(
-        x=torch.tensor([[1.0], [3.0]]), edge_index=torch.tensor([[0, 1], [1, 0]]), edge_mask=torch.tensor([0.0, 1.0]),
+        x=torch.tensor([[1.0], [3.0]]),
+        edge_index=torch.tensor([[0, 1], [1, 0]]),
+        edge_mask=torch.tensor([0.0, 1.0]),
         index=0,
-    )  # fmt: skip
+    )
     found = ex.from_pyg(said, ex.PyGModel(module))
     assert found.importance.tolist() == candidates
     assert found.context.subgraph.edges == 2
@@ -450,9 +461,11 @@ def test_noise_that_is_zero_where_no_message_travels_scores_chance() -> None:
         if not truth.any() or truth[near].all() or near.sum() < 6:
             continue
         said = Said(
-            x=x, edge_index=torch.tensor(edge_index), edge_mask=torch.tensor(np.where(near, rng.random(160), 0.0)),
+            x=x,
+            edge_index=torch.tensor(edge_index),
+            edge_mask=torch.tensor(np.where(near, rng.random(160), 0.0)),
             index=torch.tensor([node]),
-        )  # fmt: skip
+        )
         default.append(ex.from_pyg(said, model, truth=truth))
         wider.append(ex.from_pyg(said, model, truth=truth, candidates=further))
         assert default[-1].context.event == node

@@ -33,9 +33,11 @@ def best_by_loops(model: Any, explanation: ex.Explanation, level: float) -> dict
         for mode, kept in (("drop", everything - edges), ("keep", edges)):
             changes[mode].append(whole[predicted] - said(model, explanation, kept)[predicted])
     return {
-        "fidelity_drop": max(map(abs, changes["drop"])), "fidelity_drop.signed": max(changes["drop"]),
-        "fidelity_keep": min(map(abs, changes["keep"])), "fidelity_keep.signed": min(changes["keep"]),
-    }  # fmt: skip
+        "fidelity_drop": max(map(abs, changes["drop"])),
+        "fidelity_drop.signed": max(changes["drop"]),
+        "fidelity_keep": min(map(abs, changes["keep"])),
+        "fidelity_keep.signed": min(changes["keep"]),
+    }
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -128,9 +130,13 @@ def test_robust_fidelity_is_the_mean_over_random_parts() -> None:
     explanations = small(3, 4)
     model = Weighted(3)
     found = ex.evaluate(
-        model, explanations, metrics=["robust_drop@0.5", "robust_keep@0.5", "robust_delta@0.5"], robust_samples=3000,
-        robust_drop=0.3, robust_keep=0.6,
-    )  # fmt: skip
+        model,
+        explanations,
+        metrics=["robust_drop@0.5", "robust_keep@0.5", "robust_delta@0.5"],
+        robust_samples=3000,
+        robust_drop=0.3,
+        robust_keep=0.6,
+    )
     exact: dict[str, list[float]] = {"drop": [], "keep": []}
     for one in explanations:
         ranked = order(one)
@@ -154,9 +160,13 @@ def test_robust_fidelity_is_the_mean_over_random_parts() -> None:
 
 def test_extreme_shares_are_plain_fidelity() -> None:
     found = ex.evaluate(
-        Weighted(3), random_explanations(3, 8), robust_drop=1, robust_keep=0, robust_samples=2,
+        Weighted(3),
+        random_explanations(3, 8),
+        robust_drop=1,
+        robust_keep=0,
+        robust_samples=2,
         metrics=["robust_drop@0.2", "robust_keep@0.2", "fidelity_drop.signed@0.2", "fidelity_keep.signed@0.2"],
-    )  # fmt: skip
+    )
     for mode in ("drop", "keep"):
         assert found[f"robust_{mode}@0.2"].value == pytest.approx(found[f"fidelity_{mode}.signed@0.2"].value)
 

@@ -261,10 +261,17 @@ def test_what_cannot_be_asked() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"metrics": ["fidelity_plus"]}, {"convention": "pyg", "metrics": ["fidelity_plus"]}, {"label_threshold": 2},
-     {"convention": "pyg", "metrics": ["pos_fidelity@x"]}, {"keep": "all"}, {"score": "mean"},
-     {"options": {"unfaithfulness": {"kl": "both"}}}, {"batch_edges": 0}],
-)  # fmt: skip
+    [
+        {"metrics": ["fidelity_plus"]},
+        {"convention": "pyg", "metrics": ["fidelity_plus"]},
+        {"label_threshold": 2},
+        {"convention": "pyg", "metrics": ["pos_fidelity@x"]},
+        {"keep": "all"},
+        {"score": "mean"},
+        {"options": {"unfaithfulness": {"kl": "both"}}},
+        {"batch_edges": 0},
+    ],
+)
 def test_wrong_options_are_said_before_the_model_is_asked(wrong: dict[str, Any]) -> None:
     model = Weighted(0)
     with pytest.raises(OptionError):
@@ -588,8 +595,14 @@ def test_a_file_is_not_continued_with_another_question(tmp_path: Path, changed: 
     ex.collect(Weighted(6), [one], path=path)
     facts: dict[str, Any] = {"target": context.target, "label": context.label, "truth": context.truth}
     if changed == "edge_features":
-        graph = ex.Subgraph(graph.edge_index, graph.nodes, graph.times, edge_features=graph.edge_features + 1,
-                            candidates=graph.candidates, units=graph.units)  # fmt: skip
+        graph = ex.Subgraph(
+            graph.edge_index,
+            graph.nodes,
+            graph.times,
+            edge_features=graph.edge_features + 1,
+            candidates=graph.candidates,
+            units=graph.units,
+        )
     else:
         facts[changed] = {"target": 99, "label": 1 - (context.label or 0), "truth": ~context.truth}[changed]
     other = ex.Explanation(ex.Context(graph, event=context.event, **facts), one.importance, one.explainer)

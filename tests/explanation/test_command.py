@@ -98,9 +98,12 @@ def test_a_model_is_imported_asked_and_its_answers_are_kept(folder: Path) -> Non
     )
     found = values(run(*options, "--levels", "0.1,0.5", "--topk", "2", "--save-table", "answers.jsonl"))
     expected = ex.evaluate(
-        Weighted(3), random_explanations(3, 8, "two") + random_explanations(3, 8), explainer="two",
-        levels=(0.1, 0.5), topk=2,
-    )  # fmt: skip
+        Weighted(3),
+        random_explanations(3, 8, "two") + random_explanations(3, 8),
+        explainer="two",
+        levels=(0.1, 0.5),
+        topk=2,
+    )
     np.testing.assert_equal(found, expected.to_flat())
     again = values(run("--table", "answers.jsonl", "--explainer", "two", "--format", "json"))
     np.testing.assert_equal(again, found)
@@ -108,12 +111,28 @@ def test_a_model_is_imported_asked_and_its_answers_are_kept(folder: Path) -> Non
 
 def test_options_reach_the_library(folder: Path) -> None:
     table = ex.read_table("table.jsonl")
-    found = run("--table", "table.jsonl", "--format", "json", "--signed", "--score", "max", "--best-mode", "keep",
-                "--kl", "reverse", "--metrics", "fidelity_best,fidelity_drop@0.2,unfaithfulness@0.2")  # fmt: skip
+    found = run(
+        "--table",
+        "table.jsonl",
+        "--format",
+        "json",
+        "--signed",
+        "--score",
+        "max",
+        "--best-mode",
+        "keep",
+        "--kl",
+        "reverse",
+        "--metrics",
+        "fidelity_best,fidelity_drop@0.2,unfaithfulness@0.2",
+    )
     expected = ex.evaluate(
-        table, absolute=False, score="max", metrics=["fidelity_best", "fidelity_drop@0.2", "unfaithfulness@0.2"],
+        table,
+        absolute=False,
+        score="max",
+        metrics=["fidelity_best", "fidelity_drop@0.2", "unfaithfulness@0.2"],
         options={"fidelity_best": {"mode": "keep"}, "unfaithfulness": {"kl": "reverse"}},
-    )  # fmt: skip
+    )
     np.testing.assert_equal(values(found), expected.to_flat())
     theirs = values(run("--table", "table.jsonl", "--format", "json", "--convention", "pyg"))
     np.testing.assert_equal(theirs, ex.evaluate(table, convention="pyg").to_flat())
@@ -156,8 +175,19 @@ def test_errors_are_one_paragraph_and_a_code(
 
 
 def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
-    arguments = ["explanation", "--table", "table.jsonl", "-o", "result.json", "--figure", "figure.svg",
-                 "--keep", "items", "--gate", "acc_auc >= 2"]  # fmt: skip
+    arguments = [
+        "explanation",
+        "--table",
+        "table.jsonl",
+        "-o",
+        "result.json",
+        "--figure",
+        "figure.svg",
+        "--keep",
+        "items",
+        "--gate",
+        "acc_auc >= 2",
+    ]
     done = graphgauge(*arguments)
     assert done.returncode == 1, done.stderr
     assert "gate failed" in done.stderr
@@ -165,8 +195,14 @@ def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
     assert [entry["name"] for entry in content["receipt"]["inputs"]] == ["table"]
     assert content["side_files"][0]["rows"] == 8
     picture = (folder / "figure.svg").read_text()
-    for text in ("fidelity_drop (higher is better)", "fidelity_keep (lower is better)",
-                 "acc_auc (keep the top 0 to 0.3)", "random", "held", "right explanation"):  # fmt: skip
+    for text in (
+        "fidelity_drop (higher is better)",
+        "fidelity_keep (lower is better)",
+        "acc_auc (keep the top 0 to 0.3)",
+        "random",
+        "held",
+        "right explanation",
+    ):
         assert text in picture, text
 
 
@@ -185,9 +221,16 @@ def test_a_model_that_fails_is_one_paragraph_and_with_debug_the_place(folder: Pa
 @pytest.mark.parametrize("factory", ["leaving", "leaving_early", "exiting"])
 def test_a_model_that_exits_has_not_been_evaluated(folder: Path, factory: str) -> None:
     found = graphgauge(
-        "explanation", "--explanations", "run.jsonl", "--explainer", "one", "--model", f"weighted_model:{factory}",
-        "-o", "result.json",
-    )  # fmt: skip
+        "explanation",
+        "--explanations",
+        "run.jsonl",
+        "--explainer",
+        "one",
+        "--model",
+        f"weighted_model:{factory}",
+        "-o",
+        "result.json",
+    )
     assert (found.returncode, found.stdout) == (3, "")
     assert "raised SystemExit: 0" in found.stderr
     assert not Path("result.json").exists()

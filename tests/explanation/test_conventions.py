@@ -68,8 +68,12 @@ def test_results_as_that_library_returns_them() -> None:
 
 def test_selected_events_rank_first_in_their_own_order() -> None:
     subgraph = SimpleNamespace(payload={}, edge_index=[(0, 1), (1, 2), (2, 3), (3, 4)], timestamps=[1, 2, 3, 4])
-    result = SimpleNamespace(importance_edges=[4.0, 1.0, 3.0, 2.0], explainer="x", context_fp="a",
-                             extras={"candidate_eidx": [7, 5, 6, 9], "coalition_eidx": [5, 9]})  # fmt: skip
+    result = SimpleNamespace(
+        importance_edges=[4.0, 1.0, 3.0, 2.0],
+        explainer="x",
+        context_fp="a",
+        extras={"candidate_eidx": [7, 5, 6, 9], "coalition_eidx": [5, 9]},
+    )
     found = ex.from_result(result, SimpleNamespace(subgraph=subgraph, target=0))
     assert np.argsort(-found.importance).tolist() == [3, 1, 0, 2]
 
@@ -83,9 +87,14 @@ def test_the_convention_fixes_how_edges_are_ranked() -> None:
 @pytest.mark.parametrize("call", [ex.collect, ex.evaluate])
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("sparsity_levels", "levels="), ("result_as_logit", "model_output="), ("num_points", '"points": 16'),
-     ("tie_break", "position"), ("no_such_option", "help")],
-)  # fmt: skip
+    [
+        ("sparsity_levels", "levels="),
+        ("result_as_logit", "model_output="),
+        ("num_points", '"points": 16'),
+        ("tie_break", "position"),
+        ("no_such_option", "help"),
+    ],
+)
 def test_original_names_are_answered_with_those_of_today(call: Any, name: str, hint: str) -> None:
     with pytest.raises(OptionError, match=f"there is no option {name}") as caught:
         call(Weighted(0), random_explanations(0, 1), **{name: [0.1]})
@@ -151,9 +160,13 @@ def test_graphxai(seed: int, masked: str) -> None:
     nodes = max(len(case["x"]), count + 1)
     x = np.array(case["x"] + [[0.0] * len(case["x"][0])] * (nodes - len(case["x"])))
     subgraph = ex.Subgraph(
-        [range(count), range(1, count + 1)], np.arange(nodes), node_features=x, masked=masked, units=None,
+        [range(count), range(1, count + 1)],
+        np.arange(nodes),
+        node_features=x,
+        masked=masked,
+        units=None,
         candidates=np.arange(len(case[imp])),
-    )  # fmt: skip
+    )
     entries = np.zeros((3, *x.shape))
     entries[:, : len(case["x"])] = case["entries"]
     target = {"edges": case["edges"], "bias": [0.0] * 3, "x": x.tolist(), "entries": entries.tolist()}
@@ -186,8 +199,13 @@ def test_graphxai_stability(seed: int, masked: str) -> None:
     count, edges = len(case["said"][imp]), len(case["said"]["edge_imp"])
     nodes = max(len(case["said"]["node_imp"]), edges + 1)
     x = np.zeros((nodes, len(case["said"]["feature_imp"])))
-    subgraph = ex.Subgraph([range(edges), range(1, edges + 1)], np.arange(nodes), node_features=x, masked=masked,
-                           candidates=np.arange(count))  # fmt: skip
+    subgraph = ex.Subgraph(
+        [range(edges), range(1, edges + 1)],
+        np.arange(nodes),
+        node_features=x,
+        masked=masked,
+        candidates=np.arange(count),
+    )
     context = ex.Context(subgraph, event=0)
     said = [ex.Explanation(context, case["said"][imp])]
     said += [ex.Explanation(context, each[imp], perturbed=number) for number, each in enumerate(case["perturbed"])]

@@ -15,11 +15,29 @@ from graphgauge.core.metric import metrics as registered
 from graphgauge.core.result import Evaluation
 
 LEVELS = (0.1, 0.25, 0.5, 0.8)
-KEYS = [metric.key for metric in registered("explanation") if metric.name not in
-        ("characterization", "label_flip_characterization", "fidelity_curve_auc", "cohesiveness_adjacent",
-         "stability_jaccard", "stability_spearman", "perturbation_jaccard",
-         "perturbation_spearman", "elapsed", "fidelity_drop.reached", "fidelity_keep.reached",
-         "robust_drop", "robust_keep", "robust_delta", "deletion_auc", "insertion_auc")]  # fmt: skip
+KEYS = [
+    metric.key
+    for metric in registered("explanation")
+    if metric.name
+    not in (
+        "characterization",
+        "label_flip_characterization",
+        "fidelity_curve_auc",
+        "cohesiveness_adjacent",
+        "stability_jaccard",
+        "stability_spearman",
+        "perturbation_jaccard",
+        "perturbation_spearman",
+        "elapsed",
+        "fidelity_drop.reached",
+        "fidelity_keep.reached",
+        "robust_drop",
+        "robust_keep",
+        "robust_delta",
+        "deletion_auc",
+        "insertion_auc",
+    )
+]
 
 
 def mean(values: list[float]) -> float:
@@ -65,9 +83,13 @@ def test_the_largest_probability_and_other_sweeps(seed: int) -> None:
     explanations = random_explanations(200 + seed)
     sweep = {"cap": 0.6, "points": 7}
     found = ex.evaluate(
-        Weighted(seed, 3), explanations, levels=LEVELS, score="max", options={"acc_auc": sweep},
+        Weighted(seed, 3),
+        explanations,
+        levels=LEVELS,
+        score="max",
+        options={"acc_auc": sweep},
         metrics=["fidelity_drop", "fidelity_keep", "acc_auc"],
-    )  # fmt: skip
+    )
     events = [of_event(Weighted(seed, 3), one, LEVELS, score="max", **sweep) for one in explanations]
     assert_equal(found, [{key: event[key] for key in found} for event in events])
 
@@ -95,12 +117,21 @@ def test_seeds_of_one_explainer_are_averaged_within_an_event() -> None:
 
 def test_characterization_is_the_harmonic_mean_of_the_means() -> None:
     found = ex.evaluate(
-        Weighted(3), random_explanations(3),
-        metrics=["fidelity_drop@0.2", "fidelity_keep@0.2", "characterization@0.2", "label_flip_drop@0.2",
-                 "label_flip_keep@0.2", "label_flip_characterization@0.2"],
-    )  # fmt: skip
-    for whole, drop, keep in (("characterization", "fidelity_drop", "fidelity_keep"),
-                              ("label_flip_characterization", "label_flip_drop", "label_flip_keep")):  # fmt: skip
+        Weighted(3),
+        random_explanations(3),
+        metrics=[
+            "fidelity_drop@0.2",
+            "fidelity_keep@0.2",
+            "characterization@0.2",
+            "label_flip_drop@0.2",
+            "label_flip_keep@0.2",
+            "label_flip_characterization@0.2",
+        ],
+    )
+    for whole, drop, keep in (
+        ("characterization", "fidelity_drop", "fidelity_keep"),
+        ("label_flip_characterization", "label_flip_drop", "label_flip_keep"),
+    ):
         a, b = found[f"{drop}@0.2"].value, found[f"{keep}@0.2"].value
         expected = 1 / (0.5 / a + 0.5 / (1 - b)) if a and b < 1 else 0.0
         assert found[f"{whole}@0.2"].value == pytest.approx(expected, rel=1e-12)
@@ -108,9 +139,11 @@ def test_characterization_is_the_harmonic_mean_of_the_means() -> None:
 
 def test_the_interval_of_the_harmonic_mean_is_that_of_its_linear_part() -> None:
     found = ex.evaluate(
-        Weighted(3), random_explanations(3, events=40), keep="items",
+        Weighted(3),
+        random_explanations(3, events=40),
+        keep="items",
         metrics=["fidelity_drop@0.2", "fidelity_keep@0.2", "characterization@0.2"],
-    )  # fmt: skip
+    )
     drop, keep = (found.per_item[f"fidelity_{mode}@0.2"] for mode in ("drop", "keep"))
 
     def harmonic(a: float, b: float) -> float:
@@ -161,14 +194,18 @@ def test_stability_against_loops() -> None:
         pairs = [(0, 1), (0, 2), (1, 2)]
         tops = [{tuple(unit) for unit in one[:k]} for one in ranked]
         jaccards.append(mean([len(tops[a] & tops[b]) / len(tops[a] | tops[b]) for a, b in pairs]))
-        values = [[np.mean([runs[context.event, seed][edge] for edge in unit]) for unit in sorted(ranked[0])]
-                  for seed in range(3)]  # fmt: skip
+        values = [
+            [np.mean([runs[context.event, seed][edge] for edge in unit]) for unit in sorted(ranked[0])]
+            for seed in range(3)
+        ]
         if len(ranked[0]) > 1:
             with np.errstate(all="ignore"):
                 found_pairs = [
-                    float(spearmanr(values[a], values[b]).statistic) if len(set(values[a])) > 1 < len(set(values[b]))
-                    else math.nan for a, b in pairs
-                ]  # fmt: skip
+                    float(spearmanr(values[a], values[b]).statistic)
+                    if len(set(values[a])) > 1 < len(set(values[b]))
+                    else math.nan
+                    for a, b in pairs
+                ]
             correlations.append(mean(found_pairs))
     assert found["stability_jaccard@0.4"].value == pytest.approx(mean(jaccards), rel=1e-12)
     assert found["stability_spearman"].value == pytest.approx(mean(correlations), rel=1e-12)
@@ -201,9 +238,14 @@ def test_every_sweep_against_loops(mode: str, keep: str) -> None:
 def test_the_best_level_against_loops(mode: str, absolute: bool) -> None:
     explanations = random_explanations(41, events=10)
     found = ex.evaluate(
-        Weighted(41), explanations, levels=LEVELS, topk=(2, 5), metrics=["fidelity_best"], absolute=absolute,
+        Weighted(41),
+        explanations,
+        levels=LEVELS,
+        topk=(2, 5),
+        metrics=["fidelity_best"],
+        absolute=absolute,
         options={"fidelity_best": {"mode": mode}},
-    )  # fmt: skip
+    )
     values, shares = [], []
     for one in explanations:
         ranked = order(one)
@@ -227,9 +269,12 @@ def test_the_best_level_against_loops(mode: str, absolute: bool) -> None:
 def test_the_reverse_divergence_and_adjacent_pairs_against_loops() -> None:
     explanations = random_explanations(51, events=10)
     found = ex.evaluate(
-        Weighted(51, 3), explanations, levels=(0.5,), options={"unfaithfulness": {"kl": "reverse"}},
+        Weighted(51, 3),
+        explanations,
+        levels=(0.5,),
+        options={"unfaithfulness": {"kl": "reverse"}},
         metrics=["unfaithfulness@0.5", "cohesiveness_adjacent@0.5"],
-    )  # fmt: skip
+    )
     away, close = [], []
     for one in explanations:
         ranked, graph = order(one), one.context.subgraph
@@ -242,8 +287,10 @@ def test_the_reverse_divergence_and_adjacent_pairs_against_loops() -> None:
         times, ends = graph.times[graph.candidates], graph.edge_index[:, graph.candidates].T
         agreed = [
             math.cos((times[i] - times[j]) / np.ptp(times))
-            for i in top for j in top if i != j and set(ends[i]) & set(ends[j])
-        ]  # fmt: skip
+            for i in top
+            for j in top
+            if i != j and set(ends[i]) & set(ends[j])
+        ]
         close.append(mean(agreed))
     assert found["unfaithfulness@0.5"].value == pytest.approx(mean(away), rel=1e-11)
     assert found["cohesiveness_adjacent@0.5"].value == pytest.approx(mean(close), rel=1e-11)

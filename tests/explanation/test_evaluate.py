@@ -134,8 +134,11 @@ def test_numbers_of_edges_as_levels() -> None:
         np.arange(8.0) - 3, np.arange(8), levels=(0.5,), topk=(2, 4, 20), metrics=["fidelity_drop", "sparsity"]
     )
     assert [key for key in found if "signed" not in key and "sparsity" not in key] == [
-        "fidelity_drop@0.5", "fidelity_drop@k=2", "fidelity_drop@k=4", "fidelity_drop@k=20",
-    ]  # fmt: skip
+        "fidelity_drop@0.5",
+        "fidelity_drop@k=2",
+        "fidelity_drop@k=4",
+        "fidelity_drop@k=20",
+    ]
     assert found["fidelity_drop@k=4"].value == found["fidelity_drop@0.5"].value
     assert found["sparsity@k=20"].value == 0  # there are only eight edges
     with pytest.raises(OptionError, match="level must be a number"):
@@ -246,9 +249,16 @@ def test_every_name_of_a_convention_comes_out(convention: str) -> None:
     expected = {
         "dig": {"fidelity", "fidelity_inv", "sparsity"},
         "graphxai": {"graph_exp_acc", "graph_exp_faith"},
-        "time_to_explain": {"fidelity_drop", "fidelity_minus", "fidelity_keep", "fidelity_best",
-                            "fidelity_best.best_s", "fidelity_tempme", "acc_auc"},
-    }[convention]  # fmt: skip
+        "time_to_explain": {
+            "fidelity_drop",
+            "fidelity_minus",
+            "fidelity_keep",
+            "fidelity_best",
+            "fidelity_best.best_s",
+            "fidelity_tempme",
+            "acc_auc",
+        },
+    }[convention]
     assert {key.partition("@")[0] for key in found} == expected
     assert all(result.conventions["convention"] == convention for result in found.values())
 
@@ -295,12 +305,24 @@ def test_a_certain_model_has_no_infinite_divergence() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"options": {"accauc": {}}}, {"options": {"acc_auc": {"points": 1}}}, {"options": {"acc_auc": {"cap": 0}}},
-     {"options": {"acc_auc": {"shape": 1}}}, {"options": {"fidelity_best": {"mode": "both"}}}, {"score": "mean"},
-     {"label_threshold": 2}, {"convention": "captum"}, {"options": {"unfaithfulness": {"kl": "both"}}},
-     {"options": {"cohesiveness": {"delta_t": -1}}}, {"keep": "all"}, {"metrics": ["fidelity_plus"]},
-     {"explainer": "absent"}, {"explainer": 5}, {"levels": (0.1,)}],
-)  # fmt: skip
+    [
+        {"options": {"accauc": {}}},
+        {"options": {"acc_auc": {"points": 1}}},
+        {"options": {"acc_auc": {"cap": 0}}},
+        {"options": {"acc_auc": {"shape": 1}}},
+        {"options": {"fidelity_best": {"mode": "both"}}},
+        {"score": "mean"},
+        {"label_threshold": 2},
+        {"convention": "captum"},
+        {"options": {"unfaithfulness": {"kl": "both"}}},
+        {"options": {"cohesiveness": {"delta_t": -1}}},
+        {"keep": "all"},
+        {"metrics": ["fidelity_plus"]},
+        {"explainer": "absent"},
+        {"explainer": 5},
+        {"levels": (0.1,)},
+    ],
+)
 def test_options_that_cannot_be(options: dict[str, Any]) -> None:
     table = ex.collect(Weighted(0), random_explanations(0, 2))
     with pytest.raises(OptionError):
@@ -352,9 +374,11 @@ def test_chance_of_truth_is_exact() -> None:
     truth = np.array([1, 1, 0, 0, 0, 1, 0], bool)
     context = path_context(7, truth=truth)
     found = ex.evaluate(
-        Sum(np.ones(7)), [ex.Explanation(context, np.arange(7))],
-        metrics=[f"truth_{name}@0.4" for name in ("precision", "recall", "f1", "jaccard")], levels=(0.4,),
-    )  # fmt: skip
+        Sum(np.ones(7)),
+        [ex.Explanation(context, np.arange(7))],
+        metrics=[f"truth_{name}@0.4" for name in ("precision", "recall", "f1", "jaccard")],
+        levels=(0.4,),
+    )
     drawn = [set(held) for held in combinations(range(7), 3)]
     right = set(np.flatnonzero(truth))
     expected = {
@@ -571,9 +595,14 @@ def test_a_choice_that_is_missing_is_asked_for_before_the_model_is() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"nan": "x"}, {"options": "acc_auc"}, {"options": {"acc_auc": 3}}, {"options": {"cohesiveness": {"delta_t": "a"}}},
-     {"label_threshold": "a"}],
-)  # fmt: skip
+    [
+        {"nan": "x"},
+        {"options": "acc_auc"},
+        {"options": {"acc_auc": 3}},
+        {"options": {"cohesiveness": {"delta_t": "a"}}},
+        {"label_threshold": "a"},
+    ],
+)
 def test_options_of_the_wrong_kind(wrong: Any) -> None:
     table = ex.collect(Weighted(0), random_explanations(0, 2))
     with pytest.raises(OptionError):
@@ -582,9 +611,12 @@ def test_options_of_the_wrong_kind(wrong: Any) -> None:
 
 @pytest.mark.parametrize(
     ("sweep", "said"),
-    [({}, "keep the top 0 to 0.3"), ({"keep": "complement"}, "keep the top 0.7 to 1"),
-     ({"mode": "drop", "cap": 0.5}, "drop the top 0 to 0.5")],
-)  # fmt: skip
+    [
+        ({}, "keep the top 0 to 0.3"),
+        ({"keep": "complement"}, "keep the top 0.7 to 1"),
+        ({"mode": "drop", "cap": 0.5}, "drop the top 0 to 0.5"),
+    ],
+)
 def test_the_sweep_is_said_as_it_is(sweep: Any, said: str) -> None:
     """Of ten edges all but the two least important make the label: the top 0.8 to 1 have it, the top 0.7 has not."""
     weights = np.append(np.ones(8), [0.0, 0.0])
@@ -606,12 +638,28 @@ def test_the_area_of_the_curve_of_ratios_is_not_divided_by_its_span() -> None:
     assert area > 0
 
 
-@pytest.mark.parametrize("groups", [5, {"n": {0: "a"}}, {"fidelity_drop@0.5": {0: "a"}}, {"a": {0: np.nan}},
-                                    {"a": {0: None}}, {5: {0: "a"}}, {"a": 3}, "colour"])  # fmt: skip
+@pytest.mark.parametrize(
+    "groups",
+    [
+        5,
+        {"n": {0: "a"}},
+        {"fidelity_drop@0.5": {0: "a"}},
+        {"a": {0: np.nan}},
+        {"a": {0: None}},
+        {5: {0: "a"}},
+        {"a": 3},
+        "colour",
+    ],
+)
 def test_groups_that_cannot_be(groups: Any) -> None:
     with pytest.raises((OptionError, InputError)):
-        ex.evaluate(Sum(np.ones(4)), [ex.Explanation(path_context(4), np.arange(4))], levels=[0.5],
-                    metrics=["fidelity_drop"], groups=groups)  # fmt: skip
+        ex.evaluate(
+            Sum(np.ones(4)),
+            [ex.Explanation(path_context(4), np.arange(4))],
+            levels=[0.5],
+            metrics=["fidelity_drop"],
+            groups=groups,
+        )
 
 
 def test_options_of_a_comparison_that_cannot_be() -> None:
@@ -628,8 +676,10 @@ def test_perturbed_inputs_are_no_seeds() -> None:
     for event in range(5):
         context = path_context(4, event)
         for name in ("one", "two"):
-            said += [ex.Explanation(context, np.random.default_rng(event).random(4), name, perturbed=number)
-                     for number in (None, 0, 1)]  # fmt: skip
+            said += [
+                ex.Explanation(context, np.random.default_rng(event).random(4), name, perturbed=number)
+                for number in (None, 0, 1)
+            ]
     assert ex.compare(ex.collect(Sum(np.ones(4)), said, levels=[0.5]), "fidelity_drop@0.5").seeds == 1
 
 
@@ -659,8 +709,10 @@ def test_a_harmonic_mean_of_rare_flips_is_covered(n: int, a: float) -> None:
     entry = find("label_flip_characterization@0.1", "explanation")[0]
     rng, covered, true = np.random.default_rng(0), [], 2 * a / (1 + a)
     for _ in range(400):
-        parts = [Estimate(np.array([x.mean()]), np.array([n]), x - x.mean(), facts={"range": (0.0, 1.0)})
-                 for x in ((rng.random(n) < a).astype(float), np.zeros(n))]  # fmt: skip
+        parts = [
+            Estimate(np.array([x.mean()]), np.array([n]), x - x.mean(), facts={"range": (0.0, 1.0)})
+            for x in ((rng.random(n) < a).astype(float), np.zeros(n))
+        ]
         estimate = harmonic(*parts)
         _, low, high = entry.interval_of(None, estimate, 0.95)
         covered.append(low[0] <= true <= high[0])

@@ -318,10 +318,23 @@ def test_levels_have_one_spelling() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"levels": (-0.1,)}, {"levels": (1.2,)}, {"topk": -1}, {"topk": [2.5]}, {"levels": (), "topk": ()}, {"by": "size"},
-     {"normalize": "z"}, {"ties": "first"}, {"random": -1}, {"seed": -1}, {"model_output": "score"},
-     {"model_output": None}, {"asked": ("all",)}, {"ceiling": -1}],
-)  # fmt: skip
+    [
+        {"levels": (-0.1,)},
+        {"levels": (1.2,)},
+        {"topk": -1},
+        {"topk": [2.5]},
+        {"levels": (), "topk": ()},
+        {"by": "size"},
+        {"normalize": "z"},
+        {"ties": "first"},
+        {"random": -1},
+        {"seed": -1},
+        {"model_output": "score"},
+        {"model_output": None},
+        {"asked": ("all",)},
+        {"ceiling": -1},
+    ],
+)
 def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         Settings(**{"model_output": "logit", **options})
@@ -367,8 +380,10 @@ class Compared(Asked):
 )
 def test_targets_that_cannot_be_stored_are_compared(one: Any, other: Any, same: bool) -> None:
     subgraph = ex.Subgraph(PATH)
-    explanations = [ex.Explanation(ex.Context(subgraph, one, 0), [1, 2, 3], "one"),
-                    ex.Explanation(ex.Context(subgraph, other, 0), [1, 2, 3], "two")]  # fmt: skip
+    explanations = [
+        ex.Explanation(ex.Context(subgraph, one, 0), [1, 2, 3], "one"),
+        ex.Explanation(ex.Context(subgraph, other, 0), [1, 2, 3], "two"),
+    ]
     held = ex.collect(Weighted(0), explanations[:1])
     if same:
         assert len(ex.collect(Weighted(0), explanations)) == 1

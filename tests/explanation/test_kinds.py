@@ -46,10 +46,14 @@ def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
 
 def test_types_have_features_of_their_own(tmp_path: Path) -> None:
     part = ex.Subgraph(
-        [[0, 1], [2, 2]], ["a:0", "a:1", "b:0"], node_types=["a", "a", "b"], edge_types=["a__to__b", "a__to__b"],
-        relations=["a__to__b", "b__to__a"], masked="entries",
+        [[0, 1], [2, 2]],
+        ["a:0", "a:1", "b:0"],
+        node_types=["a", "a", "b"],
+        edge_types=["a__to__b", "a__to__b"],
+        relations=["a__to__b", "b__to__a"],
+        masked="entries",
         node_inputs={"b/x": np.array([[5.0, 6.0, 7.0]]), "a/x": np.array([[1.0], [2.0]])},
-    )  # fmt: skip
+    )
     assert part._maskable == 5
     mask = np.array([[True, False, True, False, True]])
     assert [each.tolist() for each in part.feature_masks(mask)] == [[[[True], [False]]], [[[True, False, True]]]]
@@ -114,8 +118,11 @@ def test_the_nearest_of_several_truths_counts_and_chance_rises() -> None:
 def test_perturbed_explanations_are_only_compared() -> None:
     part = ex.Subgraph(np.array([np.arange(4), np.arange(1, 5)]), node_features=np.ones((5, 1)), masked="nodes")
     context = ex.Context(part, event=0)
-    said = [ex.Explanation(context, [5, 4, 3, 2, 1]), ex.Explanation(context, [5, 4, 3, 1, 2], perturbed=0),
-            ex.Explanation(context, [1, 2, 3, 4, 5], perturbed=1)]  # fmt: skip
+    said = [
+        ex.Explanation(context, [5, 4, 3, 2, 1]),
+        ex.Explanation(context, [5, 4, 3, 1, 2], perturbed=0),
+        ex.Explanation(context, [1, 2, 3, 4, 5], perturbed=1),
+    ]
     plain = ex.collect(Summed(), said[:1], levels=[0.4])
     table = ex.collect(Summed(), said, levels=[0.4])
     assert table.masks == plain.masks

@@ -25,10 +25,11 @@ def test_masks_are_declared_for_metrics_that_exist() -> None:
 @pytest.mark.parametrize("entry", registered("explanation"), ids=lambda entry: entry.name)
 def test_each_metric_has_all_masks_that_it_needs(entry: Any) -> None:
     """Alone it has the same value and levels as with all masks."""
-    said = [*random_explanations(1, 6), *(ex.Explanation(one.context, -one.importance, "one", seed=1)
-                                          for one in random_explanations(1, 6)),
-            *(ex.Explanation(one.context, np.abs(one.importance), "one", perturbed=0)
-              for one in random_explanations(1, 6))]  # fmt: skip
+    said = [
+        *random_explanations(1, 6),
+        *(ex.Explanation(one.context, -one.importance, "one", seed=1) for one in random_explanations(1, 6)),
+        *(ex.Explanation(one.context, np.abs(one.importance), "one", perturbed=0) for one in random_explanations(1, 6)),
+    ]
     every = [each.key for each in registered("explanation")]
     asked: dict[str, Any] = {"levels": (0.2, 0.5), "ceiling": 20, "random": 2}
     whole = ex.evaluate(ex.collect(Weighted(1), said, metrics=every, **asked), metrics=[entry.key])

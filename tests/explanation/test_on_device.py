@@ -86,9 +86,15 @@ def homogeneous(put: Any, module_put: Any, task: str, masking: str) -> Any:
     ids = np.arange(EDGES.shape[1]) // 2
     options = {} if task == "graph" else {"num_hops": 2}
     one = from_pyg(
-        said, PyGModel(module, task=task), truth=put(MASK > 0.5), units=put(ids), explainer="mine", event=0,
-        candidates=put(np.arange(6)) if task == "graph" else None, **options,
-    )  # fmt: skip
+        said,
+        PyGModel(module, task=task),
+        truth=put(MASK > 0.5),
+        units=put(ids),
+        explainer="mine",
+        event=0,
+        candidates=put(np.arange(6)) if task == "graph" else None,
+        **options,
+    )
     return evaluate(PyGModel(module, task=task, masking=masking), [one], random=2)
 
 
@@ -118,10 +124,11 @@ def test_masked_features_are_those_of_the_host(masked: str, simulated: Any) -> N
 def test_graphs_with_types(simulated: Any) -> None:
     def asked(put: Any) -> Any:
         graph = Subgraph(
-            put(np.array([[0, 1, 2, 2], [3, 3, 4, 3]])), node_types=["user"] * 3 + ["film"] * 2,
+            put(np.array([[0, 1, 2, 2], [3, 3, 4, 3]])),
+            node_types=["user"] * 3 + ["film"] * 2,
             edge_types=["user__saw__film"] * 4,
             node_inputs={"user/x": put(X[:3]), "film/x": put(X[3:5])},
-        )  # fmt: skip
+        )
         given = Explanation(Context(graph, 3, event=0), put(MASK[:4]), explainer="mine")
         return evaluate(PyGModel(Typed(put(WEIGHT))), [given], random=2)
 

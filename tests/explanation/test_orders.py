@@ -43,8 +43,10 @@ def test_an_order_that_depends_on_the_way_of_masking() -> None:
     said = explanations()
     plain, turned = (ex.collect(Added(turns), said, levels=[0.5]) for turns in (False, True))
     found = ex.orders({"plain": plain, "turned": turned}, "fidelity_drop@0.5")
-    assert found.orders == {"plain": ["first", "random explainer", "second"],
-                            "turned": ["second", "first", "random explainer"]}  # fmt: skip
+    assert found.orders == {
+        "plain": ["first", "random explainer", "second"],
+        "turned": ["second", "first", "random explainer"],
+    }
     assert found.survives is False
     assert "second is above first" in str(found) or "first is above second by plain" in str(found)
     assert str(found).endswith("The order of explainers depends on the way of masking.")
@@ -90,9 +92,12 @@ def test_tables_of_other_explanations_are_refused() -> None:
     named = [ex.Explanation(each.context, each.importance, each.explainer + "'") for each in said]
     changed = [ex.Explanation(each.context, each.importance[::-1], each.explainer) for each in said]
     fewer = [each for each in said if each.explainer == "first" or each.context.event != 2]
-    for others, message in ((named, "explainer 'first' is not in both"), (said[::2], "explainer 'second' is not"),
-                            (changed, "event 0 has other explanations in 'b'"),
-                            (fewer, "event 2 has other explanations")):  # fmt: skip
+    for others, message in (
+        (named, "explainer 'first' is not in both"),
+        (said[::2], "explainer 'second' is not"),
+        (changed, "event 0 has other explanations in 'b'"),
+        (fewer, "event 2 has other explanations"),
+    ):
         with pytest.raises(InputError, match=message):
             ex.orders({"a": one, "b": ex.collect(Added(True), others, levels=[0.5])}, "fidelity_drop@0.5")
     only = ex.collect(Added(True), said[::2], levels=[0.5])
@@ -134,7 +139,8 @@ over = "items"
     assert said.returncode == 0, said.stderr
     for content in (json.loads(stored.read_text()), json.loads(said.stdout)):
         assert content["notes"][-1] == library.verdict.replace("explainers", "methods").replace(
-            "way of masking", "metric").replace("ways of masking", "metrics")  # fmt: skip
+            "way of masking", "metric"
+        ).replace("ways of masking", "metrics")
         assert any(note.startswith(f"{keys[1]}: ") for note in content["notes"])
     alone = graphgauge("compare", tmp_path / "results", "--metric", keys[0], "--also", keys[1])
     assert alone.returncode == 2

@@ -29,8 +29,11 @@ def population(events: int, noise: float) -> Any:
     said = []
     for event in range(events):
         weights = rng.gamma(0.7, 1.0, 8)
-        context = ex.Context(ex.Subgraph(np.array([np.arange(8), np.arange(1, 9)])),
-                             {"weights": weights.tolist(), "bias": float(rng.normal())}, event)  # fmt: skip
+        context = ex.Context(
+            ex.Subgraph(np.array([np.arange(8), np.arange(1, 9)])),
+            {"weights": weights.tolist(), "bias": float(rng.normal())},
+            event,
+        )
         said.append(ex.Explanation(context, weights + noise * rng.normal(size=8)))
     table = ex.collect(Added(), said, levels=[0.25], metrics=["fidelity_drop.reached"], ceiling=256, random=5)
     return sample_of(table, "explainer", Rules())

@@ -118,18 +118,30 @@ def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
     for seed in range(12):
         asked = target(seed)
         field = ex.reaching_events(src, dst, time, [asked["u"], asked["i"]], asked["ts"])
-        context = SimpleNamespace(subgraph=SimpleNamespace(payload={"candidate_eidx": field.tolist()}), target=asked,
-                                  label=label(model, asked))  # fmt: skip
+        context = SimpleNamespace(
+            subgraph=SimpleNamespace(payload={"candidate_eidx": field.tolist()}),
+            target=asked,
+            label=label(model, asked),
+        )
         whole = model.replayed(field, asked)
         right.append((whole > 0) == label(model, asked))
         occlusion = [np.sign(whole) * (whole - model.replayed(np.setdiff1d(field, [event]), asked)) for event in field]
         for name, importance in (("occlusion", occlusion), ("recency", time[field]), ("guess", rng.random(len(field)))):
-            result = SimpleNamespace(importance_edges=list(importance), explainer=name, context_fp=f"{seed}", extras={},
-                                     elapsed_sec=0.1)  # fmt: skip
+            result = SimpleNamespace(
+                importance_edges=list(importance), explainer=name, context_fp=f"{seed}", extras={}, elapsed_sec=0.1
+            )
             explanations.append(ex.from_result(result, context, src=src, dst=dst, time=time))
     assert np.mean(right) > 0.6
-    metrics = ["fidelity_drop", "fidelity_keep", "fidelity_best", "fidelity_tempme", "acc_auc", "cohesiveness",
-               "robust_delta@0.3", "fidelity_drop.reached@0.3"]  # fmt: skip
+    metrics = [
+        "fidelity_drop",
+        "fidelity_keep",
+        "fidelity_best",
+        "fidelity_tempme",
+        "acc_auc",
+        "cohesiveness",
+        "robust_delta@0.3",
+        "fidelity_drop.reached@0.3",
+    ]
     table = ex.collect(model, explanations, levels=LEVELS, metrics=metrics, ceiling=30, robust_samples=4)
     found = ex.evaluate(table, explainer="occlusion", metrics=metrics)
     assert not [note for note in table.notes if "different answers" in note]

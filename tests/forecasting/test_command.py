@@ -42,8 +42,11 @@ def run(*arguments: Any) -> Result:
 
 
 def arrays(folder: Path, shard: str = "") -> list[str]:
-    return [part for name, flag in (("y", "--true"), ("mean", "--pred"), ("std", "--std"))
-            for part in (flag, str(folder / f"{name}{shard}.npy"))]  # fmt: skip
+    return [
+        part
+        for name, flag in (("y", "--true"), ("mean", "--pred"), ("std", "--std"))
+        for part in (flag, str(folder / f"{name}{shard}.npy"))
+    ]
 
 
 def values(outcome: Result) -> dict[str, float]:
@@ -80,13 +83,33 @@ def test_own_options(files: Path, forecasts: Forecasts) -> None:
     np.save(files / "mask.npy", forecasts.y > 8)
     np.save(files / "history.npy", forecasts.y[:, 0])
     found = values(
-        run(*arrays(files), "--mask", files / "mask.npy", "--coverage", "0.9", "--bins", 4, "--naive",
-            files / "history.npy", "--season", 2, "--metrics", "mae,coverage_90,ece,mase", "--format", "json")
-    )  # fmt: skip
+        run(
+            *arrays(files),
+            "--mask",
+            files / "mask.npy",
+            "--coverage",
+            "0.9",
+            "--bins",
+            4,
+            "--naive",
+            files / "history.npy",
+            "--season",
+            2,
+            "--metrics",
+            "mae,coverage_90,ece,mase",
+            "--format",
+            "json",
+        )
+    )
     expected = forecasting.evaluate(
-        **forecasts.arguments, mask=forecasts.y > 8, coverage=0.9, bins=4, naive=forecasts.y[:, 0], season=2,
+        **forecasts.arguments,
+        mask=forecasts.y > 8,
+        coverage=0.9,
+        bins=4,
+        naive=forecasts.y[:, 0],
+        season=2,
         metrics=["mae", "coverage_90", "ece", "mase"],
-    )  # fmt: skip
+    )
     assert found == {key: result.value for key, result in expected.items()}
     text = run(*arrays(files), "--by", "horizon", "--horizons", "1,4").output
     assert "by horizon" in text
@@ -196,10 +219,13 @@ def test_refusals_have_an_exit_code_also_in_a_study(forms: Path) -> None:
 def test_one_answer_through_every_door(files: Path, key: str) -> None:
     """One file, shards, a saved state and a table count what is asked, also at levels that only the key names."""
     doors = [
-        arrays(files), arrays(files, "-*"), [*arrays(files), "--save-state", str(files / "state.npz")],
-        ["--table", str(files / "table.csv")], ["--table", str(files / "table.parquet")],
+        arrays(files),
+        arrays(files, "-*"),
+        [*arrays(files), "--save-state", str(files / "state.npz")],
+        ["--table", str(files / "table.csv")],
+        ["--table", str(files / "table.parquet")],
         ["--table", str(files / "table.csv"), "--save-state", str(files / "state.npz")],
-    ]  # fmt: skip
+    ]
     found = [values(run(*door, "--metrics", key, "--format", "json", "--quiet")) for door in doors]
     assert [list(each) for each in found] == [[key]] * len(doors)
     assert [each[key] for each in found] == pytest.approx([found[0][key]] * len(doors), rel=1e-14)
@@ -264,9 +290,20 @@ def test_parquet_columns_are_matched(files: Path) -> None:
 
 def test_result_file_gate_and_figure(files: Path) -> None:
     outcome = run(
-        *arrays(files), "-o", files / "result.json", "--flat", files / "flat.json", "--by", "node", "--method", "gcn",
-        "--gate", "coverage_95.low >= 0.9", "--figure", files / "figure.svg",
-    )  # fmt: skip
+        *arrays(files),
+        "-o",
+        files / "result.json",
+        "--flat",
+        files / "flat.json",
+        "--by",
+        "node",
+        "--method",
+        "gcn",
+        "--gate",
+        "coverage_95.low >= 0.9",
+        "--figure",
+        files / "figure.svg",
+    )
     assert outcome.exit_code == 0, (outcome.output, outcome.exception)
     content = json.loads((files / "result.json").read_text())
     assert content["status"] == "ok"
@@ -314,11 +351,16 @@ def test_errors(
     monkeypatch.chdir(files)
     head = "id,time,horizon,y,mean,std\n"
     texts = {
-        "headless": "1,2,3\n4,5,6\n", "ragged": head + "a,1,1,2,3,1\na,2,1\n", "text": head + "a,1,1,two,3,1\n",
-        "negative": head + "a,1,1,2,3,1\na,2,1,2,3,-1\n", "hole": head + "a,1,1,,3,1\na,2,1,2,3,1\n", "empty": head,
-        "nameless": head + "a,1,1,2,3,1\n,2,1,2,3,1\n", "timeless": head + "a,1,1,2,3,1\na,,1,2,3,1\n",
+        "headless": "1,2,3\n4,5,6\n",
+        "ragged": head + "a,1,1,2,3,1\na,2,1\n",
+        "text": head + "a,1,1,two,3,1\n",
+        "negative": head + "a,1,1,2,3,1\na,2,1,2,3,-1\n",
+        "hole": head + "a,1,1,,3,1\na,2,1,2,3,1\n",
+        "empty": head,
+        "nameless": head + "a,1,1,2,3,1\n,2,1,2,3,1\n",
+        "timeless": head + "a,1,1,2,3,1\na,,1,2,3,1\n",
         "twice": head + "b,2,1,2,3,1\na,2,1,2,3,1\nb,1,1,2,3,1\nb,2,1,2,4,1\n",
-    }  # fmt: skip
+    }
     for name, text in texts.items():
         Path(f"{name}.csv").write_text(text)
     Path("bytes.csv").write_bytes(b"id,time\n\xff\xfe,3\n")

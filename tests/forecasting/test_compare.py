@@ -159,11 +159,15 @@ def test_every_score_can_be_compared() -> None:
     wider = {"quantiles": mean[..., None] + np.array([-2.0, 0.0, 2.0]), "levels": levels}
     other = {"samples": members["samples"][..., :9]}
     for key, loss, a, b in (
-        ("crps", "crps", gaussian, members), ("crps", "crps", members, quantiles), ("mae", "absolute", mean, gaussian),
-        ("nll", "nll", gaussian, {"y_pred": mean, "std": std * 2}), ("pinball", "pinball", quantiles, wider),
-        ("crps_fair", "crps_fair", members, other), ("energy_score", "energy", members, other),
+        ("crps", "crps", gaussian, members),
+        ("crps", "crps", members, quantiles),
+        ("mae", "absolute", mean, gaussian),
+        ("nll", "nll", gaussian, {"y_pred": mean, "std": std * 2}),
+        ("pinball", "pinball", quantiles, wider),
+        ("crps_fair", "crps_fair", members, other),
+        ("energy_score", "energy", members, other),
         ("rmse", "squared", members, gaussian),
-    ):  # fmt: skip
+    ):
         values = []
         for forecast in (a, b):
             given = forecast if isinstance(forecast, dict) else {"y_pred": forecast}

@@ -81,9 +81,12 @@ def test_utilsforecast_averages_over_series(speeds: tuple[np.ndarray, np.ndarray
     relative = np.divide(error, np.abs(y), out=np.zeros(y.shape), where=y != 0)
     scale = np.abs(np.diff(history, axis=0)).mean(axis=0)
     wanted = {
-        "mae": error.mean(), "rmse": np.sqrt((error**2).mean(axis=(0, 1))).mean(), "mape": relative.mean(),
-        "smape": (error / (np.abs(y) + np.abs(forecast))).mean(), "mase": (error.mean(axis=(0, 1)) / scale).mean(),
-    }  # fmt: skip
+        "mae": error.mean(),
+        "rmse": np.sqrt((error**2).mean(axis=(0, 1))).mean(),
+        "mape": relative.mean(),
+        "smape": (error / (np.abs(y) + np.abs(forecast))).mean(),
+        "mase": (error.mean(axis=(0, 1)) / scale).mean(),
+    }
     found = forecasting.evaluate(y, forecast, naive=history, convention="utilsforecast")
     assert reported(found) == pytest.approx(wanted, rel=1e-12)
     assert "null_value" not in found.conventions
@@ -101,10 +104,13 @@ def test_gluonts_weighs_quantile_losses(speeds: tuple[np.ndarray, np.ndarray]) -
     msis = (high - low + 40 * np.maximum(low - y, 0) + 40 * np.maximum(y - high, 0)) / scale
     error = np.abs(forecast - y)
     wanted = {
-        "ND": error.sum() / np.abs(y).sum(), "RMSE": np.sqrt((error**2).mean()), "MASE": (error / scale).mean(),
-        "sMAPE": (2 * error / (np.abs(y) + np.abs(forecast))).mean(), "MSIS": msis.mean(),
+        "ND": error.sum() / np.abs(y).sum(),
+        "RMSE": np.sqrt((error**2).mean()),
+        "MASE": (error / scale).mean(),
+        "sMAPE": (2 * error / (np.abs(y) + np.abs(forecast))).mean(),
+        "MSIS": msis.mean(),
         "mean_wQuantileLoss": (loss.sum(axis=(0, 1, 2)) / np.abs(y).sum()).mean(),
-    }  # fmt: skip
+    }
     options = {"quantiles": quantiles, "levels": levels, "naive": history, "coverage": 0.95}
     values = reported(forecasting.evaluate(y, convention="gluonts", **options))
     assert {name: values[name] for name in wanted} == pytest.approx(wanted, rel=1e-12)

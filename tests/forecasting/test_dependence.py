@@ -143,8 +143,9 @@ def test_slow_changes_that_noise_hides_are_found(series, truth, least):
     influence, cells = (values - values.mean(axis=0)) / len(values), np.ones(values.shape)
     covered = []
     for error, freedom in (
-        interval_error(influence, cells), cosine_error(influence, cells, memory=memory_of(influence))
-    ):  # fmt: skip
+        interval_error(influence, cells),
+        cosine_error(influence, cells, memory=memory_of(influence)),
+    ):
         low, high = t_interval(values.mean(axis=0), error, freedom, 0.95)
         covered.append(float(np.mean((low <= truth) & (truth <= high))))
     assert covered[0] >= least

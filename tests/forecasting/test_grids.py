@@ -44,9 +44,13 @@ def test_truth_by_valid_time() -> None:
     assert found.by("node")["node"][:2].tolist() == ["-60.0, 0.0", "-60.0, 90.0"]
     # Whatever the order of the dimensions and of the labels.
     turned = array(
-        np.transpose((FIELD[WHEN] + ERROR)[::-1], (3, 1, 0, 2))[::-1], ("longitude", "step", "issue_time", "latitude"),
-        longitude=LONGITUDE[::-1], step=LEADS, issue_time=ISSUED[::-1], latitude=LATITUDE,
-    )  # fmt: skip
+        np.transpose((FIELD[WHEN] + ERROR)[::-1], (3, 1, 0, 2))[::-1],
+        ("longitude", "step", "issue_time", "latitude"),
+        longitude=LONGITUDE[::-1],
+        step=LEADS,
+        issue_time=ISSUED[::-1],
+        latitude=LATITUDE,
+    )
     assert forecasting.evaluate(truth(), turned)["mae"].value == pytest.approx(found["mae"].value, rel=1e-12)
 
 
@@ -62,17 +66,22 @@ def test_valid_times_that_the_truth_lacks_are_masked() -> None:
 
 
 def test_members_and_masks_follow() -> None:
-    members = array(np.repeat((FIELD[WHEN] + ERROR)[None], 4, axis=0) + RNG.normal(size=(4, *ERROR.shape)),
-                    ("number", "init_time", "lead_time", "latitude", "longitude"), init_time=ISSUED, lead_time=LEADS,
-                    **PLACES)  # fmt: skip
+    members = array(
+        np.repeat((FIELD[WHEN] + ERROR)[None], 4, axis=0) + RNG.normal(size=(4, *ERROR.shape)),
+        ("number", "init_time", "lead_time", "latitude", "longitude"),
+        init_time=ISSUED,
+        lead_time=LEADS,
+        **PLACES,
+    )
     seen = RNG.random(FIELD.shape) < 0.7
     mask = array(seen, ("time", "latitude", "longitude"), time=TIMES, **PLACES)
     found = forecasting.evaluate(truth(), samples=members, mask=mask)
     assert found["crps"].n == seen[WHEN].sum()
     plain = forecasting.evaluate(
-        FIELD[WHEN].reshape(20, 3, 6), samples=np.moveaxis(members.values, 0, -1).reshape(20, 3, 6, 4),
+        FIELD[WHEN].reshape(20, 3, 6),
+        samples=np.moveaxis(members.values, 0, -1).reshape(20, 3, 6, 4),
         mask=seen[WHEN].reshape(20, 3, 6),
-    )  # fmt: skip
+    )
     assert found["crps"].value == pytest.approx(plain["crps"].value, rel=1e-12)
 
 
@@ -89,12 +98,23 @@ def test_cosines_of_the_latitude() -> None:
 
 
 def test_dimensions_that_are_missing_are_named() -> None:
-    without = array((FIELD[WHEN] + ERROR)[..., 0], ("init_time", "lead_time", "latitude"), init_time=ISSUED,
-                    lead_time=LEADS, latitude=LATITUDE)  # fmt: skip
+    without = array(
+        (FIELD[WHEN] + ERROR)[..., 0],
+        ("init_time", "lead_time", "latitude"),
+        init_time=ISSUED,
+        lead_time=LEADS,
+        latitude=LATITUDE,
+    )
     with pytest.raises(InputError, match=r"y_pred: has the dimensions .*, but y_true has longitude"):
         forecasting.evaluate(truth(), without)
-    shifted = array((FIELD[WHEN] + ERROR), forecast().dims, init_time=ISSUED, lead_time=LEADS,
-                    latitude=LATITUDE + 1, longitude=LONGITUDE)  # fmt: skip
+    shifted = array(
+        (FIELD[WHEN] + ERROR),
+        forecast().dims,
+        init_time=ISSUED,
+        lead_time=LEADS,
+        latitude=LATITUDE + 1,
+        longitude=LONGITUDE,
+    )
     with pytest.raises(InputError, match="labels along node differ"):
         forecasting.evaluate(truth(), shifted)
 
@@ -105,8 +125,11 @@ def test_coordinates_of_other_precision_are_the_same_places(dtype: str) -> None:
     latitude = np.array([0.3, 0.2, -0.1])
     given = array(FIELD, ("time", "latitude", "longitude"), time=TIMES, latitude=latitude, longitude=LONGITUDE)
     other = array(
-        (FIELD + np.array([1.0, 2.0, 4.0])[:, None])[:, ::-1], ("time", "latitude", "longitude"), time=TIMES,
-        latitude=latitude[::-1].astype(dtype), longitude=LONGITUDE.astype(dtype),
-    )  # fmt: skip
+        (FIELD + np.array([1.0, 2.0, 4.0])[:, None])[:, ::-1],
+        ("time", "latitude", "longitude"),
+        time=TIMES,
+        latitude=latitude[::-1].astype(dtype),
+        longitude=LONGITUDE.astype(dtype),
+    )
     found = forecasting.evaluate(given, other)
     np.testing.assert_allclose(found.by("node")["mae"], [1, 1, 2, 2, 4, 4], rtol=1e-12)

@@ -31,18 +31,27 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ({"y_pred": Y, "mask": np.ones((4, 2), bool)}, "mask", "expected shape (4, 2, 3), found (4, 2)"),
         ({"y_pred": Y, "mask": np.full(Y.shape, 2)}, "mask", "has values other than 0 and 1"),
         ({"y_pred": spoiled(Y, (1, 0, 2), np.nan)}, "y_pred", "1 of 24 values are NaN, the first at index (1, 0, 2)"),
-        ({"y_pred": spoiled(Y, (slice(2, 4), 1), np.inf)}, "y_pred",
-         "6 of 24 values are infinite, the first at index (2, 1, 0)"),
+        (
+            {"y_pred": spoiled(Y, (slice(2, 4), 1), np.inf)},
+            "y_pred",
+            "6 of 24 values are infinite, the first at index (2, 1, 0)",
+        ),
         ({"y_pred": Y, "std": Y}, "std", "1 of 24 values are not above 0, the first at index (0, 0, 0)"),
         ({"y_pred": Y, "std": -Y - 1}, "std", "24 of 24 values are not above 0, the first at index (0, 0, 0)"),
-        ({"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), np.nan)}, "std",
-         "1 of 24 values are NaN, the first at index (0, 0, 0)"),
+        (
+            {"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), np.nan)},
+            "std",
+            "1 of 24 values are NaN, the first at index (0, 0, 0)",
+        ),
         ({"y_pred": np.array(["a"])}, "y_pred", "expected numbers, found values of type <U1"),
         ({"y_pred": np.ma.masked_array(Y)}, "y_pred", "found a masked array"),
         ({"y_pred": None}, "y_pred", "not given"),
         ({"y_pred": Y * 1e200}, None, "errors too large, or too far apart, for sums of squares in float64"),
-        ({"y_pred": Y, "std": Y + 1e200}, None,
-         "errors or standard deviations too large, or too far apart, for sums of squares in float64"),
+        (
+            {"y_pred": Y, "std": Y + 1e200},
+            None,
+            "errors or standard deviations too large, or too far apart, for sums of squares in float64",
+        ),
         ({"y_pred": Y, "std": np.full(Y.shape, 1e-200)}, "std", "values below 1e-150, whose squares underflow"),
         (
             {"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), 1e-200)},
@@ -51,12 +60,18 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ),
         ({"samples": Y[..., None]}, "samples", "1 members"),
         ({"samples": Y}, "samples", "expected shape (4, 2, 3, any), found (4, 2, 3)"),
-        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.9)}, "y_pred",
-         "not given, and there is no quantile 0.5 to use instead"),
-        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.5, 0.9)}, "quantiles",
-         "expected shape (4, 2, 3, 3), found (4, 2, 3, 2)"),
+        (
+            {"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.9)},
+            "y_pred",
+            "not given, and there is no quantile 0.5 to use instead",
+        ),
+        (
+            {"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.5, 0.9)},
+            "quantiles",
+            "expected shape (4, 2, 3, 3), found (4, 2, 3, 2)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input(arguments: dict[str, Any], where: str | None, what: str) -> None:
     with pytest.raises(InputError) as caught:
         forecasting.evaluate(Y, **arguments)
@@ -290,9 +305,13 @@ def test_a_history_has_the_same_null_values() -> None:
     for season in (None, 7):
         lag = season or 1
         pairs = [
-            [abs(float(history[t, k]) - float(history[t - lag, k])) for t in range(lag, 200)
-             if history[t, k] > 0 and history[t - lag, k] > 0] for k in range(3)
-        ]  # fmt: skip
+            [
+                abs(float(history[t, k]) - float(history[t - lag, k]))
+                for t in range(lag, 200)
+                if history[t, k] > 0 and history[t - lag, k] > 0
+            ]
+            for k in range(3)
+        ]
         expected = float((np.abs(y - mean) / [np.mean(each) for each in pairs]).mean())
         given: dict[str, Any] = {"axes": ("time", "node"), "naive": history, "season": season, "null_value": -999.9}
         assert forecasting.evaluate(y, mean, **given)["mase"].value == pytest.approx(expected, rel=1e-12)

@@ -48,9 +48,14 @@ def cell_values(e: np.ndarray) -> dict[str, np.ndarray]:
 def evaluated(error: np.ndarray, axes: tuple[str, ...] = ("time", "node"), by: str | tuple[()] = ()) -> Evaluation:
     # The forecaster claims half as much again as it errs, and is biased: no value is a special one.
     return forecasting.evaluate(
-        np.zeros_like(error), 0.3 + error, std=np.full_like(error, 1.5), axes=axes, by=by,
-        metrics=list(KEYS), coverage=0.95,
-    )  # fmt: skip
+        np.zeros_like(error),
+        0.3 + error,
+        std=np.full_like(error, 1.5),
+        axes=axes,
+        by=by,
+        metrics=list(KEYS),
+        coverage=0.95,
+    )
 
 
 @dataclass(frozen=True)

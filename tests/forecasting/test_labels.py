@@ -132,8 +132,10 @@ def test_what_differs_is_refused() -> None:
     other = frame(MEAN, columns=[*SENSORS[:3], "up"])
     with pytest.raises(InputError, match="y_pred: its labels along node differ from those of y_true: it has 'up'"):
         forecasting.evaluate(frame(Y), other, axes=AXES)
-    for compared in (lambda: forecasting.mae(frame(Y), other), lambda: forecasting.compare(frame(Y), MEAN, other,
-                                                                                          axes=AXES)):  # fmt: skip
+    for compared in (
+        lambda: forecasting.mae(frame(Y), other),
+        lambda: forecasting.compare(frame(Y), MEAN, other, axes=AXES),
+    ):
         with pytest.raises(InputError, match="its labels along"):
             compared()
     with pytest.raises(InputError, match="labels along time differ from those of y_true: it has '2026-01-02T00"):

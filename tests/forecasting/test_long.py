@@ -147,8 +147,11 @@ def test_horizons_that_are_not_all_there() -> None:
 
 def test_parts_with_other_horizons_do_not_merge(tmp_path: Any) -> None:
     days = pd.date_range("2026-01-01", periods=100)
-    parts = {"one": folds(days, range(30)), "two": folds(days, range(30, 60), (2, 3, 4)),
-             "short": folds(days, range(30, 60)).iloc[1:]}  # fmt: skip
+    parts = {
+        "one": folds(days, range(30)),
+        "two": folds(days, range(30, 60), (2, 3, 4)),
+        "short": folds(days, range(30, 60)).iloc[1:],
+    }
     states = {}
     for name, part in parts.items():
         part.to_csv(tmp_path / f"{name}.csv", index=False)
@@ -162,8 +165,13 @@ def test_parts_with_other_horizons_do_not_merge(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("horizon", [["1", "2", "10"], [1.0, 2.0, 10.0], np.array([1, 2, 10], "m8[h]")])
 def test_horizons_of_a_column(horizon: Any) -> None:
-    table = {"id": ["a"] * 30, "time": np.repeat(np.arange(10), 3), "horizon": np.tile(horizon, 10), "y": [0.0] * 30,
-             "mean": [1.0, 2.0, 10.0] * 10}  # fmt: skip
+    table = {
+        "id": ["a"] * 30,
+        "time": np.repeat(np.arange(10), 3),
+        "horizon": np.tile(horizon, 10),
+        "y": [0.0] * 30,
+        "mean": [1.0, 2.0, 10.0] * 10,
+    }
     found = forecasting.evaluate_table(table, horizons=(2,))
     assert found.by("horizon")["mae"].tolist() == [2]
     assert forecasting.evaluate_table(table).by("horizon")["horizon"].tolist() == [1, 2, 10]
@@ -190,8 +198,10 @@ def test_two_models_of_a_table() -> None:
     for name in ("Naive", "Drift"):
         table[f"{name}-lo-80"], table[f"{name}-hi-80"] = table[name] - 1, table[name] + 1
         table[f"{name}-median"] = table[name]
-    quantiles = [{"quantiles": np.stack([mean - 1, mean, mean + 1], axis=-1), "levels": [0.1, 0.5, 0.9]}
-                 for mean in (naive, naive + 0.5)]  # fmt: skip
+    quantiles = [
+        {"quantiles": np.stack([mean - 1, mean, mean + 1], axis=-1), "levels": [0.1, 0.5, 0.9]}
+        for mean in (naive, naive + 0.5)
+    ]
     expected = forecasting.compare(truth, *quantiles, loss="pinball")
     assert forecasting.compare_table(table, "Naive", "Drift", loss="pinball").p_value == pytest.approx(expected.p_value)
     with pytest.raises(InputError, match="has no column 'TFT'"):
@@ -203,8 +213,18 @@ def test_two_models_of_a_table() -> None:
 # -------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize("ids", [["a", None], ["a", np.nan], pd.Categorical(["a", None]), ["a", ""], [1.0, np.nan],
-                                 pd.array(["a", pd.NA]), [1, "1"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["a", None],
+        ["a", np.nan],
+        pd.Categorical(["a", None]),
+        ["a", ""],
+        [1.0, np.nan],
+        pd.array(["a", pd.NA]),
+        [1, "1"],
+    ],
+)
 def test_ids_that_are_missing_or_mixed_are_refused(ids: Any) -> None:
     table = pd.DataFrame({"id": ids, "time": [1, 2], "y": [1.0, 2], "mean": [1.0, 2]})
     with pytest.raises(InputError, match=r"column 'id' has (empty cells|text in some rows)"):

@@ -40,9 +40,12 @@ def test_comparisons_match_both_forecasts(named: str) -> None:
     expected = forecasting.compare(Y, A, B, axes=AXES)
     y, a, b = frame(Y), frame(A), frame(B)
     given: dict[str, tuple[Any, Any, Any]] = {
-        "a": (Y, a, B), "b": (Y, A, b), "both": (Y, a, shuffled(b)), "truth": (y, shuffled(a), shuffled(b)),
+        "a": (Y, a, B),
+        "b": (Y, A, b),
+        "both": (Y, a, shuffled(b)),
+        "truth": (y, shuffled(a), shuffled(b)),
         "all": (shuffled(y), a, shuffled(b)),
-    }  # fmt: skip
+    }
     found = forecasting.compare(*given[named], axes=AXES)
     assert (found.difference, found.p_value) == pytest.approx((expected.difference, expected.p_value), rel=1e-9)
 
@@ -78,8 +81,15 @@ def test_forecasts_issued_at_other_times_are_refused(other: tuple[int, tuple[int
     _, b = issued(*other)
     with pytest.raises(InputError, match=r"b: its labels along|have the shapes"):
         forecasting.compare(truth, a, b)
-    same = forecasting.compare(truth, a, Labelled(a.values[::-1, ::-1], a.dims, {
-        "init_time": a.coords["init_time"][::-1], "lead_time": a.coords["lead_time"][::-1]}))  # fmt: skip
+    same = forecasting.compare(
+        truth,
+        a,
+        Labelled(
+            a.values[::-1, ::-1],
+            a.dims,
+            {"init_time": a.coords["init_time"][::-1], "lead_time": a.coords["lead_time"][::-1]},
+        ),
+    )
     assert same.reason == "the losses never differ"
     assert list(forecasting.compare_by_horizon(truth, a, a)) == [6, 12]
 
@@ -101,14 +111,24 @@ def test_cells_that_either_lacks_are_refused() -> None:
 # --------------------------------------------------------------------- times
 
 
-@pytest.mark.parametrize("index", [DAYS, np.arange(60) * 7, np.arange(60) / 4, DAYS.strftime("%Y-%m-%d"),
-                                   pd.period_range("2020-01", periods=60, freq="M")])  # fmt: skip
+@pytest.mark.parametrize(
+    "index",
+    [
+        DAYS,
+        np.arange(60) * 7,
+        np.arange(60) / 4,
+        DAYS.strftime("%Y-%m-%d"),
+        pd.period_range("2020-01", periods=60, freq="M"),
+    ],
+)
 def test_steps_are_sorted_by_time(index: Any) -> None:
     slow = np.cumsum(RNG.normal(size=(60, 3)), axis=0)
     expected = forecasting.evaluate(Y, Y + slow, axes=AXES)["bias"]
     order = RNG.permutation(60)
-    for truth, forecast in ((frame(Y, index=index).iloc[order], frame(Y + slow, index=index)),
-                            (Y[order], frame(Y + slow, index=index).iloc[order])):  # fmt: skip
+    for truth, forecast in (
+        (frame(Y, index=index).iloc[order], frame(Y + slow, index=index)),
+        (Y[order], frame(Y + slow, index=index).iloc[order]),
+    ):
         found = forecasting.evaluate(truth, forecast, axes=AXES)["bias"]
         assert tuple(found.ci)[:2] == pytest.approx(tuple(expected.ci)[:2], rel=1e-9)
         plain = forecasting.evaluate(Y[order], (Y + slow)[order], axes=AXES)["bias"]
@@ -237,9 +257,10 @@ def test_any_label_of_a_horizon_is_kept(labels: tuple[list[Any], list[Any]]) -> 
 # ------------------------------------------------------- levels and thresholds
 
 
-@pytest.mark.parametrize("labels", [[90, 50, 10], ["q90", "q50", "q10"], ["90%", "50%", "10%"],
-                                    ["p0.9", "median", "p0.1"],
-                                    ["0.9", "0.5", "0.1"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [[90, 50, 10], ["q90", "q50", "q10"], ["90%", "50%", "10%"], ["p0.9", "median", "p0.1"], ["0.9", "0.5", "0.1"]],
+)
 def test_labels_of_quantiles_are_read(labels: list[Any]) -> None:
     quantiles = A[..., None] + np.array([-1.0, 0.0, 1.0])
     expected = forecasting.evaluate(Y, quantiles=quantiles, levels=[0.1, 0.5, 0.9], axes=AXES)["pinball"].value
@@ -303,14 +324,18 @@ def test_batches_match_nodes_and_channels() -> None:
     assert found == pytest.approx({"u a": 1, "u b": 10, "u c": 100, "v a": 2, "v b": 20, "v c": 200})
 
 
-@pytest.mark.parametrize("graph", [[["a", "b"], ["b", "c"], ["a", "b"]], [[0, 1], [1, 2], [0, 1]],
-                                   np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])])  # fmt: skip
+@pytest.mark.parametrize(
+    "graph",
+    [[["a", "b"], ["b", "c"], ["a", "b"]], [[0, 1], [1, 2], [0, 1]], np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])],
+)
 def test_every_channel_has_the_graph(graph: Any) -> None:
     truth, _ = channels()
     members = truth.values[..., None] + np.random.default_rng(6).normal(size=(*truth.values.shape, 5))
     found = forecasting.evaluate(truth, samples=members, graph=graph)["variogram_score"].value
-    alone = [forecasting.evaluate(truth.values[:, k], samples=members[:, k], graph=[[0, 1], [1, 2], [0, 1]], axes=AXES)
-             for k in range(2)]  # fmt: skip
+    alone = [
+        forecasting.evaluate(truth.values[:, k], samples=members[:, k], graph=[[0, 1], [1, 2], [0, 1]], axes=AXES)
+        for k in range(2)
+    ]
     assert found == pytest.approx(sum(part["variogram_score"].value for part in alone), rel=1e-9) or (
         found == pytest.approx(np.mean([part["variogram_score"].value for part in alone]), rel=1e-9)
     )
@@ -366,8 +391,12 @@ def test_files_have_no_latitudes(tmp_path: Path) -> None:
 def test_columns_of_csv_files_are_matched(tmp_path: Path, index: bool) -> None:
     y = RNG.normal(size=(30, 2))
     forecast = y + SHIFT
-    for name, values, order in (("y", y, "ab"), ("p", forecast, "ba"), ("h", np.arange(60.0).reshape(30, 2) ** 2, "ba"),
-                                ("w", np.array([[1.0, 0.0]]), "ba")):  # fmt: skip
+    for name, values, order in (
+        ("y", y, "ab"),
+        ("p", forecast, "ba"),
+        ("h", np.arange(60.0).reshape(30, 2) ** 2, "ba"),
+        ("w", np.array([[1.0, 0.0]]), "ba"),
+    ):
         pd.DataFrame(values, columns=list("ab"))[list(order)].to_csv(
             tmp_path / f"{name}.csv", index=index and name != "w"
         )

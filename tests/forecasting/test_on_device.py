@@ -295,8 +295,18 @@ def test_batches_in_any_order_and_states_of_hosts(form: str, put: Callable[[Any]
     same(mixed.evaluate(), host.merge(ForecastState().update(**later, start=40)).evaluate())
 
 
-FAULTS = ["NaN", "infinite", "-infinite", "NaN in the truth", "std 0", "std NaN", "shape", "empty", "mask of numbers",
-          "too large"]  # fmt: skip
+FAULTS = [
+    "NaN",
+    "infinite",
+    "-infinite",
+    "NaN in the truth",
+    "std 0",
+    "std NaN",
+    "shape",
+    "empty",
+    "mask of numbers",
+    "too large",
+]
 
 
 @pytest.mark.parametrize("form", MAIN)
@@ -464,7 +474,7 @@ def test_a_history_is_compared_with_the_null_value_of_a_batch(held: str, put: Ca
 @pytest.mark.parametrize("form", MAIN)
 def test_truths_that_hardly_vary(
     form: str, weights: list[float] | None, truths: str, put: Callable[[Any], Any]
-) -> None:  # fmt: skip
+) -> None:
     given = made(form, dtype=np.float64, members=8)
     shape, rng = given["y_true"].shape, np.random.default_rng(4)
     given["y_true"] = {
@@ -546,8 +556,9 @@ def test_plain_functions(reading: str, put: Callable[[Any], Any]) -> None:
             arrays[name] for name in ("y_true", "y_pred", "std", "samples", "quantiles")
         )
         found = {name: getattr(forecasting, name)(y, mean, **options) for name in POINT_FUNCTIONS}
-        found |= {f"{name} of Gaussians": getattr(forecasting, name)(y, mean, std, **options)
-                  for name in GAUSSIAN_FUNCTIONS}  # fmt: skip
+        found |= {
+            f"{name} of Gaussians": getattr(forecasting, name)(y, mean, std, **options) for name in GAUSSIAN_FUNCTIONS
+        }
         found |= forecasting.coverage(y, mean, std, 0.8, **options)
         for fair in (False, True):
             found[f"crps, fair {fair}"] = forecasting.crps(y, samples=samples, fair=fair, **options)
@@ -592,8 +603,9 @@ def test_plain_functions_copy_sums_only(simulated: Any) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("at_once", [1, 40, 1 << 23])
-def test_energy_scores(dtype: torch.dtype, at_once: int, put: Callable[[Any], Any],
-                       monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_energy_scores(
+    dtype: torch.dtype, at_once: int, put: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(device_joint, "_AT_ONCE", at_once)
     rng = np.random.default_rng(1)
     samples = rng.normal(size=(7, 4, 9))

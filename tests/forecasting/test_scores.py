@@ -28,11 +28,12 @@ def test_threshold_weighted_crps_and_brier(threshold: float) -> None:
     gaussian = forecasting.evaluate(Y, MEAN, std=STD, axes=AXES, thresholds=threshold, metrics=keys)
     members = forecasting.evaluate(Y, samples=SAMPLES, axes=AXES, metrics=keys)
     grid = np.linspace(threshold, 12, 40_001)
-    expected = [tail_score(norm.cdf(grid, m, s), y, grid)
-                for y, m, s in zip(Y.flat, MEAN.flat, STD.flat, strict=True)]  # fmt: skip
+    expected = [tail_score(norm.cdf(grid, m, s), y, grid) for y, m, s in zip(Y.flat, MEAN.flat, STD.flat, strict=True)]
     assert gaussian[keys[0]].value == pytest.approx(np.mean(expected), rel=2e-4)
-    expected = [tail_score((cell[:, None] <= grid).mean(axis=0), y, grid)
-                for y, cell in zip(Y.flat, SAMPLES.reshape(-1, 11), strict=True)]  # fmt: skip
+    expected = [
+        tail_score((cell[:, None] <= grid).mean(axis=0), y, grid)
+        for y, cell in zip(Y.flat, SAMPLES.reshape(-1, 11), strict=True)
+    ]
     assert members[keys[0]].value == pytest.approx(np.mean(expected), rel=2e-3)
     event = threshold < Y
     assert gaussian[keys[1]].value == pytest.approx(np.mean((norm.sf(threshold, MEAN, STD) - event) ** 2), rel=1e-12)

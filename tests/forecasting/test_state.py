@@ -174,8 +174,12 @@ def test_masked_and_unmasked_do_not_meet(forecasts: Forecasts, tmp_path: Path) -
     """A null value or a mask of some parts only is refused, in a stream, in a merge and from a file."""
     y, mean = forecasts.y, forecasts.mean
     readings: list[dict[str, Any]] = [
-        {}, {"null_value": 0}, {"null_value": -1.5}, {"null_value": np.nan}, {"mask": np.ones(y.shape, bool)}
-    ]  # fmt: skip
+        {},
+        {"null_value": 0},
+        {"null_value": -1.5},
+        {"null_value": np.nan},
+        {"mask": np.ones(y.shape, bool)},
+    ]
     for one in readings:
         for other in readings:
             state = ForecastState().update(y, mean, start=0, **one)

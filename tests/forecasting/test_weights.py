@@ -60,8 +60,10 @@ def test_equal_weights_change_nothing(form: str) -> None:
 
 def test_streams_merges_and_files(tmp_path: Any) -> None:
     expected = forecasting.evaluate(Y, MEAN, weights=WEIGHTS)
-    parts = [ForecastState(weights=WEIGHTS).update(Y[:13], MEAN[:13], start=0),
-             ForecastState(weights=WEIGHTS).update(Y[13:], MEAN[13:], start=13)]  # fmt: skip
+    parts = [
+        ForecastState(weights=WEIGHTS).update(Y[:13], MEAN[:13], start=0),
+        ForecastState(weights=WEIGHTS).update(Y[13:], MEAN[13:], start=13),
+    ]
     parts[0].save(tmp_path / "part.npz")
     merged = ForecastState.load(tmp_path / "part.npz").merge(parts[1])
     assert merged.evaluate()["mae"] == expected["mae"]
@@ -84,8 +86,12 @@ def test_comparisons_are_weighted_as_the_metric_is() -> None:
 
 
 def test_bad_weights_and_metrics_without_weights() -> None:
-    for bad, words in (([1, 2], "2 where 5 are expected"), ([1, 2, 3, 4, -5], "at least 0"), ([0] * 5, "not all 0"),
-                       ("area", "one number per node, or 'cos-latitude'")):  # fmt: skip
+    for bad, words in (
+        ([1, 2], "2 where 5 are expected"),
+        ([1, 2, 3, 4, -5], "at least 0"),
+        ([0] * 5, "not all 0"),
+        ("area", "one number per node, or 'cos-latitude'"),
+    ):
         with pytest.raises((InputError, OptionError), match=words):
             forecasting.evaluate(Y, MEAN, weights=bad)
     with pytest.raises(OptionError, match="ece has no node weights"):
@@ -101,8 +107,9 @@ def test_channels() -> None:
     np.testing.assert_allclose(table["mae"], (error * weights).sum(axis=(0, 1, 3)) / (30 * 2 * 10), rtol=1e-12)
     np.testing.assert_allclose(found.by("node")["mae"], error.mean(axis=(0, 1)).ravel(), rtol=1e-12)
     assert found.by("node")["node"][5] == "1 1"
-    moved = forecasting.evaluate(np.moveaxis(y, 2, 0), np.moveaxis(mean, 2, 0),
-                                 axes=("channel", "time", "horizon", "node"))  # fmt: skip
+    moved = forecasting.evaluate(
+        np.moveaxis(y, 2, 0), np.moveaxis(mean, 2, 0), axes=("channel", "time", "horizon", "node")
+    )
     assert moved["mae"].value == pytest.approx(error.mean(), rel=1e-12)
     with pytest.raises(OptionError, match="needs an axis channel"):
         forecasting.evaluate(Y, MEAN, by="channel")

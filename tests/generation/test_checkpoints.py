@@ -14,9 +14,12 @@ from graphgauge.generation.subjects import FORMAT, Case, read_checkpoint
 torch = pytest.importorskip("torch")
 
 WHOLE = {
-    "format": FORMAT, "subject": "moonboard", "role": "generator", "config": {"latent": 2},
+    "format": FORMAT,
+    "subject": "moonboard",
+    "role": "generator",
+    "config": {"latent": 2},
     "weights": {"w": torch.zeros(3)},
-}  # fmt: skip
+}
 
 
 def damaged(tmp_path):

@@ -15,9 +15,13 @@ from graphgauge.generation.subjects import offers
 def test_what_a_subject_offers():
     assert all(offers(Toy()).values())
     assert offers(bare()) == {
-        "conditions": False, "reconstruct": False, "encode": False, "generate": True, "validate": False,
+        "conditions": False,
+        "reconstruct": False,
+        "encode": False,
+        "generate": True,
+        "validate": False,
         "statistics": False,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -227,9 +231,16 @@ def test_sections_by_name():
 
 def test_options_that_make_no_sense():
     for options in (
-        {"num_samples": 0}, {"num_samples": "5"}, {"temperature": 0.0}, {"temperature": float("nan")},
-        {"temperature": "warm"}, {"temperature": None}, {"threshold": 1.0}, {"threshold": "0.5"}, {"seed": -1},
-    ):  # fmt: skip
+        {"num_samples": 0},
+        {"num_samples": "5"},
+        {"temperature": 0.0},
+        {"temperature": float("nan")},
+        {"temperature": "warm"},
+        {"temperature": None},
+        {"threshold": 1.0},
+        {"threshold": "0.5"},
+        {"seed": -1},
+    ):
         with pytest.raises(OptionError):
             generation.collect(Toy(), **options)
     with pytest.raises(InputError, match="has no predict"):

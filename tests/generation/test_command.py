@@ -49,8 +49,10 @@ def test_a_subject_gives_what_the_library_gives():
     table = generation.collect(case(), num_samples=15)
     expected = generation.evaluate(table, resamples=50, permutations=49)
     assert list(found) == list(expected)
-    np.testing.assert_equal({key: np.nan if value is None else value for key, value in found.items()},
-                            {key: result.value for key, result in expected.items()})  # fmt: skip
+    np.testing.assert_equal(
+        {key: np.nan if value is None else value for key, value in found.items()},
+        {key: result.value for key, result in expected.items()},
+    )
 
 
 def test_header_sections_tables_and_summary():
@@ -116,10 +118,20 @@ def test_samples_without_a_model(tmp_path):
     (tmp_path / "real.txt").write_text("".join(f"{NAMES[code]}\n" for code in codes))
     (tmp_path / "generated.txt").write_text("".join(f"{NAMES[code]}\n" for code in codes[::-1]))
     outcome = run(
-        "--real", tmp_path / "real.npy", "--generated", tmp_path / "generated.npy", "--train", tmp_path / "train.npy",
-        "--real-conditions", tmp_path / "real.txt", "--conditions", tmp_path / "generated.txt", "--format", "json",
+        "--real",
+        tmp_path / "real.npy",
+        "--generated",
+        tmp_path / "generated.npy",
+        "--train",
+        tmp_path / "train.npy",
+        "--real-conditions",
+        tmp_path / "real.txt",
+        "--conditions",
+        tmp_path / "generated.txt",
+        "--format",
+        "json",
         *FEW,
-    )  # fmt: skip
+    )
     assert outcome.exit_code == 0, outcome.output
     found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
     assert found["novelty"] == pytest.approx(0.9)
@@ -136,8 +148,9 @@ def test_samples_without_a_model(tmp_path):
 def test_graphs_without_a_model(tmp_path):
     (tmp_path / "real.json").write_text(json.dumps([[[0, 1], [1, 2]]] * 12))
     (tmp_path / "generated.json").write_text(json.dumps([{"nodes": 3, "edges": [[0, 1], [0, 2]]}] * 12))
-    outcome = run("--real", tmp_path / "real.json", "--generated", tmp_path / "generated.json", "--format", "json",
-                  *FEW)  # fmt: skip
+    outcome = run(
+        "--real", tmp_path / "real.json", "--generated", tmp_path / "generated.json", "--format", "json", *FEW
+    )
     assert outcome.exit_code == 0, outcome.output
     found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
     assert found["degree_mmd"] == pytest.approx(0)
@@ -268,8 +281,19 @@ def test_the_order_of_text_has_to_be_given(tmp_path):
     names = np.array(["hard", "easy", "middle", "expert"])
     np.save(tmp_path / "samples.npy", samples)
     np.save(tmp_path / "names.npy", names[codes])
-    both = ["--real", "samples.npy", "--generated", "samples.npy", "--real-conditions", "names.npy",
-            "--conditions", "names.npy", "--metrics", "diversity", *FEW]  # fmt: skip
+    both = [
+        "--real",
+        "samples.npy",
+        "--generated",
+        "samples.npy",
+        "--real-conditions",
+        "names.npy",
+        "--conditions",
+        "names.npy",
+        "--metrics",
+        "diversity",
+        *FEW,
+    ]
     refused = run(*both, "--ordered")
     assert isinstance(refused.exception, OptionError)
     assert "in order with labels=" in str(refused.exception)
@@ -308,8 +332,9 @@ def test_two_single_sets_are_compared(tmp_path):
 
 def write_graphs(path, *labels, **more):
     graphs = [{"nodes": 3, "edges": [[0, 1], [1, 2]], "node_labels": list(text), **more} for text in labels]
-    Path(path).write_text(json.dumps([graph if any(graph["node_labels"]) else graph | {"node_labels": None}
-                                      for graph in graphs]))  # fmt: skip
+    Path(path).write_text(
+        json.dumps([graph if any(graph["node_labels"]) else graph | {"node_labels": None} for graph in graphs])
+    )
     return path
 
 
@@ -381,8 +406,21 @@ def test_padded_matrices_in_files():
     np.save("stack.npy", stack)
     assert "padded" in refused(3, "--generated", "stack.npy")
     Path("paths.json").write_text(json.dumps([[[i, i + 1] for i in range(2 + place % 3)] for place in range(12)]))
-    outcome = run("--real", "paths.json", "--generated", "stack.npy", "--samples", "padded", "--metrics", "degree_mmd",
-                  "--convention", "gran", "--format", "json", *FEW)  # fmt: skip
+    outcome = run(
+        "--real",
+        "paths.json",
+        "--generated",
+        "stack.npy",
+        "--samples",
+        "padded",
+        "--metrics",
+        "degree_mmd",
+        "--convention",
+        "gran",
+        "--format",
+        "json",
+        *FEW,
+    )
     assert json.loads(outcome.stdout)["results"][0]["value"] == pytest.approx(0, abs=1e-12)
 
 
@@ -400,8 +438,19 @@ def test_predictions_by_name():
     np.save("bits.npy", np.eye(12))
     Path("asked.txt").write_text("a\nb\nc\n" * 4)
     Path("answers.txt").write_text("a\nb\nb\n" * 4)
-    outcome = run("--generated", "bits.npy", "--conditions", "asked.txt", "--predicted", "answers.txt", "--metrics",
-                  "overall_exact_accuracy", "--format", "json", *FEW)  # fmt: skip
+    outcome = run(
+        "--generated",
+        "bits.npy",
+        "--conditions",
+        "asked.txt",
+        "--predicted",
+        "answers.txt",
+        "--metrics",
+        "overall_exact_accuracy",
+        "--format",
+        "json",
+        *FEW,
+    )
     assert json.loads(outcome.stdout)["results"][0]["value"] == pytest.approx(2 / 3)
 
 
@@ -417,14 +466,27 @@ def test_another_generator_is_compared_with_its_own_validity_and_statistics():
         np.save(f"{name}_valid.npy", array)
     basic = ["--real", "real.npy", "--generated", "made.npy", "--against", "other.npy", "--valid", "made_valid.npy"]
     assert "--against-valid" in refused(2, *basic, *FEW)
-    both = [*basic, "--against-valid", "other_valid.npy", "--statistics", "real_sizes.npz", "--generated-statistics",
-            "made_sizes.npz", "--metrics", "validity_rate,energy_distance"]  # fmt: skip
+    both = [
+        *basic,
+        "--against-valid",
+        "other_valid.npy",
+        "--statistics",
+        "real_sizes.npz",
+        "--generated-statistics",
+        "made_sizes.npz",
+        "--metrics",
+        "validity_rate,energy_distance",
+    ]
     expected = generation.compare_samples(
-        arrays["real"], {"generated": arrays["made"], "other": arrays["other"]},
-        valid={"generated": valid["made"], "other": valid["other"]}, statistics={"size": sizes["real"]},
+        arrays["real"],
+        {"generated": arrays["made"], "other": arrays["other"]},
+        valid={"generated": valid["made"], "other": valid["other"]},
+        statistics={"size": sizes["real"]},
         generated_statistics={"generated": {"size": sizes["made"]}, "other": {"size": sizes["other"]}},
-        metrics=["validity_rate", "energy_distance"], resamples=50, permutations=49,
-    )  # fmt: skip
+        metrics=["validity_rate", "energy_distance"],
+        resamples=50,
+        permutations=49,
+    )
     outcome = run(*both, "--against-statistics", "other_sizes.npz", "--format", "json", *FEW)
     notes = json.loads(outcome.stdout)["notes"]
     assert [note for note in notes if "difference" in note] == [str(one) for one in expected]

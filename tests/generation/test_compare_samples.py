@@ -33,8 +33,10 @@ def test_the_nearer_generator_is_found() -> None:
 
 
 def test_a_generator_that_moves_one_edge_of_its_training_graphs_is_not_called_better() -> None:
-    parts = [[nx.gnp_random_graph(16, rate, seed=1000 * seed + place) for place in range(60)]
-             for seed, rate in enumerate((0.25, 0.25, 0.5))]  # fmt: skip
+    parts = [
+        [nx.gnp_random_graph(16, rate, seed=1000 * seed + place) for place in range(60)]
+        for seed, rate in enumerate((0.25, 0.25, 0.5))
+    ]
     train, real, bad = parts
     copies = near_copies(Graphs.of(train), np.random.default_rng(0))
     found = generation.compare_samples(
@@ -52,9 +54,13 @@ def test_generators_that_are_equally_far_from_the_real_samples_are_rarely_told_a
     for seed in range(20):
         columns = [{"x": rng.normal(shift, 1, 60)} for shift in (0, 0.7, -0.7)]
         (one,) = generation.compare_samples(
-            columns[0], {"above": columns[1], "below": columns[2]}, metrics=["energy_distance"], permutations=99,
-            resamples=99, seed=seed,
-        )  # fmt: skip
+            columns[0],
+            {"above": columns[1], "below": columns[2]},
+            metrics=["energy_distance"],
+            permutations=99,
+            resamples=99,
+            seed=seed,
+        )
         called += one.better is not None
     assert called <= 4  # binomial: more than 4 of 20 at 5 % have a probability of 0.003
 
@@ -65,9 +71,14 @@ def test_energy_and_shares_by_hand() -> None:
     valid = {"a": np.arange(30) < 27, "b": np.arange(40) < 27}
     blank = {name: np.zeros((len(values), 1), bool) for name, values in sides.items()}
     found = generation.compare_samples(
-        np.zeros((40, 1), bool), blank, valid=valid, statistics={"x": real},
-        generated_statistics={name: {"x": values} for name, values in sides.items()}, permutations=99, resamples=99,
-    )  # fmt: skip
+        np.zeros((40, 1), bool),
+        blank,
+        valid=valid,
+        statistics={"x": real},
+        generated_statistics={name: {"x": values} for name, values in sides.items()},
+        permutations=99,
+        resamples=99,
+    )
     by_metric = {one.metric: one for one in found}
     assert by_metric["validity_rate"].values == (0.9, 27 / 40)
     for place, name in enumerate(sides):
@@ -82,8 +93,10 @@ def test_equal_generators_differ_as_often_as_they_should() -> None:
     below = covered = 0
     for run in range(200):
         real, a, b = (rng.random((50, 6)) < 0.4 for _ in range(3))
-        found = {one.metric: one for one in generation.compare_samples(
-            real, {"a": a, "b": b}, permutations=99, resamples=199, seed=run)}  # fmt: skip
+        found = {
+            one.metric: one
+            for one in generation.compare_samples(real, {"a": a, "b": b}, permutations=99, resamples=199, seed=run)
+        }
         below += any(one.p_value <= 0.05 for one in found.values())
         covered += found["mmd"].interval[0] <= 0 <= found["mmd"].interval[1]
     assert below <= 20

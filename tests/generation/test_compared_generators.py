@@ -49,9 +49,12 @@ def test_discrepancies_are_those_of_an_evaluation(convention: str) -> None:
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_the_text_has_the_chosen_confidence(confidence: float) -> None:
     found = generation.compare_samples(
-        dense(30, 0.3, 1), {"a": dense(20, 0.3, 2), "b": dense(20, 0.38, 3)}, confidence=confidence, permutations=99,
+        dense(30, 0.3, 1),
+        {"a": dense(20, 0.3, 2), "b": dense(20, 0.38, 3)},
+        confidence=confidence,
+        permutations=99,
         resamples=19,
-    )  # fmt: skip
+    )
     for one in found:
         assert ("no significant difference" in str(one)) == (one.better is None) == (one.p_value > 1 - confidence)
 

@@ -53,15 +53,25 @@ def given():
     real[9] = reconstructed[9] = False
     truth = rng.integers(0, 4, 400)
     return {
-        "real": real, "generated": made, "reconstructed": reconstructed, "real_conditions": real_codes,
-        "conditions": codes, "train": np.concatenate([made[:10], learned()[0]]),
+        "real": real,
+        "generated": made,
+        "reconstructed": reconstructed,
+        "real_conditions": real_codes,
+        "conditions": codes,
+        "train": np.concatenate([made[:10], learned()[0]]),
         "valid": [None if draw < 0.1 else bool(draw < 0.8) for draw in rng.random(N_MADE)],
-        "statistics": described(real), "generated_statistics": described(made),
+        "statistics": described(real),
+        "generated_statistics": described(made),
         "latents": rng.normal(size=(N_REAL, 6)) + real_codes[:, None] / 2,
         "generated_latents": rng.normal(size=(N_MADE, 6)) + codes[:, None] / 3,
-        "predicted": blurred(codes, rng), "classifier_labels": truth, "classifier_predicted": blurred(truth, rng),
-        "labels": NAMES, "ordered": True, "channels": ("start", "middle", "end"), "threshold": 0.4,
-    }  # fmt: skip
+        "predicted": blurred(codes, rng),
+        "classifier_labels": truth,
+        "classifier_predicted": blurred(truth, rng),
+        "labels": NAMES,
+        "ordered": True,
+        "channels": ("start", "middle", "end"),
+        "threshold": 0.4,
+    }
 
 
 def learned():
@@ -81,9 +91,12 @@ def offered(given):
     in which they are samples of a perfect generator."""
     extra, codes = learned()
     more = {
-        "real": extra, "reconstructed": extra, "real_conditions": codes, "latents": learned_latents(),
+        "real": extra,
+        "reconstructed": extra,
+        "real_conditions": codes,
+        "latents": learned_latents(),
         "statistics": described(extra),
-    }  # fmt: skip
+    }
     order = np.random.default_rng(51).permutation(N_REAL + 20)
 
     def mixed(own, other):
@@ -217,17 +230,16 @@ def discrepancy(real, made, bandwidth=None):
 def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
     rng, draws = np.random.default_rng(0), []
     extra, codes = learned()
-    columns = [
-        np.concatenate([given["statistics"][name], described(extra)[name]]) for name in ("size", "first")
-    ]  # fmt: skip
+    columns = [np.concatenate([given["statistics"][name], described(extra)[name]]) for name in ("size", "first")]
     for _ in range(400):
         means = []
         for code, (real, made) in enumerate(zip(parts[0][:3], parts[1], strict=True)):
             every = np.concatenate([real, N_REAL + np.flatnonzero(codes == code)])
             first, second = rng.choice(every, len(made)), rng.choice(real, len(real))
             wider = np.sqrt(len(real) / (len(real) - 1))
-            distances = [wider * wasserstein_distance(part[first], part[second]) / part[second].std()
-                         for part in columns]  # fmt: skip
+            distances = [
+                wider * wasserstein_distance(part[first], part[second]) / part[second].std() for part in columns
+            ]
             means.append(np.mean([*distances, 0]))  # the third is the same constant on both sides
         draws.append(np.mean(means))
     result = found["overall_mean_distance"]
@@ -261,10 +273,15 @@ def goal_reached(draw, conditions, n, m, repeats, statistics=1):
     for _ in range(repeats):
         real, made = ({str(name): draw(len(side)) for name in range(statistics)} for side in codes)
         evaluation = generation.evaluate(
-            real=np.zeros((conditions * n, 1), bool), generated=np.zeros((conditions * m, 1), bool),
-            real_conditions=codes[0], conditions=codes[1], statistics=real, generated_statistics=made,
-            metrics=["overall_mean_distance"], resamples=200,
-        )  # fmt: skip
+            real=np.zeros((conditions * n, 1), bool),
+            generated=np.zeros((conditions * m, 1), bool),
+            real_conditions=codes[0],
+            conditions=codes[1],
+            statistics=real,
+            generated_statistics=made,
+            metrics=["overall_mean_distance"],
+            resamples=200,
+        )
         reached += evaluation["overall_mean_distance"].reached
     return reached / repeats
 
@@ -283,9 +300,11 @@ def test_the_goal_is_nearly_what_it_says():
 def test_how_often_the_goal_is_reached(conditions, n, m, kind, least):
     rng = np.random.default_rng(1)
     draw = {
-        "poisson": lambda size: rng.poisson(8, size), "binomial": lambda size: rng.random(size) < 0.3,
-        "normal": rng.standard_normal, "lognormal": lambda size: rng.lognormal(size=size),
-    }[kind]  # fmt: skip
+        "poisson": lambda size: rng.poisson(8, size),
+        "binomial": lambda size: rng.random(size) < 0.3,
+        "normal": rng.standard_normal,
+        "lognormal": lambda size: rng.lognormal(size=size),
+    }[kind]
     assert least < goal_reached(draw, conditions, n, m, repeats=200, statistics=2) < 0.99
 
 
@@ -295,9 +314,14 @@ def test_draws_without_a_spread_are_scaled_by_that_of_both():
     rare[0] = 1
     blank = np.zeros((10, 1), bool)
     evaluation = generation.evaluate(
-        real=blank, generated=blank, statistics={"rare": rare}, generated_statistics={"rare": rare[::-1]},
-        metrics=["statistical"], resamples=300, permutations=9,
-    )  # fmt: skip
+        real=blank,
+        generated=blank,
+        statistics={"rare": rare},
+        generated_statistics={"rare": rare[::-1]},
+        metrics=["statistical"],
+        resamples=300,
+        permutations=9,
+    )
     drawn = null_distances(
         np.sort(rare)[:, np.newaxis],
         np.zeros(10, int),
@@ -328,9 +352,13 @@ def test_every_condition_is_dealt_anew_by_itself():
     rng, codes = np.random.default_rng(0), np.repeat([0, 1], 20)
     column, blank = np.tile(rng.poisson(8, 20), 2), np.tile(rng.random((20, 6)) < 0.5, (2, 1))
     table = SampleTable.of(
-        real=blank, generated=~blank, real_conditions=codes, conditions=codes, statistics={"size": column},
+        real=blank,
+        generated=~blank,
+        real_conditions=codes,
+        conditions=codes,
+        statistics={"size": column},
         generated_statistics={"size": column[::-1]},
-    )  # fmt: skip
+    )
     draws = Draws(0, 10, 49)
     for tests in (Described(table, draws).energy, Encoded(table, draws, None).mmd):
         assert not np.array_equal(tests[0].null, tests[1].null)
@@ -365,9 +393,12 @@ def test_conditioning(given, found, parts):
         answered = np.bincount(given["predicted"][own], minlength=4) / len(own)
         shares = minimize(
             lambda mixture, answered=answered: -answered @ np.log(np.maximum(mixture @ confusion, 1e-300)),
-            np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints={"type": "eq", "fun": lambda mixture: mixture.sum() - 1},
-            method="SLSQP", options={"ftol": 1e-12, "maxiter": 1000},
-        ).x  # fmt: skip
+            np.full(4, 0.25),
+            bounds=[(0, 1)] * 4,
+            constraints={"type": "eq", "fun": lambda mixture: mixture.sum() - 1},
+            method="SLSQP",
+            options={"ftol": 1e-12, "maxiter": 1000},
+        ).x
         exact.append(shares[code])
         near.append(shares[max(0, code - 1) : code + 2].sum())
     for key, each in (("corrected_exact_accuracy", exact), ("corrected_tolerance_1_accuracy", near)):
@@ -471,8 +502,10 @@ def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given,
     every = [offered["real"][offered["real_conditions"] == code] for code in PRESENT]
     rows = [own.reshape(len(own), -1) for own in every]
     for key, distance, scale in (
-        ("overall_mean_diversity", "hamming", 1), ("mean_hamming_bits", "hamming", 60), ("mean_jaccard", "jaccard", 1),
-    ):  # fmt: skip
+        ("overall_mean_diversity", "hamming", 1),
+        ("mean_hamming_bits", "hamming", 60),
+        ("mean_jaccard", "jaccard", 1),
+    ):
         expected = np.mean([pdist(part, distance).mean() * scale for part in rows])
         assert levels_of(found, key) == pytest.approx({"chance": 0, "perfect": expected}), key
     sizes = [len(own) for own in parts[1]]

@@ -39,23 +39,53 @@ def test_all_five_sections_with_their_keys(evaluation):
     keys = {name: [key for key in evaluation.section(name) if not evaluation[key].is_companion] for name in SECTIONS}
     assert keys["reconstruction"] == ["mean_iou", "std_iou", "num_samples", "threshold"]
     assert set(keys["diversity"]) >= {
-        "validity_rate", "overall_mean_diversity", "overall_std_diversity", "overall_uniqueness_ratio", "novelty",
-        "mean_hamming_bits", "mean_jaccard", "unique@10",
-    }  # fmt: skip
+        "validity_rate",
+        "overall_mean_diversity",
+        "overall_std_diversity",
+        "overall_uniqueness_ratio",
+        "novelty",
+        "mean_hamming_bits",
+        "mean_jaccard",
+        "unique@10",
+    }
     assert set(keys["statistical"]) >= {
-        "overall_mean_distance", "wasserstein_size", "scaled_wasserstein_size", "energy_distance", "energy_p_value",
-        "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage", "mmd", "mmd_bandwidth", "mmd_power",
-    }  # fmt: skip
+        "overall_mean_distance",
+        "wasserstein_size",
+        "scaled_wasserstein_size",
+        "energy_distance",
+        "energy_p_value",
+        "prdc_precision",
+        "prdc_recall",
+        "prdc_density",
+        "prdc_coverage",
+        "mmd",
+        "mmd_bandwidth",
+        "mmd_power",
+    }
     assert keys["latent_space"] == [
-        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "active_units",
-        "condition_separation", "ordinal_spearman",
-    ]  # fmt: skip
+        "silhouette_score",
+        "silhouette_sqeuclidean",
+        "latent_mean",
+        "latent_std",
+        "active_units",
+        "condition_separation",
+        "ordinal_spearman",
+    ]
     assert set(keys["conditioning"]) >= {"overall_exact_accuracy", "overall_tolerance_1_accuracy"}
     columns = evaluation.by("condition").columns
     for name in (
-        "mean_iou", "mean_diversity", "std_diversity", "unique_samples", "total_valid", "uniqueness_ratio",
-        "mean_distance", "num_generated", "num_real", "exact_accuracy", "tolerance_1_accuracy",
-    ):  # fmt: skip
+        "mean_iou",
+        "mean_diversity",
+        "std_diversity",
+        "unique_samples",
+        "total_valid",
+        "uniqueness_ratio",
+        "mean_distance",
+        "num_generated",
+        "num_real",
+        "exact_accuracy",
+        "tolerance_1_accuracy",
+    ):
         assert name in columns, name
     assert evaluation.by("condition")["condition"].tolist() == list(NAMES)
     assert evaluation.by("channel")["channel"].tolist() == ["start", "middle", "end"]
@@ -115,9 +145,12 @@ def test_real_samples_lie_within_their_own_null(evaluation):
 def test_priorities_and_goals(evaluation):
     judged = {result.section: result for result in evaluation.values() if result.interpretation}
     assert {name: result.priority for name, result in judged.items()} == {
-        "reconstruction": "high", "diversity": "high", "statistical": "high", "latent_space": "medium",
+        "reconstruction": "high",
+        "diversity": "high",
+        "statistical": "high",
+        "latent_space": "medium",
         "conditioning": "low",
-    }  # fmt: skip
+    }
     assert judged["reconstruction"].goal == 0.7
     assert judged["diversity"].goal == 0.8
     assert judged["latent_space"].goal == 0.2
@@ -175,10 +208,15 @@ def test_conditions_with_too_few_samples_are_listed():
     rare = codes != 3
     rare[np.flatnonzero(codes == 3)[:5]] = True
     found = generation.evaluate(
-        real=samples, generated=samples[rare], real_conditions=codes, conditions=codes[rare], labels=[*NAMES, "7A"],
-        statistics={"size": samples.sum((1, 2, 3))}, generated_statistics={"size": samples[rare].sum((1, 2, 3))},
+        real=samples,
+        generated=samples[rare],
+        real_conditions=codes,
+        conditions=codes[rare],
+        labels=[*NAMES, "7A"],
+        statistics={"size": samples.sum((1, 2, 3))},
+        generated_statistics={"size": samples[rare].sum((1, 2, 3))},
         **QUICK,
-    )  # fmt: skip
+    )
     assert found.skipped["statistical of 6B+"] == "5 valid generated samples; at least 10 are needed"
     assert found.skipped["diversity of 7A"] == "no samples were generated"
     assert "diversity of 6B+" not in found.skipped
@@ -200,11 +238,14 @@ def constant_in_real(made, real=1.0, n=40):
     rng = np.random.default_rng(0)
     blank = np.zeros((n, 1), bool), np.zeros((len(made), 1), bool)
     return generation.evaluate(
-        real=blank[0], generated=blank[1],
+        real=blank[0],
+        generated=blank[1],
         statistics={"size": rng.standard_normal(n), "ends": np.full(n, real)},
         generated_statistics={"size": rng.standard_normal(len(made)), "ends": np.asarray(made, float)},
-        metrics=["statistical"], resamples=200, permutations=199,
-    )  # fmt: skip
+        metrics=["statistical"],
+        resamples=200,
+        permutations=199,
+    )
 
 
 @pytest.mark.parametrize("size", [20, 40, 160])
@@ -248,9 +289,13 @@ def test_a_constant_on_both_sides_is_no_distance(value):
 def test_nothing_but_constants():
     blank = np.zeros((20, 1), bool)
     same = generation.evaluate(
-        real=blank, generated=blank, statistics={"one": np.ones(20)}, generated_statistics={"one": np.ones(20)},
-        metrics=["statistical"], **QUICK,
-    )  # fmt: skip
+        real=blank,
+        generated=blank,
+        statistics={"one": np.ones(20)},
+        generated_statistics={"one": np.ones(20)},
+        metrics=["statistical"],
+        **QUICK,
+    )
     assert (same["overall_mean_distance"], same["energy_distance"], same["energy_p_value"]) == (0, 0, 1)
     assert same["overall_mean_distance"].reached
 
@@ -264,9 +309,14 @@ def test_a_rare_event_that_real_samples_happen_to_lack_is_no_difference():
         real, made = ((rng.random(50) < 0.02).astype(float) for _ in range(2))
         lacking += not real.any()
         found = generation.evaluate(
-            real=blank, generated=blank, statistics={"rare": real}, generated_statistics={"rare": made},
-            metrics=["overall_mean_distance", "energy_p_value"], resamples=100, permutations=39,
-        )  # fmt: skip
+            real=blank,
+            generated=blank,
+            statistics={"rare": real},
+            generated_statistics={"rare": made},
+            metrics=["overall_mean_distance", "energy_p_value"],
+            resamples=100,
+            permutations=39,
+        )
         missed.append((not found["overall_mean_distance"].reached, found["energy_p_value"].value <= 0.05))
     assert lacking > 30
     assert np.mean(missed, axis=0).max() < 0.1
@@ -285,9 +335,14 @@ def test_two_empty_sides(empty, expected):
 
 def test_conditions_without_order_have_no_neighbours(table):
     found = generation.evaluate(
-        real=table.real, real_conditions=table.real_codes, latents=table.latents, generated=table.generated,
-        conditions=table.codes, predicted=table.predicted, **QUICK,
-    )  # fmt: skip
+        real=table.real,
+        real_conditions=table.real_codes,
+        latents=table.latents,
+        generated=table.generated,
+        conditions=table.codes,
+        predicted=table.predicted,
+        **QUICK,
+    )
     for key in ("condition_separation", "ordinal_spearman", "overall_tolerance_1_accuracy"):
         assert found[key].reason == "conditions have no order", key
     assert found["classifier_exact_accuracy"].reason == "the classifier was not tested on real held-out samples"
@@ -305,9 +360,13 @@ def test_a_confused_classifier_is_not_undone(table):
     labels = np.arange(400) % 4
     answers = np.where(rng.random(400) < 0.3, labels, rng.integers(0, 4, 400))
     given = {
-        "generated": table.generated, "conditions": table.codes, "predicted": table.predicted, "labels": NAMES,
-        "classifier_labels": labels, "ordered": True,
-    }  # fmt: skip
+        "generated": table.generated,
+        "conditions": table.codes,
+        "predicted": table.predicted,
+        "labels": NAMES,
+        "classifier_labels": labels,
+        "ordered": True,
+    }
     good = generation.evaluate(**given, classifier_predicted=np.where(rng.random(400) < 0.8, labels, answers), **QUICK)
     assert 1 < good["classifier_condition_number"].value < 10
     assert good["corrected_exact_accuracy"].defined
@@ -320,9 +379,14 @@ def test_a_confused_classifier_is_not_undone(table):
 def test_a_classifier_that_knows_nothing_is_found_out(table):
     labels = np.arange(40) % 4
     found = generation.evaluate(
-        generated=table.generated, conditions=table.codes, predicted=table.predicted, labels=NAMES,
-        classifier_labels=labels, classifier_predicted=np.zeros(40, int), **QUICK,
-    )  # fmt: skip
+        generated=table.generated,
+        conditions=table.codes,
+        predicted=table.predicted,
+        labels=NAMES,
+        classifier_labels=labels,
+        classifier_predicted=np.zeros(40, int),
+        **QUICK,
+    )
     assert [finding.check for finding in found.findings] == ["blind-classifier"]
 
 
@@ -419,9 +483,16 @@ def test_options_that_make_no_sense(table):
 def test_names_from_data_are_shown_as_they_are():
     samples, _ = data(40)
     named = {"[red]size": samples.sum((1, 2, 3)), "a.n": samples[:, 0].sum((1, 2))}
-    found = generation.evaluate(real=samples, generated=samples, statistics=named, generated_statistics=named,
-                                real_conditions=["[/x]"] * 20 + ["y"] * 20, conditions=["[/x]"] * 20 + ["y"] * 20,
-                                metrics="statistical", **QUICK)  # fmt: skip
+    found = generation.evaluate(
+        real=samples,
+        generated=samples,
+        statistics=named,
+        generated_statistics=named,
+        real_conditions=["[/x]"] * 20 + ["y"] * 20,
+        conditions=["[/x]"] * 20 + ["y"] * 20,
+        metrics="statistical",
+        **QUICK,
+    )
     assert "wasserstein_[red]size" in str(found)
     assert "[/x]" in str(found)
     again = part_of(evaluation_from_dict(json.loads(found.to_json())), "statistical", Request(("statistical",)))

@@ -18,12 +18,18 @@ QUICK: dict[str, Any] = {"permutations": 9, "resamples": 50}
 def test_files_give_what_arrays_give(tmp_path: Path, kind: str) -> None:
     rng = np.random.default_rng(0)
     arrays: dict[str, Any] = {
-        "real": rng.integers(0, 2, (30, 6)), "generated": rng.integers(0, 2, (25, 6)),
-        "latents": rng.normal(size=(30, 3)), "generated_latents": rng.normal(size=(25, 3)),
-        "predicted": np.arange(25) % 2, "conditions": np.arange(25) % 2, "real_conditions": np.arange(30) % 2,
-        "classifier_labels": np.arange(40) % 2, "classifier_predicted": np.arange(40) // 2 % 2,
-        "valid": np.arange(25) > 1, "real_valid": np.arange(30) > 0,
-    }  # fmt: skip
+        "real": rng.integers(0, 2, (30, 6)),
+        "generated": rng.integers(0, 2, (25, 6)),
+        "latents": rng.normal(size=(30, 3)),
+        "generated_latents": rng.normal(size=(25, 3)),
+        "predicted": np.arange(25) % 2,
+        "conditions": np.arange(25) % 2,
+        "real_conditions": np.arange(30) % 2,
+        "classifier_labels": np.arange(40) % 2,
+        "classifier_predicted": np.arange(40) // 2 % 2,
+        "valid": np.arange(25) > 1,
+        "real_valid": np.arange(30) > 0,
+    }
     tables = {
         "statistics": {"size": rng.normal(size=30), "width": rng.normal(size=30)},
         "generated_statistics": {"size": rng.normal(size=25), "width": rng.normal(size=25)},

@@ -134,9 +134,13 @@ def test_a_scorecard(convention: str) -> None:
         return [nx.gnp_random_graph(9, share, seed=seed + place) for place in range(count)]
 
     found = generation.evaluate(
-        real=some(0, 0.3), generated=some(100, 0.6, 25), train=some(200, 0.3, 30), convention=convention,
-        permutations=99, resamples=100,
-    )  # fmt: skip
+        real=some(0, 0.3),
+        generated=some(100, 0.6, 25),
+        train=some(200, 0.3, 30),
+        convention=convention,
+        permutations=99,
+        resamples=100,
+    )
     for kind in STATISTICS:
         result = found[f"{kind}_mmd"]
         levels = {level.name: level for level in result.levels}
@@ -155,9 +159,13 @@ def test_a_scorecard(convention: str) -> None:
 def test_real_graphs_have_a_ratio_of_about_one() -> None:
     graphs = [nx.gnp_random_graph(8, 0.3, seed=seed) for seed in range(240)]
     found = generation.evaluate(
-        real=graphs[:80], generated=graphs[80:160], train=graphs[160:], permutations=9, resamples=50,
+        real=graphs[:80],
+        generated=graphs[80:160],
+        train=graphs[160:],
+        permutations=9,
+        resamples=50,
         metrics=["graph_mmd_ratio"],
-    )["graph_mmd_ratio"]  # fmt: skip
+    )["graph_mmd_ratio"]
     assert 0.5 < found.value < 2
 
 

@@ -37,15 +37,23 @@ def perfect_case(kind: str, rng: np.random.Generator, n: int, m: int, rate: floa
         mixing = np.array([[1, 0.5, 0], [0, 1, 0], [0.3, 0, 1]])
         a, b = (rng.standard_normal((size, 3)) @ mixing for size in (n, m))
         return {
-            "real": np.zeros((n, 1)), "generated": np.zeros((m, 1)), "latents": a, "generated_latents": b,
-            "statistics": {"a": a[:, 0], "b": a[:, 1]}, "generated_statistics": {"a": b[:, 0], "b": b[:, 1]},
+            "real": np.zeros((n, 1)),
+            "generated": np.zeros((m, 1)),
+            "latents": a,
+            "generated_latents": b,
+            "statistics": {"a": a[:, 0], "b": a[:, 1]},
+            "generated_statistics": {"a": b[:, 0], "b": b[:, 1]},
             "metrics": ["statistical"],
-        }  # fmt: skip
+        }
     if kind == "bits":
         return {
-            "real": structured(rng, n), "generated": structured(rng, m), "train": structured(rng, n, 12),
-            "valid": rng.random(m) < rate, "real_valid": rng.random(n) < rate, "metrics": ["diversity", "statistical"],
-        }  # fmt: skip
+            "real": structured(rng, n),
+            "generated": structured(rng, m),
+            "train": structured(rng, n, 12),
+            "valid": rng.random(m) < rate,
+            "real_valid": rng.random(n) < rate,
+            "metrics": ["diversity", "statistical"],
+        }
 
     def graphs(count: int) -> list[Any]:
         return [
@@ -53,9 +61,12 @@ def perfect_case(kind: str, rng: np.random.Generator, n: int, m: int, rate: floa
         ]
 
     return {
-        "real": graphs(n), "generated": graphs(m), "valid": rng.random(m) < rate, "real_valid": rng.random(n) < rate,
+        "real": graphs(n),
+        "generated": graphs(m),
+        "valid": rng.random(m) < rate,
+        "real_valid": rng.random(n) < rate,
         "metrics": ["degree_mmd", "clustering_mmd", "orbit_mmd", "spectral_mmd", "overall_uniqueness_ratio"],
-    }  # fmt: skip
+    }
 
 
 def coverage(kind: str, n: int, m: int, rate: float, runs: int, seed: int = 0) -> dict[str, tuple[int, int]]:
@@ -197,9 +208,12 @@ def test_neighbourhoods_have_the_level_of_their_sizes() -> None:
     rng = np.random.default_rng(0)
     real, generated = rng.standard_normal((1000, 2)), rng.standard_normal((100, 2))
     found = generation.evaluate(
-        real=np.zeros((1000, 1)), generated=np.zeros((100, 1)), latents=real, generated_latents=generated,
+        real=np.zeros((1000, 1)),
+        generated=np.zeros((100, 1)),
+        latents=real,
+        generated_latents=generated,
         metrics=["prdc_coverage"],
-    )["prdc_coverage"]  # fmt: skip
+    )["prdc_coverage"]
     perfect = level(found, "perfect")
     assert found.value == prdc(real, generated).coverage == pytest.approx(0.38, abs=0.05)
     assert perfect.value == pytest.approx(0.4, abs=0.06)
@@ -213,9 +227,14 @@ def test_the_ceiling_of_conditioning_has_the_runs_mix() -> None:
     answers = np.zeros(200, int)
     codes = np.repeat([0, 1], 100)
     found = generation.evaluate(
-        generated=np.zeros((200, 1)), conditions=codes, predicted=np.zeros(200, int), classifier_labels=labels,
-        classifier_predicted=answers, labels=["a", "b"], resamples=999,
-    )  # fmt: skip
+        generated=np.zeros((200, 1)),
+        conditions=codes,
+        predicted=np.zeros(200, int),
+        classifier_labels=labels,
+        classifier_predicted=answers,
+        labels=["a", "b"],
+        resamples=999,
+    )
     assert found["classifier_exact_accuracy"].value == 0.95
     result = found["overall_exact_accuracy"]
     assert result.value == 0.5
@@ -227,9 +246,13 @@ def test_a_classifier_without_confusions_may_have_some_on_further_samples() -> N
     """Nothing is corrected, so the band of corrected answers is that of the answers, with errors not seen so far."""
     labels, codes = np.repeat([0, 1], 6), np.repeat([0, 1], 60)
     found = generation.evaluate(
-        generated=np.zeros((120, 1)), conditions=codes, predicted=np.where(np.arange(120) % 20, codes, 1 - codes),
-        classifier_labels=labels, classifier_predicted=labels, labels=["a", "b"],
-    )  # fmt: skip
+        generated=np.zeros((120, 1)),
+        conditions=codes,
+        predicted=np.where(np.arange(120) % 20, codes, 1 - codes),
+        classifier_labels=labels,
+        classifier_predicted=labels,
+        labels=["a", "b"],
+    )
     corrected, answered = (found[f"{kind}_exact_accuracy"] for kind in ("corrected", "overall"))
     assert corrected.value == pytest.approx(answered.value)
     assert "perfect" in corrected.compatible
@@ -247,11 +270,16 @@ def test_confusions_that_were_not_seen_do_not_add_up_over_conditions(groups: int
         return np.where(np.arange(len(codes)) % 5, codes, beside)
 
     found = generation.evaluate(
-        generated=np.zeros((len(codes), 1)), conditions=codes, predicted=answered(codes), ordered=True,
-        labels=[f"grade {code}" for code in range(groups)], classifier_labels=labels,
-        classifier_predicted=answered(labels), metrics=["overall_exact_accuracy", "overall_tolerance_1_accuracy"],
+        generated=np.zeros((len(codes), 1)),
+        conditions=codes,
+        predicted=answered(codes),
+        ordered=True,
+        labels=[f"grade {code}" for code in range(groups)],
+        classifier_labels=labels,
+        classifier_predicted=answered(labels),
+        metrics=["overall_exact_accuracy", "overall_tolerance_1_accuracy"],
         resamples=399,
-    )  # fmt: skip
+    )
     for key, value in (("overall_exact_accuracy", 0.8), ("overall_tolerance_1_accuracy", 1.0)):
         result = found[key]
         assert result.value == pytest.approx(value)
@@ -264,9 +292,14 @@ def test_real_samples_are_corrected_with_the_confusions_of_the_value() -> None:
     labels, codes = np.repeat([0, 1], 12), np.repeat([0, 1], 10_000)
     answers = np.where(np.arange(24) % 6, labels, 1 - labels)  # 10 of 12 are right
     result = generation.evaluate(
-        generated=np.zeros((20_000, 1)), conditions=codes, predicted=codes, labels=["a", "b"],
-        classifier_labels=labels, classifier_predicted=answers, metrics=["corrected_exact_accuracy"],
-    )["corrected_exact_accuracy"]  # fmt: skip
+        generated=np.zeros((20_000, 1)),
+        conditions=codes,
+        predicted=codes,
+        labels=["a", "b"],
+        classifier_labels=labels,
+        classifier_predicted=answers,
+        metrics=["corrected_exact_accuracy"],
+    )["corrected_exact_accuracy"]
     rng = np.random.default_rng(0)
     # One more sample with any answer for the lower end, none for the middle.
     lower, middle = (
@@ -295,9 +328,17 @@ def test_a_perfect_generator_of_conditions_is_in_its_bands(n: int, m: int) -> No
     for run in range(300):
         known, asked = np.arange(n) % 3, np.arange(m) % 3
         found = generation.evaluate(
-            generated=np.zeros((m, 1)), conditions=asked, predicted=answered(asked), labels=list("abc"), ordered=True,
-            classifier_labels=known, classifier_predicted=answered(known), metrics=keys, seed=run, **QUICK,
-        )  # fmt: skip
+            generated=np.zeros((m, 1)),
+            conditions=asked,
+            predicted=answered(asked),
+            labels=list("abc"),
+            ordered=True,
+            classifier_labels=known,
+            classifier_predicted=answered(known),
+            metrics=keys,
+            seed=run,
+            **QUICK,
+        )
         for key in keys:
             if found[key].defined:
                 inside[key].append("perfect" in found[key].compatible)
@@ -312,9 +353,13 @@ def test_a_weak_classifier_is_reported_in_words_and_figures() -> None:
     answers = np.where(rng.random(100) < 0.36, labels, (labels + 1) % 4)
     right = np.mean(labels == answers)
     found = generation.evaluate(
-        generated=np.zeros((40, 1)), conditions=np.arange(40) % 4, predicted=np.arange(40) % 4, labels=list("abcd"),
-        classifier_labels=labels, classifier_predicted=answers,
-    )  # fmt: skip
+        generated=np.zeros((40, 1)),
+        conditions=np.arange(40) % 4,
+        predicted=np.arange(40) % 4,
+        labels=list("abcd"),
+        classifier_labels=labels,
+        classifier_predicted=answers,
+    )
     (warning,) = found["overall_exact_accuracy"].warnings
     assert f"{right:.0%} of 100 real held-out samples" in warning
 
@@ -345,9 +390,14 @@ def test_compared_samples_are_counted() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2100, 1)), rng.standard_normal((2050, 1))
     found = generation.evaluate(
-        real=np.zeros((2100, 1)), generated=np.zeros((2050, 1)), latents=a, generated_latents=b, metrics=["mmd"],
-        permutations=3, resamples=20,
-    )["mmd"]  # fmt: skip
+        real=np.zeros((2100, 1)),
+        generated=np.zeros((2050, 1)),
+        latents=a,
+        generated_latents=b,
+        metrics=["mmd"],
+        permutations=3,
+        resamples=20,
+    )["mmd"]
     assert found.n == 2000
     assert "2000 of 2050 generated samples and 2000 of 2100 real ones" in found.warnings[0]
 
@@ -408,8 +458,10 @@ def test_near_copies_of_small_graphs_are_recognised(nodes: int, change: str) -> 
         copies = [nx.Graph(graph) for graph in train]
         for graph in copies:
             graph.remove_edge(*next(iter(graph.edges)))
-    for made, expected in ((copies, True), ([nx.gnp_random_graph(nodes, 4 / (nodes - 1), seed=500 + s)
-                                             for s in range(50)], False)):  # fmt: skip
+    for made, expected in (
+        (copies, True),
+        ([nx.gnp_random_graph(nodes, 4 / (nodes - 1), seed=500 + s) for s in range(50)], False),
+    ):
         found = generation.evaluate(
             real=graphs[50:], train=train, generated=made, metrics=["novelty", "nearer_to_training"], resamples=199
         )
@@ -422,8 +474,14 @@ def test_a_perfect_generator_of_frequent_samples_is_in_its_band() -> None:
     for seed in range(25):
         real, made, train = (rng.random((count, 8)) < 0.25 for count in (200, 100, 40))
         found = generation.evaluate(
-            real=real, generated=made, train=train, statistics={"size": real.sum(1)}, seed=seed,
-            generated_statistics={"size": made.sum(1)}, metrics=["overall_mean_distance"], resamples=99,
-        )["overall_mean_distance"]  # fmt: skip
+            real=real,
+            generated=made,
+            train=train,
+            statistics={"size": real.sum(1)},
+            seed=seed,
+            generated_statistics={"size": made.sum(1)},
+            metrics=["overall_mean_distance"],
+            resamples=99,
+        )["overall_mean_distance"]
         inside += "perfect" in found.compatible
     assert inside >= 20  # 29 % of runs without the statistics of those left out

@@ -39,9 +39,11 @@ def test_latents_of_any_size_score_the_same():
 
 def test_conditions_of_signed_and_unsigned_numbers_are_the_same():
     table = SampleTable.of(
-        real=SAMPLES, generated=SAMPLES, real_conditions=CODES.astype(np.uint64) + np.uint64(2**60),
+        real=SAMPLES,
+        generated=SAMPLES,
+        real_conditions=CODES.astype(np.uint64) + np.uint64(2**60),
         conditions=CODES + 2**60,
-    )  # fmt: skip
+    )
     assert table.labels == tuple(str(2**60 + code) for code in range(4))
     np.testing.assert_array_equal(table.codes, CODES)
     with pytest.raises(InputError, match="too large for a condition"):
@@ -279,8 +281,11 @@ def test_generated_samples_that_are_the_real_ones(kind):
 def test_a_perfect_generator_of_many_samples_is_as_new_as_few_real_ones():
     rng = np.random.default_rng(7)
     found = generation.evaluate(
-        real=rng.random((12, 60)) < 0.5, generated=rng.random((3000, 60)) < 0.5, train=rng.random((12, 60)) < 0.5,
-        metrics=["novelty"], **QUICK,
-    )  # fmt: skip
+        real=rng.random((12, 60)) < 0.5,
+        generated=rng.random((3000, 60)) < 0.5,
+        train=rng.random((12, 60)) < 0.5,
+        metrics=["novelty"],
+        **QUICK,
+    )
     assert found["novelty"] == 1
     assert "perfect" in found["novelty"].compatible

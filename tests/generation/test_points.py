@@ -82,9 +82,12 @@ def test_faults_are_named(fault: str, tiles: None) -> None:
     if fault in ("NaN", "infinite"):
         one[3, 1] = {"NaN": torch.nan, "infinite": torch.inf}[fault]
     pairs: dict[str, Any] = {
-        "width": lambda: energy_distance(one, other[:, :2]), "one row": lambda: mmd(one[:1], other),
-        "k": lambda: prdc(one, other, k=30), "mixed": lambda: prdc(one, other.cpu().numpy()),
-        "labels": lambda: silhouette(one, [1, 2]), "dimensions": lambda: silhouette(one[0], [1, 2]),
-    }  # fmt: skip
+        "width": lambda: energy_distance(one, other[:, :2]),
+        "one row": lambda: mmd(one[:1], other),
+        "k": lambda: prdc(one, other, k=30),
+        "mixed": lambda: prdc(one, other.cpu().numpy()),
+        "labels": lambda: silhouette(one, [1, 2]),
+        "dimensions": lambda: silhouette(one[0], [1, 2]),
+    }
     with pytest.raises(GraphgaugeError):
         pairs.get(fault, lambda: energy_distance(one, other))()

@@ -44,9 +44,11 @@ def test_a_difference_of_spread_is_recognised() -> None:
     rng = np.random.default_rng(0)
     blank = {"real": np.zeros((200, 1)), "generated": np.zeros((200, 1))}
     found = generation.evaluate(
-        **blank, statistics={"size": rng.normal(size=200)}, generated_statistics={"size": 3 * rng.normal(size=200)},
+        **blank,
+        statistics={"size": rng.normal(size=200)},
+        generated_statistics={"size": 3 * rng.normal(size=200)},
         **ASKED,
-    )  # fmt: skip
+    )
     assert found["recognition_p_value"].value == 1 / 100
 
 

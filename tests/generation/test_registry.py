@@ -24,11 +24,20 @@ def new_metric(monkeypatch):
     monkeypatch.setitem(registry._REGISTRY, "generation", dict(registry._REGISTRY["generation"]))
 
     @metric(
-        key="largest_sample", family="generation", section="size", needs=("attempts",), direction="none",
-        bounds=(0, np.inf), unit="sample", conventions={"empty": "nan", "average": "macro"}, reference="hamming1950",
-        chance=NoChance("a size is neither good nor bad"), interval=NoInterval("a maximum describes these samples"),
-        laws=LAWS | {"permutation": Exempt("not tried")}, interpretation=lambda result: "as large as that",
-    )  # fmt: skip
+        key="largest_sample",
+        family="generation",
+        section="size",
+        needs=("attempts",),
+        direction="none",
+        bounds=(0, np.inf),
+        unit="sample",
+        conventions={"empty": "nan", "average": "macro"},
+        reference="hamming1950",
+        chance=NoChance("a size is neither good nor bad"),
+        interval=NoInterval("a maximum describes these samples"),
+        laws=LAWS | {"permutation": Exempt("not tried")},
+        interpretation=lambda result: "as large as that",
+    )
     def largest_sample(sample):
         """Most bits set in a valid sample."""
         sizes = sample.valid.generated.sum((1, 2, 3))

@@ -212,10 +212,15 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
     assert levels["perfect"] == pytest.approx(20 / 30)
     kept = np.flatnonzero(keep)
     alone = SampleTable.of(
-        real=[real[place] for place in kept] if kind == "graphs" else real[keep], real_conditions=codes[keep],
-        generated=real, conditions=codes, train=train, latents=latents[keep], statistics={"size": size[keep]},
+        real=[real[place] for place in kept] if kind == "graphs" else real[keep],
+        real_conditions=codes[keep],
+        generated=real,
+        conditions=codes,
+        train=train,
+        latents=latents[keep],
+        statistics={"size": size[keep]},
         **({"reconstructed": given["reconstructed"][keep]} if kind == "bits" else {}),
-    )  # fmt: skip
+    )
     assert not any(finding.check == "learned-real-samples" for finding in generation.evaluate(alone, **QUICK).findings)
     for key, result in generation.evaluate(alone, **QUICK).items():
         if key.endswith("p_value"):  # tests leave out generated samples of the training set as well

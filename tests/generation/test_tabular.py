@@ -183,9 +183,11 @@ def test_columns_without_their_correlations_are_chance_and_ranks_ignore_scales()
         generation.evaluate(real=real, generated=made, train=train, metrics=keys, **QUICK) for made in (whole, apart)
     )
     logged = generation.evaluate(
-        real={**real, "cost": np.log(real["cost"])}, generated={**whole, "cost": np.log(whole["cost"])}, metrics=keys,
+        real={**real, "cost": np.log(real["cost"])},
+        generated={**whole, "cost": np.log(whole["cost"])},
+        metrics=keys,
         **QUICK,
-    )  # fmt: skip
+    )
     for key in keys:
         assert {level.name for level in good[key].levels} == {"perfect", "memoriser", "chance"}
         assert "perfect" in good[key].compatible
@@ -211,8 +213,10 @@ def test_copies_of_rows_are_found() -> None:
     """Exact copies by novelty, and rows with a little noise by their nearest neighbours."""
     rng = np.random.default_rng(13)
     train, real = mixed(rng, 80), mixed(rng, 80)
-    near = {name: column + 0.01 * rng.standard_normal(80) if column.dtype.kind == "f" else column
-            for name, column in train.items()}  # fmt: skip
+    near = {
+        name: column + 0.01 * rng.standard_normal(80) if column.dtype.kind == "f" else column
+        for name, column in train.items()
+    }
     found = {
         name: generation.evaluate(real=real, generated=made, train=train, metrics=["diversity"], **QUICK)
         for name, made in {"copies": train, "near": near, "fresh": mixed(rng, 80)}.items()
@@ -252,9 +256,12 @@ def test_nearest_rows_by_hand() -> None:
     found = generation.evaluate(real=real, generated=made, train=train, metrics=["nearer_to_training"], **QUICK)
     assert found["nearer_to_training"] == 1
     other = {**made, "c": ["b"] * 10}
-    assert generation.evaluate(real=real, generated=other, train=train, metrics=["nearer_to_training"], **QUICK)[
-        "nearer_to_training"
-    ] == 0  # fmt: skip
+    assert (
+        generation.evaluate(real=real, generated=other, train=train, metrics=["nearer_to_training"], **QUICK)[
+            "nearer_to_training"
+        ]
+        == 0
+    )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -263,8 +270,13 @@ def test_columns_of_files_are_those_of_data_frames(tmp_path: Path, suffix: str) 
     rng = np.random.default_rng(14)
 
     def frame() -> pd.DataFrame:
-        return pd.DataFrame({"x": rng.normal(size=30), "member": rng.random(30) < 0.4,
-                             "kind": pd.Categorical(rng.choice([3, 7, 9], 30))})  # fmt: skip
+        return pd.DataFrame(
+            {
+                "x": rng.normal(size=30),
+                "member": rng.random(30) < 0.4,
+                "kind": pd.Categorical(rng.choice([3, 7, 9], 30)),
+            }
+        )
 
     sides = {"real": frame(), "generated": frame()}
     if suffix == "csv":

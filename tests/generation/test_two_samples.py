@@ -68,8 +68,10 @@ def test_sums_of_every_permutation_are_those_of_its_members() -> None:
     assert set(found) <= possible
     assert len(set(found)) > 80
     assert found[0] == (
-        round(values[:4, :4].sum(), 9), round(values[4:, 4:].sum(), 9), round(values[:4, 4:].sum(), 9),
-    )  # fmt: skip
+        round(values[:4, :4].sum(), 9),
+        round(values[4:, 4:].sum(), 9),
+        round(values[:4, 4:].sum(), 9),
+    )
     np.testing.assert_allclose(sums.rows_first, values[:, :4].sum(axis=1))
     np.testing.assert_allclose(sums.rows_second, values[:, 4:].sum(axis=1))
 
@@ -242,9 +244,11 @@ def prdc_by_hand(real: Floats, generated: Floats, k: int) -> PRDC:
     inside = across <= real_radii[:, np.newaxis] * slack
     recall = (across <= generated_radii * slack).any(axis=1).mean()
     return PRDC(
-        float(inside.any(axis=0).mean()), float(recall), inside.sum() / (k * len(generated)),
+        float(inside.any(axis=0).mean()),
+        float(recall),
+        inside.sum() / (k * len(generated)),
         float(inside.any(axis=1).mean()),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(("n", "m", "dimensions"), [(7, 6, 1), (150, 300, 4), (260, 90, 32)])

@@ -11,8 +11,24 @@ import zipfile
 from collections.abc import Callable
 
 _NUMBERS = [b"0", b"-1", b"1e308", b"1e999", b"nan", b"99999999999999999999", b"9" * 400, b"2147483648"]
-_TEXTS = [b"\x00", b"\xff\xfe", b"\x1b[2J", b"[" * 2000, b"{" * 2000, b'"', b"\n", b"\r", b",,,,", b"/*" * 500,
-          b"(" * 500, b"probability(" * 200, b"A" * 5000, b"&a;", b"<a>" * 200, "\u202e".encode()]  # fmt: skip
+_TEXTS = [
+    b"\x00",
+    b"\xff\xfe",
+    b"\x1b[2J",
+    b"[" * 2000,
+    b"{" * 2000,
+    b'"',
+    b"\n",
+    b"\r",
+    b",,,,",
+    b"/*" * 500,
+    b"(" * 500,
+    b"probability(" * 200,
+    b"A" * 5000,
+    b"&a;",
+    b"<a>" * 200,
+    "\u202e".encode(),
+]
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
@@ -91,11 +107,34 @@ def flipped(content: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
-_VALUES = [None, True, 0, -1, 1.5, 2**63, 10**400, 1e308, "", "a", "nan", "inf", "\x1b[2J", "../../x", "\ud800", [], {},
-           [[]], [None], {"a": 1}, "x" * 5000]  # fmt: skip
+_VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2**63,
+    10**400,
+    1e308,
+    "",
+    "a",
+    "nan",
+    "inf",
+    "\x1b[2J",
+    "../../x",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    [None],
+    {"a": 1},
+    "x" * 5000,
+]
 _INSIDE: dict[bytes, Callable[[bytes, random.Random], bytes]] = {
-    b"PK": _in_archive, b"\x1f\x8b": _in_gzip, b"{\n": _in_result,
-}  # fmt: skip
+    b"PK": _in_archive,
+    b"\x1f\x8b": _in_gzip,
+    b"{\n": _in_result,
+}
 
 
 def _cut(content: bytes, draw: random.Random) -> bytes:
@@ -141,5 +180,14 @@ def _other_number(content: bytes, draw: random.Random) -> bytes:
 
 
 WAYS: list[Callable[[bytes, random.Random], bytes]] = [
-    flipped, flipped, _cut, _headless, _spliced, _repeated, _zeroed, _noisy, _inserted, _other_number,
-]  # fmt: skip
+    flipped,
+    flipped,
+    _cut,
+    _headless,
+    _spliced,
+    _repeated,
+    _zeroed,
+    _noisy,
+    _inserted,
+    _other_number,
+]

@@ -178,9 +178,12 @@ def flips(total: int) -> list[Count]:
         from graphgauge import ranking
 
         evaluation = ranking.evaluate(
-            draw.normal(1, 1, 1001), draw.normal(0, 1, (1001, 5)), groups={"query": np.arange(1001)}, keep="items",
+            draw.normal(1, 1, 1001),
+            draw.normal(0, 1, (1001, 5)),
+            groups={"query": np.arange(1001)},
+            keep="items",
             metrics=("mrr", "hits@10"),
-        )  # fmt: skip
+        )
         evaluation.run |= {"method": "a", "dataset": "toy", "seed": 0}
         result = write_result(evaluation, folder / "r.json")
         state = RankingState()
@@ -239,17 +242,58 @@ class Command:
 
 _RANKING = ("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy")
 COMMANDS = (
-    Command("ranking", (*_RANKING, "--keep", "items", "--method", "m", "--dataset", "d", "--per-query", "q.csv",
-                        "-o", "out.json", "--flat", "flat.json", "--figure", "f.svg", "--save-state", "state.npz"),
-            ("state.npz",)),
-    Command("forecasting", ("forecasting", "--true", "true.npy", "--pred", "pred.npy", "-o", "out.json",
-                            "--figure", "f.png")),
+    Command(
+        "ranking",
+        (
+            *_RANKING,
+            "--keep",
+            "items",
+            "--method",
+            "m",
+            "--dataset",
+            "d",
+            "--per-query",
+            "q.csv",
+            "-o",
+            "out.json",
+            "--flat",
+            "flat.json",
+            "--figure",
+            "f.svg",
+            "--save-state",
+            "state.npz",
+        ),
+        ("state.npz",),
+    ),
+    Command(
+        "forecasting",
+        ("forecasting", "--true", "true.npy", "--pred", "pred.npy", "-o", "out.json", "--figure", "f.png"),
+    ),
     Command("merge", ("merge", "s0.npz", "s1.npz", "--save", "s.npz", "-o", "merged.json")),
     Command("report", ("report", "results", "-o", "page.html")),
-    Command("gate", ("gate", "results/b.json", "--against", "results/a.json", "--metric", "mrr", "--margin", "0.1",
-                     "-o", "gate.json", "--junit", "j.xml", "--summary", "s.md", "--figure", "g.svg")),
+    Command(
+        "gate",
+        (
+            "gate",
+            "results/b.json",
+            "--against",
+            "results/a.json",
+            "--metric",
+            "mrr",
+            "--margin",
+            "0.1",
+            "-o",
+            "gate.json",
+            "--junit",
+            "j.xml",
+            "--summary",
+            "s.md",
+            "--figure",
+            "g.svg",
+        ),
+    ),
     Command("run", ("run", "study.toml", "--jobs", "1")),
-)  # fmt: skip
+)
 # Further writers, for which the disk is filled.
 WRITERS = (
     Command(
@@ -524,8 +568,11 @@ def main() -> int:
         counts.append(count)
         if paged:
             write_page(counts)
-        print(f"{count.part}, {count.name}: {count.attempts:,} attempts, {dict(count.outcomes)}, "
-              f"{len(count.failures)} failures, slowest {count.slowest:.2f} s", flush=True)  # fmt: skip
+        print(
+            f"{count.part}, {count.name}: {count.attempts:,} attempts, {dict(count.outcomes)}, "
+            f"{len(count.failures)} failures, slowest {count.slowest:.2f} s",
+            flush=True,
+        )
         for failure in count.failures[:5]:
             print(f"  {failure}", flush=True)
 

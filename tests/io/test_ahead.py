@@ -130,8 +130,9 @@ def test_large_text_is_read_as_small_text_is(tmp_path: Path, monkeypatch: pytest
     assert np.array_equal(large.rows(0, len(large)), small.rows(0, len(small)), equal_nan=True)
 
 
-@pytest.mark.parametrize(("text", "said"), [("1,2\n3\n", "line 2"), ("1\n2\nx\n", "line 3 .*'x' is not a number"),
-                                            ("a\n", "no numbers")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "said"), [("1,2\n3\n", "line 2"), ("1\n2\nx\n", "line 3 .*'x' is not a number"), ("a\n", "no numbers")]
+)
 def test_large_text_names_its_wrong_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str):
     monkeypatch.setattr("graphgauge.io.arrays._LARGE_TEXT", 0)
     monkeypatch.setattr("graphgauge.io.delimited._BATCH", 1)

@@ -160,10 +160,13 @@ def test_errors_name_the_url_and_no_secret(memory: str, files: Path, url: str, k
     assert "secret" not in str(error.value)
 
 
-@pytest.mark.parametrize(("module", "url", "said"), [
-    ("fsspec", "memory://bucket/x.npy", r"reading URLs needs fsspec.*graphgauge\[remote\]"),
-    ("s3fs", "s3://bucket/x.npy", "reading s3:// files needs s3fs. Install it with: pip install s3fs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("module", "url", "said"),
+    [
+        ("fsspec", "memory://bucket/x.npy", r"reading URLs needs fsspec.*graphgauge\[remote\]"),
+        ("s3fs", "s3://bucket/x.npy", "reading s3:// files needs s3fs. Install it with: pip install s3fs"),
+    ],
+)
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, module: str, url: str, said: str):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     fsspec.filesystem.__globals__["_registry"].pop("s3", None)

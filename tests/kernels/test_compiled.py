@@ -95,11 +95,15 @@ def forecasts(parts: tuple[str, ...], *, asked_all: bool) -> None:
 
 
 WORK: dict[str, Callable[[], None]] = {
-    "counts": counts, "masked and ragged counts": masked_and_ragged_counts, "bands": bands, "pools": pools,
-    "lists": lists, "products": products,
+    "counts": counts,
+    "masked and ragged counts": masked_and_ragged_counts,
+    "bands": bands,
+    "pools": pools,
+    "lists": lists,
+    "products": products,
     "forecasts": lambda: forecasts(("errors", "size", "scores"), asked_all=False),
     "forecasts with everything": lambda: forecasts(tuple(PARTS), asked_all=True),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("work", WORK)

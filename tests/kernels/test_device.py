@@ -28,9 +28,13 @@ def test_counts_are_the_hosts(block: int, dtype: str, monkeypatch: pytest.Monkey
 
 
 @given(
-    rows=st.integers(0, 12), width=st.integers(0, 9), levels=st.integers(1, 4), seed=st.integers(0, 99),
-    block=st.sampled_from([1, 3, 7, 1 << 20]), dtypes=st.tuples(*[st.sampled_from(["f2", "f4", "f8", "i2", "i8"])] * 2),
-)  # fmt: skip
+    rows=st.integers(0, 12),
+    width=st.integers(0, 9),
+    levels=st.integers(1, 4),
+    seed=st.integers(0, 99),
+    block=st.sampled_from([1, 3, 7, 1 << 20]),
+    dtypes=st.tuples(*[st.sampled_from(["f2", "f4", "f8", "i2", "i8"])] * 2),
+)
 def test_masked_and_ragged_counts_are_the_hosts(
     rows: int, width: int, levels: int, seed: int, block: int, dtypes: tuple[str, str]
 ) -> None:
@@ -93,9 +97,12 @@ PATHS = [{}, {"_FEW": -1}, {"_FEW": -1, "_TABLE": 0}]
 
 
 @given(
-    rows=st.integers(0, 40), width=st.integers(0, 6), levels=st.integers(1, 5), seed=st.integers(0, 99),
+    rows=st.integers(0, 40),
+    width=st.integers(0, 6),
+    levels=st.integers(1, 5),
+    seed=st.integers(0, 99),
     path=st.sampled_from(PATHS),
-)  # fmt: skip
+)
 def test_the_histogram_is_the_hosts(rows: int, width: int, levels: int, seed: int, path: dict[str, int]) -> None:
     rng = np.random.default_rng(seed)
     pos, neg = (rng.integers(0, levels, shape).astype(np.float32) for shape in (rows, (rows, width)))

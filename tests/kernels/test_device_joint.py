@@ -42,11 +42,13 @@ def test_joint_scores_are_the_hosts(dtype: str, at_once: int, power: float, monk
     given = there(np.where(mask, y, 0)), there(np.where(mask[..., None], members, 0)), there(mask)
     close = {"rtol": 1e-12, "atol": 1e-14}
     for found, wanted in zip(
-        (*device_joint.energy_scores(*given, 3), *device_joint.variogram_scores(given[0], given[1], pairs, given[2], 3,
-                                                                               power=power)),
+        (
+            *device_joint.energy_scores(*given, 3),
+            *device_joint.variogram_scores(given[0], given[1], pairs, given[2], 3, power=power),
+        ),
         (*energy_scores(y, members, mask, first=3), *variogram_scores(y, members, pairs, mask, power=power, first=3)),
         strict=True,
-    ):  # fmt: skip
+    ):
         np.testing.assert_allclose(found.cpu(), wanted, **close)
 
 

@@ -37,9 +37,12 @@ def test_closer_pairs_are_the_hosts(nodes: int, width: int, tile: int, seed: int
 
 
 @given(
-    rows=st.integers(0, 20), width=st.integers(0, 9), side=st.sampled_from([1, 3, 2048]),
-    table=st.sampled_from([1, 1 << 24]), seed=st.integers(0, 9),
-)  # fmt: skip
+    rows=st.integers(0, 20),
+    width=st.integers(0, 9),
+    side=st.sampled_from([1, 3, 2048]),
+    table=st.sampled_from([1, 1 << 24]),
+    seed=st.integers(0, 9),
+)
 def test_bits_in_common_are_the_hosts(rows: int, width: int, side: int, table: int, seed: int) -> None:
     bits = np.random.default_rng(seed).random((rows, width)) < seed / 9
     given = torch.as_tensor(bits, device=DEVICE)

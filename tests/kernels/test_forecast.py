@@ -48,11 +48,19 @@ def cell_values(y: Any, mean: Any, std: Any) -> dict[str, Any]:
             z * erf(z / math.sqrt(2)) + 2 * np.exp(-z * z / 2) / math.sqrt(2 * math.pi) - 1 / math.sqrt(math.pi)
         )
         return {
-            "abs": size, "square": error**2, "error": error, "y": y, "y2": y**2, "abs_y": scale,
+            "abs": size,
+            "square": error**2,
+            "error": error,
+            "y": y,
+            "y2": y**2,
+            "abs_y": scale,
             "ape": np.where(y == 0, 0.0, size / scale),
             "sape": np.where(scale + np.abs(mean) == 0, 0.0, 2 * size / (scale + np.abs(mean))),
-            "std": std, "var": std**2, "nll": np.log(std) + z**2 / 2 + math.log(2 * math.pi) / 2, "crps": crps,
-        }  # fmt: skip
+            "std": std,
+            "var": std**2,
+            "nll": np.log(std) + z**2 / 2 + math.log(2 * math.pi) / 2,
+            "crps": crps,
+        }
 
 
 def bits(sums: tuple[Sums, Sums]) -> list[bytes]:

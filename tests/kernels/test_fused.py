@@ -118,9 +118,11 @@ def test_views_are_read_where_they_are(view: str) -> None:
     generator = torch.Generator().manual_seed(0)
     scores, pos = torch.rand(60, 60, generator=generator), torch.rand(120, generator=generator)
     neg = {
-        "transposed": scores.T, "every other column": scores[:, ::2], "every other row": scores[::2],
+        "transposed": scores.T,
+        "every other column": scores[:, ::2],
+        "every other row": scores[::2],
         "reversed order of axes": scores.as_strided((60, 60), (1, 60)),
-    }[view]  # fmt: skip
+    }[view]
     positives = pos[::2][: len(neg)]
     assert fused_counts(positives, neg) == host_counts(positives, neg)
 
@@ -241,8 +243,11 @@ def test_sums_of_forecasts_are_the_hosts(case: str, form: str, dtype: str, monke
     arrays = (*arrays[:2], None) if form == "point" else arrays
     widths = () if form == "point" else forecasts.WIDTHS
     wanted = forecasts.expected(arrays, mask, np.array(edges), np.array(place), PARTS, widths)
-    asked = Asked(PARTS if form != "point" else ("errors", "bias", "size", "relative", "symmetric"), widths,
-                  None if form == "point" else forecasts.EDGES)  # fmt: skip
+    asked = Asked(
+        PARTS if form != "point" else ("errors", "bias", "size", "relative", "symmetric"),
+        widths,
+        None if form == "point" else forecasts.EDGES,
+    )
     tensors = [None if each is None else torch.as_tensor(each, device=DEVICE) for each in (*arrays, mask)]
     # The same cells in another order of memory.
     turned = [None if each is None else each.permute(2, 0, 1).contiguous().permute(1, 2, 0) for each in tensors]

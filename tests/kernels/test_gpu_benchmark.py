@@ -25,9 +25,15 @@ class Clock:
 
 @pytest.mark.parametrize("section", ["counts", "flat", "ensembles", "pools", "distances", "pairs"])
 def test_values_are_those_of_the_host(section: str, simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {"Event": Clock, "synchronize": lambda: None, "empty_cache": lambda: None, "memory_allocated": lambda: 0,
-             "reset_peak_memory_stats": lambda: None, "max_memory_allocated": lambda: 0,
-             "get_device_name": lambda: "simulated"}  # fmt: skip
+    known = {
+        "Event": Clock,
+        "synchronize": lambda: None,
+        "empty_cache": lambda: None,
+        "memory_allocated": lambda: 0,
+        "reset_peak_memory_stats": lambda: None,
+        "max_memory_allocated": lambda: 0,
+        "get_device_name": lambda: "simulated",
+    }
     for name, value in known.items():
         monkeypatch.setattr(torch.cuda, name, value)
     events, seconds = gpu.Device.events, gpu.Device.seconds

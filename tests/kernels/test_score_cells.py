@@ -37,7 +37,8 @@ INPUTS = {
     "one score": lambda rng, p, n: (np.full(p, 0.25), np.full(n, 0.25)),
     "one cell": lambda rng, p, n: (1 + rng.random(p) * 1e-12, 1 + rng.random(n) * 1e-12),
     "one cell and far ones": lambda rng, p, n: (
-        np.append(1 + rng.random(p) * 1e-12, 1.0), np.append(1 + rng.random(n) * 1e-12, 10.0 ** np.arange(-300, 300)),
+        np.append(1 + rng.random(p) * 1e-12, 1.0),
+        np.append(1 + rng.random(n) * 1e-12, 10.0 ** np.arange(-300, 300)),
     ),
     "denormals": lambda rng, p, n: (rng.random(p) * 1e-310, -rng.random(n) * 1e-310),
     "zeros and infinities": lambda rng, p, n: (rng.choice(ENDS, p), rng.choice(ENDS, n)),
@@ -47,7 +48,7 @@ INPUTS = {
     "reversed": lambda rng, p, n: (rng.random(p), 2 + rng.random(n)),
     "tied positives": lambda rng, p, n: (np.repeat(rng.random(p // 4 + 1), 4), rng.random(n)),
     "integers": lambda rng, p, n: (rng.integers(-500, 900, p), rng.integers(-900, 500, n)),
-}  # fmt: skip
+}
 
 
 def counted(pos, neg, most):

@@ -13,8 +13,13 @@ from graphgauge.kernels.device import fused
 
 
 def test_tensors_are_there_and_stay_there(simulated: Any) -> None:
-    made = [torch.zeros(2, 3, device="cuda"), simulated.put(np.ones((2, 3))), torch.as_tensor([1], device="cuda"),
-            torch.ones(3).to("cuda"), torch.ones(3).cuda()]  # fmt: skip
+    made = [
+        torch.zeros(2, 3, device="cuda"),
+        simulated.put(np.ones((2, 3))),
+        torch.as_tensor([1], device="cuda"),
+        torch.ones(3).to("cuda"),
+        torch.ones(3).cuda(),
+    ]
     made += [made[0] + 1, made[0][1], made[0].new_tensor([2.0]), torch.empty_like(made[0]), made[0].sum(0)]
     assert all(map(is_cuda, made))
     assert {each.device.type for each in made} == {"cuda"}

@@ -52,16 +52,26 @@ class CycleCase(Case):
 
     def empty(self) -> Inputs:
         none, points = np.empty((0, 2)), np.empty((0, 2))
-        return {"embeddings": points, "previous_embeddings": points, "labels": np.empty(0), "new_edges": none,
-                "all_edges": none, "test_edges": none}  # fmt: skip
+        return {
+            "embeddings": points,
+            "previous_embeddings": points,
+            "labels": np.empty(0),
+            "new_edges": none,
+            "all_edges": none,
+            "test_edges": none,
+        }
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
         given = dict(inputs)
         labels, test_edges = given.pop("labels"), given.pop("test_edges")
         evaluator = AdaptiveEvaluator(
-            range(len(labels)), labels, test_edges=test_edges, negatives=self.negatives, folds=2,
+            range(len(labels)),
+            labels,
+            test_edges=test_edges,
+            negatives=self.negatives,
+            folds=2,
             metrics=list(self.entries),
-        )  # fmt: skip
+        )
         return evaluator.evaluate_cycle(**given, cycle=0)
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
@@ -74,8 +84,11 @@ class CycleCase(Case):
         taken = {frozenset(edge) for edge in inputs["all_edges"].tolist()}
         for row in rng.permutation(len(births)):
             source, target = births[row].astype(int).tolist()
-            others = [node for node in range(len(labels)) if labels[node] == labels[source] and node != source
-                      and frozenset((source, node)) not in taken]  # fmt: skip
+            others = [
+                node
+                for node in range(len(labels))
+                if labels[node] == labels[source] and node != source and frozenset((source, node)) not in taken
+            ]
             if labels[source] != labels[target] and others:
                 births[row, 1] = rng.choice(others)
                 kept = [edge for edge in inputs["all_edges"].tolist() if set(edge) != {source, target}]

@@ -41,10 +41,15 @@ class ExplanationCase(Case):
     def build(self, importance: Any, rest: Any, weights: Any, truth: Any) -> Inputs:
         edges = weights.shape[1]
         return {
-            "importance": importance, "rest": rest, "weights": weights, "truth": truth,
-            "source": np.arange(edges) // 2, "target": np.arange(1, edges + 1), "times": np.arange(edges) // 3,
+            "importance": importance,
+            "rest": rest,
+            "weights": weights,
+            "truth": truth,
+            "source": np.arange(edges) // 2,
+            "target": np.arange(1, edges + 1),
+            "times": np.arange(edges) // 3,
             "bias": -1,
-        }  # fmt: skip
+        }
 
     def inputs(self) -> st.SearchStrategy[Inputs]:
         @st.composite
@@ -88,9 +93,16 @@ class ExplanationCase(Case):
             explanations.append(Explanation(context, -weights, "explainer", 0.5, 1))
             explanations.append(Explanation(context, weights, "explainer", seed=0, perturbed=0))
         return evaluate(
-            Added(), explanations, levels=LEVELS, topk=2, random=1, metrics=list(self.entries), ceiling=40,
-            robust_samples=3, options={"acc_auc": {"points": 4}},
-        )  # fmt: skip
+            Added(),
+            explanations,
+            levels=LEVELS,
+            topk=2,
+            random=1,
+            metrics=list(self.entries),
+            ceiling=40,
+            robust_samples=3,
+            options={"acc_auc": {"points": 4}},
+        )
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         events, edges = (rng.permutation(size) for size in inputs["weights"].shape)

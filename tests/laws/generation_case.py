@@ -63,17 +63,26 @@ class BitsCase(Case):
 
         real, generated = bits(n), bits(m)
         return {
-            "real": real, "generated": generated, "real_conditions": codes(n), "conditions": codes(m),
-            "train": bits(5), "reconstructed": bits(n), "valid": np.r_[np.ones(10, bool), rng.random(m - 10) < 0.7],
+            "real": real,
+            "generated": generated,
+            "real_conditions": codes(n),
+            "conditions": codes(m),
+            "train": bits(5),
+            "reconstructed": bits(n),
+            "valid": np.r_[np.ones(10, bool), rng.random(m - 10) < 0.7],
             "latents": rng.integers(0, 17, (n, 2)).astype(float),
             "latent_variances": rng.integers(1, 9, (n, 2)) / 8,
             "generated_latents": rng.integers(0, 17, (m, 2)).astype(float),
-            "statistics": {"size": real.sum((1, 2))}, "generated_statistics": {"size": generated.sum((1, 2))},
-            "predicted": rng.integers(0, conditions, m), "classifier_labels": rng.integers(0, conditions, 12),
+            "statistics": {"size": real.sum((1, 2))},
+            "generated_statistics": {"size": generated.sum((1, 2))},
+            "predicted": rng.integers(0, conditions, m),
+            "classifier_labels": rng.integers(0, conditions, 12),
             "classifier_predicted": rng.integers(0, conditions, 12),
-            "labels": [str(code) for code in range(conditions)], "ordered": True, "threshold": 0.5,
+            "labels": [str(code) for code in range(conditions)],
+            "ordered": True,
+            "threshold": 0.5,
             "real_valid": np.r_[np.ones(10, bool), rng.random(n - 10) < 0.9],
-        }  # fmt: skip
+        }
 
     def typical(self) -> Inputs:
         return self.drawn(60, 50, 3, np.random.default_rng(0))
@@ -84,14 +93,26 @@ class BitsCase(Case):
     def empty(self) -> Inputs:
         nothing = np.zeros((0, *self.shape))
         return {
-            "real": nothing, "generated": nothing, "real_conditions": [], "conditions": [], "train": nothing,
-            "reconstructed": nothing, "valid": np.zeros(0, bool), "latents": np.zeros((0, 2)),
-            "latent_variances": np.zeros((0, 2)), "generated_latents": np.zeros((0, 2)),
-            "statistics": {"size": []}, "generated_statistics": {"size": []},
-            "predicted": np.zeros(0, int), "classifier_labels": np.zeros(0, int),
-            "classifier_predicted": np.zeros(0, int), "labels": ["0", "1"], "ordered": True, "threshold": 0.5,
+            "real": nothing,
+            "generated": nothing,
+            "real_conditions": [],
+            "conditions": [],
+            "train": nothing,
+            "reconstructed": nothing,
+            "valid": np.zeros(0, bool),
+            "latents": np.zeros((0, 2)),
+            "latent_variances": np.zeros((0, 2)),
+            "generated_latents": np.zeros((0, 2)),
+            "statistics": {"size": []},
+            "generated_statistics": {"size": []},
+            "predicted": np.zeros(0, int),
+            "classifier_labels": np.zeros(0, int),
+            "classifier_predicted": np.zeros(0, int),
+            "labels": ["0", "1"],
+            "ordered": True,
+            "threshold": 0.5,
             "real_valid": np.zeros(0, bool),
-        }  # fmt: skip
+        }
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
         return without_companions(evaluate(**inputs, **QUICK, metrics=list(self.entries)))
@@ -130,16 +151,23 @@ class GraphsCase(Case):
 
     def drawn(self, n: int, rng: np.random.Generator) -> Inputs:
         def graphs() -> list[Any]:
-            return [networkx.gnp_random_graph(int(rng.integers(1, 8)), 0.4, seed=int(rng.integers(1 << 30)))
-                    for _ in range(n)]  # fmt: skip
+            return [
+                networkx.gnp_random_graph(int(rng.integers(1, 8)), 0.4, seed=int(rng.integers(1 << 30)))
+                for _ in range(n)
+            ]
 
         codes = np.r_[np.zeros(10, int), rng.integers(0, 2, n - 10)]
         # Larger than the real graphs, none of which may be among them.
         train = [networkx.gnp_random_graph(9, 0.4, seed=int(rng.integers(1 << 30))) for _ in range(10)]
         return {
-            "train": train, "real": graphs(), "generated": graphs(), "real_conditions": codes, "conditions": codes,
-            "latents": rng.integers(0, 17, (n, 2)).astype(float), "labels": ["0", "1"],
-        }  # fmt: skip
+            "train": train,
+            "real": graphs(),
+            "generated": graphs(),
+            "real_conditions": codes,
+            "conditions": codes,
+            "latents": rng.integers(0, 17, (n, 2)).astype(float),
+            "labels": ["0", "1"],
+        }
 
     def inputs(self) -> st.SearchStrategy[Inputs]:
         seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -154,9 +182,14 @@ class GraphsCase(Case):
     def empty(self) -> Inputs:
         none = Graphs.of([], "real")
         return {
-            "real": none, "generated": none, "real_conditions": [], "conditions": [], "latents": np.zeros((0, 2)),
-            "labels": ["0", "1"], "train": none,
-        }  # fmt: skip
+            "real": none,
+            "generated": none,
+            "real_conditions": [],
+            "conditions": [],
+            "latents": np.zeros((0, 2)),
+            "labels": ["0", "1"],
+            "train": none,
+        }
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
         return without_companions(evaluate(**inputs, **QUICK, metrics=list(self.entries)))
@@ -164,9 +197,10 @@ class GraphsCase(Case):
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         order = rng.permutation(len(inputs["real"]))
         return inputs | {
-            "real": [inputs["real"][place] for place in order], "latents": inputs["latents"][order],
+            "real": [inputs["real"][place] for place in order],
+            "latents": inputs["latents"][order],
             "real_conditions": inputs["real_conditions"][order],
-        }  # fmt: skip
+        }
 
     def improved(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         return inputs
@@ -190,23 +224,32 @@ class TableCase(GraphsCase):
 
         codes = np.r_[np.zeros(10, int), rng.integers(0, 2, n - 10)]
         return {
-            "real": rows(), "generated": rows(), "real_conditions": codes, "conditions": codes,
-            "latents": rng.integers(0, 17, (n, 2)).astype(float), "labels": ["0", "1"],
-        }  # fmt: skip
+            "real": rows(),
+            "generated": rows(),
+            "real_conditions": codes,
+            "conditions": codes,
+            "latents": rng.integers(0, 17, (n, 2)).astype(float),
+            "labels": ["0", "1"],
+        }
 
     def empty(self) -> Inputs:
         none = {"size": [], "weight": [], "colour": np.empty(0, str)}
         return {
-            "real": none, "generated": none, "real_conditions": [], "conditions": [], "latents": np.zeros((0, 2)),
+            "real": none,
+            "generated": none,
+            "real_conditions": [],
+            "conditions": [],
+            "latents": np.zeros((0, 2)),
             "labels": ["0", "1"],
-        }  # fmt: skip
+        }
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         order = rng.permutation(len(inputs["real_conditions"]))
         return inputs | {
             "real": {name: column[order] for name, column in inputs["real"].items()},
-            "latents": inputs["latents"][order], "real_conditions": inputs["real_conditions"][order],
-        }  # fmt: skip
+            "latents": inputs["latents"][order],
+            "real_conditions": inputs["real_conditions"][order],
+        }
 
 
 CASES: list[Case] = [BitsCase(), GraphsCase(), TableCase()]

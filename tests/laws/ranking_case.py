@@ -217,8 +217,13 @@ class SharedPoolCase(MatrixCase):
 
     def large(self) -> Inputs:
         rng = np.random.default_rng(15)
-        return {"ties": "expected", **{name: rng.integers(0, 1000, size).astype(np.float32)
-                                       for name, size in (("pos_scores", 30_000), ("neg_scores", 80_000))}}  # fmt: skip
+        return {
+            "ties": "expected",
+            **{
+                name: rng.integers(0, 1000, size).astype(np.float32)
+                for name, size in (("pos_scores", 30_000), ("neg_scores", 80_000))
+            },
+        }
 
     def empty(self) -> Inputs:
         return {"ties": "realistic", "pos_scores": np.empty(0), "neg_scores": np.empty(0)}
@@ -345,5 +350,12 @@ def _catalog(size: int) -> Catalog:
     )
 
 
-CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), SharedPoolCase(), FlatCase(),
-                     RecommendedCase()]  # fmt: skip
+CASES: list[Case] = [
+    MatrixCase(),
+    MaskedCase(),
+    RaggedCase(),
+    PooledCase(),
+    SharedPoolCase(),
+    FlatCase(),
+    RecommendedCase(),
+]

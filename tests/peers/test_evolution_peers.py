@@ -59,9 +59,14 @@ def test_a_planetoid_folder_is_read_as_its_arrays(tmp_path: Path) -> None:
     raw = tmp_path / "Cora" / "raw"
     raw.mkdir(parents=True)
     parts = {
-        "x": sp.csr_matrix(words[:50]), "allx": sp.csr_matrix(words[:known]), "tx": sp.csr_matrix(words[known:]),
-        "y": one_hot[:50], "ally": one_hot[:known], "ty": one_hot[known:], "graph": graph,
-    }  # fmt: skip
+        "x": sp.csr_matrix(words[:50]),
+        "allx": sp.csr_matrix(words[:known]),
+        "tx": sp.csr_matrix(words[known:]),
+        "y": one_hot[:50],
+        "ally": one_hot[:known],
+        "ty": one_hot[known:],
+        "graph": graph,
+    }
     for name, part in parts.items():
         (raw / f"ind.cora.{name}").write_bytes(pickle.dumps(part))
     (raw / "ind.cora.test.index").write_text("\n".join(map(str, range(known, nodes))))

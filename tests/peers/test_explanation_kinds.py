@@ -53,9 +53,13 @@ def explained(
 ) -> Any:
     pyg = peer("torch_geometric.explain")
     explainer = pyg.Explainer(
-        network(task), pyg.DummyExplainer(), explanation_type="model", node_mask_type=node_mask,
-        edge_mask_type=edge_mask, model_config={**CONFIG, "task_level": task},
-    )  # fmt: skip
+        network(task),
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        node_mask_type=node_mask,
+        edge_mask_type=edge_mask,
+        model_config={**CONFIG, "task_level": task},
+    )
     return explainer, explainer(**given)
 
 
@@ -132,8 +136,10 @@ def test_truths_of_nodes_and_features_survive_files(tmp_path: Any) -> None:
     model = ex.PyGModel(network())
     truths = np.zeros((2, 40), bool)
     truths[0, 2] = truths[1, 0] = True
-    made = [ex.from_pyg(said, model, masked="nodes", event="n", truth=truths),
-            ex.from_pyg(said, model, masked="entries", event="e", truth=x.numpy() > 0)]  # fmt: skip
+    made = [
+        ex.from_pyg(said, model, masked="nodes", event="n", truth=truths),
+        ex.from_pyg(said, model, masked="entries", event="e", truth=x.numpy() > 0),
+    ]
     ex.write_explanations(made, tmp_path / "said.jsonl")
     back = ex.read_explanations(tmp_path / "said.jsonl")
     assert [each.context.subgraph.masked for each in back] == ["nodes", "entries"]
@@ -223,8 +229,12 @@ def hetero(kind: str, task: str = "node") -> Any:
     module = Network()
     with torch.no_grad():
         x, edges = typed_graph()
-        module(x, edges, torch.zeros(2, 1, dtype=torch.long), {name: torch.zeros(len(each), dtype=torch.long)
-                                                                 for name, each in x.items()})  # fmt: skip
+        module(
+            x,
+            edges,
+            torch.zeros(2, 1, dtype=torch.long),
+            {name: torch.zeros(len(each), dtype=torch.long) for name, each in x.items()},
+        )
     return module.eval()
 
 
@@ -238,17 +248,24 @@ def typed_graph(papers: int = 40, authors: int = 25) -> tuple[Any, Any]:
 
     x = {"paper": torch.randn(papers, 4), "author": torch.randn(authors, 3)}
     writes = pairs(authors, papers, 40)
-    return x, {("paper", "cites", "paper"): pairs(papers, papers, 35), ("author", "writes", "paper"): writes,
-               ("paper", "by", "author"): writes.flip(0)}  # fmt: skip
+    return x, {
+        ("paper", "cites", "paper"): pairs(papers, papers, 35),
+        ("author", "writes", "paper"): writes,
+        ("paper", "by", "author"): writes.flip(0),
+    }
 
 
 def hetero_explained(kind: str, task: str, **given: Any) -> tuple[Any, Any]:
     pyg = peer("torch_geometric.explain")
     x, edges = typed_graph()
     explainer = pyg.Explainer(
-        hetero(kind, task), pyg.DummyExplainer(), explanation_type="model", node_mask_type="attributes",
-        edge_mask_type="object", model_config={**CONFIG, "task_level": task},
-    )  # fmt: skip
+        hetero(kind, task),
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        node_mask_type="attributes",
+        edge_mask_type="object",
+        model_config={**CONFIG, "task_level": task},
+    )
     return explainer, explainer(x, edges, **given)
 
 
@@ -326,8 +343,12 @@ def test_candidates_of_a_heterogeneous_graph_are_within_two_hops() -> None:
             subgraph = ex.from_pyg(said, ex.PyGModel(hetero(kind))).context.subgraph
             reached, wanted = {("paper", node)}, set()
             for _ in range(2):
-                entering = {(name, place) for name, pairs in edges.items() for place in range(pairs.shape[1])
-                            if (name[2], int(pairs[1, place])) in reached}  # fmt: skip
+                entering = {
+                    (name, place)
+                    for name, pairs in edges.items()
+                    for place in range(pairs.shape[1])
+                    if (name[2], int(pairs[1, place])) in reached
+                }
                 wanted |= entering
                 reached |= {(name[0], int(edges[name][0, place])) for name, place in entering}
             assert len(subgraph) == len(wanted), (kind, node)
@@ -369,9 +390,12 @@ def test_explainers_on_heterogeneous_data() -> None:
     for name, each in edges.items():
         typed[name].edge_index = each
     explainer = pyg.Explainer(
-        hetero("to_hetero"), pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        hetero("to_hetero"),
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
         model_config={**CONFIG, "task_level": "node"},
-    )  # fmt: skip
+    )
     truth = {("author", "writes", "paper"): np.arange(40) < 20}
     said = ex.explain_pyg({"dummy": explainer}, typed, index=range(6), truth=truth, perturb=2)
     table = ex.collect(ex.PyGModel.of(explainer), said, levels=[0.3])
@@ -464,9 +488,12 @@ def test_cora_is_small_and_fast(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module = nn.GCN(x.shape[1], 16, 2, 7).eval()
     explainer = pyg.Explainer(
-        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        module,
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
         model_config={**CONFIG, "task_level": "node"},
-    )  # fmt: skip
+    )
     data = peer("torch_geometric.data").Data(x=x, edge_index=torch.cat([edges, edges.flip(0)], 1))
     model = ex.PyGModel(module)
     start = process_time()

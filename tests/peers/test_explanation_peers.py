@@ -63,9 +63,13 @@ def explanation_of(module: Any, data: tuple[Any, Any], node: int, edge_mask: Any
     with torch.no_grad():
         prediction = module(x, edge_index)
     found = peer("torch_geometric.explain").Explanation(
-        x=x, edge_index=edge_index, edge_mask=torch.as_tensor(edge_mask, dtype=torch.float32),
-        index=torch.tensor([node]) if index is None else index, prediction=prediction, target=prediction.argmax(-1),
-    )  # fmt: skip
+        x=x,
+        edge_index=edge_index,
+        edge_mask=torch.as_tensor(edge_mask, dtype=torch.float32),
+        index=torch.tensor([node]) if index is None else index,
+        prediction=prediction,
+        target=prediction.argmax(-1),
+    )
     found._model_args = []
     return found
 
@@ -107,8 +111,12 @@ def test_a_known_truth_against_torch_geometric(seed: int) -> None:
         def predict(self, subgraph: Any, target: Any, masks: Any) -> Any:
             return np.zeros((len(masks), 2))
 
-    found = ex.evaluate(Nothing(), [ex.Explanation(context, importance)], levels=(0.4,), metrics=[
-        "truth_precision@0.4", "truth_recall@0.4", "truth_f1@0.4", "truth_auc"])  # fmt: skip
+    found = ex.evaluate(
+        Nothing(),
+        [ex.Explanation(context, importance)],
+        levels=(0.4,),
+        metrics=["truth_precision@0.4", "truth_recall@0.4", "truth_f1@0.4", "truth_auc"],
+    )
     held = torch.zeros(25)
     held[np.argsort(-importance)[:10].copy()] = 1
     theirs = metric.groundtruth_metrics(held, torch.tensor(truth), ["precision", "recall", "f1_score"], threshold=0.5)
@@ -156,9 +164,16 @@ def reaching(kind: str) -> Any:
 
 # How far their messages travel. GCN, SGConv, ChebConv and APPNP also look at degrees one hop further.
 HOPS = {
-    "GCN": 2, "GraphSAGE": 2, "GIN": 2, "GAT": 2, "SGConv": 2, "ChebConv": 2, "APPNP": 3, "GraphNorm": None,
+    "GCN": 2,
+    "GraphSAGE": 2,
+    "GIN": 2,
+    "GAT": 2,
+    "SGConv": 2,
+    "ChebConv": 2,
+    "APPNP": 3,
+    "GraphNorm": None,
     "against": 1,
-}  # fmt: skip
+}
 KINDS = tuple(HOPS)
 
 
@@ -347,10 +362,15 @@ def test_what_a_module_was_given_is_given_again() -> None:
 def test_one_graph_of_a_batch() -> None:
     torch, nn = peer("torch"), peer("torch_geometric.nn")
     torch.manual_seed(0)
-    pooled = nn.Sequential("x, edge_index, batch", [
-        (nn.GCNConv(4, 8), "x, edge_index -> x"), torch.nn.ReLU(),
-        (nn.global_mean_pool, "x, batch -> x"), torch.nn.Linear(8, 3),
-    ]).eval()  # fmt: skip
+    pooled = nn.Sequential(
+        "x, edge_index, batch",
+        [
+            (nn.GCNConv(4, 8), "x, edge_index -> x"),
+            torch.nn.ReLU(),
+            (nn.global_mean_pool, "x, batch -> x"),
+            torch.nn.Linear(8, 3),
+        ],
+    ).eval()
     make, batched = peer("torch_geometric.data").Data, peer("torch_geometric.data").Batch
     graphs = [make(x=torch.randn(n, 4), edge_index=torch.randint(0, n, (2, 3 * n))) for n in (5, 8, 6)]
     joined = batched.from_data_list(graphs)
@@ -375,10 +395,13 @@ def test_a_pair_of_nodes() -> None:
     torch.manual_seed(0)
     data = sparse_graph(True)
     pairs = torch.tensor([[1, 30, 7], [2, 60, 50]])
-    linked = nn.Sequential("x, edge_index, edge_label_index", [
-        (nn.SAGEConv(4, 8), "x, edge_index -> h"),
-        (lambda h, pairs: (h[pairs[0]] * h[pairs[1]]).sum(-1), "h, edge_label_index -> h"),
-    ]).eval()  # fmt: skip
+    linked = nn.Sequential(
+        "x, edge_index, edge_label_index",
+        [
+            (nn.SAGEConv(4, 8), "x, edge_index -> h"),
+            (lambda h, pairs: (h[pairs[0]] * h[pairs[1]]).sum(-1), "h, edge_label_index -> h"),
+        ],
+    ).eval()
     model = ex.PyGModel(linked, task="edge")
     said = explained(linked, "edge", data, "binary_classification", edge_label_index=pairs, index=1)
     found = ex.from_pyg(said, model, event=0)
@@ -466,45 +489,109 @@ def rows() -> list[list[str]]:
     bare = [ex.Explanation(explanations[0].context, spoiled(explanations[0]))]
     wrong = ex.PyGModel(module, model_output="probability")
     return [
-        ["labels that change without the top 30 %", "`label_flip_drop`",
-         shown(both["label_flip_drop@0.3"].value), "`fidelity`, first number",
-         answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[0], hard))],
-        ["labels that change with only the top 30 %", "`label_flip_keep`",
-         shown(both["label_flip_keep@0.3"].value), "`fidelity`, second number",
-         answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[1], hard))],
-        ["unfaithfulness of the same masks",
-         f'KL(whole graph ‖ explanation); with `kl="reverse"` the other way round, {reverse}', soft,
-         "`unfaithfulness`, which documents the first and computes the second", answer(lambda: unfaithful(hard))],
-        ["the same, the node given as a number", "the same number", soft,
-         "`unfaithfulness` if `index` is not a tensor: the divergence is divided by the number of classes",
-         answer(lambda: float(np.mean([
-             metric.unfaithfulness(explainer_of(module), explanation_of(module, data, node, hard(one), index=node))
-             for node, one in enumerate(explanations)
-         ])))],
-        ["importances as a soft mask", "importances are ranked and cut: their scale does not matter", soft,
-         "`unfaithfulness` of the soft mask", answer(lambda: unfaithful(lambda one: one.importance))],
-        ["the same importances divided by 10", "the same number, because the order is the same", soft,
-         "`unfaithfulness` of the soft mask", answer(lambda: unfaithful(lambda one: one.importance / 10))],
-        ["`fidelity_drop` of the top 30 % in a GCN", '`masking="remove"`: the degrees also change', shown(without),
-         'messages times 0, `masking="weight"` here', shown(both["fidelity_drop@0.3"].value)],
-        ["logits declared as probabilities", "an error that names the value",
-         ours(lambda: ex.collect(wrong, explanations)), '`unfaithfulness` with `return_type="probs"`',
-         answer(lambda: unfaithful(hard, "probs"))],
-        ["a NaN importance", 'an error naming the first; `nan="omit"` leaves the explanation out and counts it',
-         ours(lambda: ex.collect(ex.PyGModel(module), bare)), "`unfaithfulness`",
-         answer(lambda: unfaithful(spoiled))],
-        ["characterization of fidelities 0 and 0", "the harmonic mean of 0 and 1",
-         ours(lambda: of_majority("label_flip_characterization@0.3", 0.0)), "`characterization_score`",
-         answer(lambda: score(0.0, 0.0))],
-        ["characterization of fidelities 0 and 1, both at their worst", "the harmonic mean of 0 and 0",
-         ours(lambda: of_majority("label_flip_characterization@0.3", 0.5)), "`characterization_score`",
-         answer(lambda: score(0.0, 1.0))],
-        ["curve area if keeping changes every label", "NaN with the reason",
-         ours(lambda: of_majority("fidelity_curve_auc", 0.5)), "`fidelity_curve_auc`",
-         answer(lambda: metric.fidelity_curve_auc(torch.zeros(1), torch.ones(1), torch.ones(1)).item())],
-        ["`fidelity_drop` of a random explainer", "shown next to every value, on the same events",
-         shown(both["fidelity_drop@0.3"].chance[-1].value), "–", "–"],
-    ]  # fmt: skip
+        [
+            "labels that change without the top 30 %",
+            "`label_flip_drop`",
+            shown(both["label_flip_drop@0.3"].value),
+            "`fidelity`, first number",
+            answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[0], hard)),
+        ],
+        [
+            "labels that change with only the top 30 %",
+            "`label_flip_keep`",
+            shown(both["label_flip_keep@0.3"].value),
+            "`fidelity`, second number",
+            answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[1], hard)),
+        ],
+        [
+            "unfaithfulness of the same masks",
+            f'KL(whole graph ‖ explanation); with `kl="reverse"` the other way round, {reverse}',
+            soft,
+            "`unfaithfulness`, which documents the first and computes the second",
+            answer(lambda: unfaithful(hard)),
+        ],
+        [
+            "the same, the node given as a number",
+            "the same number",
+            soft,
+            "`unfaithfulness` if `index` is not a tensor: the divergence is divided by the number of classes",
+            answer(
+                lambda: float(
+                    np.mean(
+                        [
+                            metric.unfaithfulness(
+                                explainer_of(module), explanation_of(module, data, node, hard(one), index=node)
+                            )
+                            for node, one in enumerate(explanations)
+                        ]
+                    )
+                )
+            ),
+        ],
+        [
+            "importances as a soft mask",
+            "importances are ranked and cut: their scale does not matter",
+            soft,
+            "`unfaithfulness` of the soft mask",
+            answer(lambda: unfaithful(lambda one: one.importance)),
+        ],
+        [
+            "the same importances divided by 10",
+            "the same number, because the order is the same",
+            soft,
+            "`unfaithfulness` of the soft mask",
+            answer(lambda: unfaithful(lambda one: one.importance / 10)),
+        ],
+        [
+            "`fidelity_drop` of the top 30 % in a GCN",
+            '`masking="remove"`: the degrees also change',
+            shown(without),
+            'messages times 0, `masking="weight"` here',
+            shown(both["fidelity_drop@0.3"].value),
+        ],
+        [
+            "logits declared as probabilities",
+            "an error that names the value",
+            ours(lambda: ex.collect(wrong, explanations)),
+            '`unfaithfulness` with `return_type="probs"`',
+            answer(lambda: unfaithful(hard, "probs")),
+        ],
+        [
+            "a NaN importance",
+            'an error naming the first; `nan="omit"` leaves the explanation out and counts it',
+            ours(lambda: ex.collect(ex.PyGModel(module), bare)),
+            "`unfaithfulness`",
+            answer(lambda: unfaithful(spoiled)),
+        ],
+        [
+            "characterization of fidelities 0 and 0",
+            "the harmonic mean of 0 and 1",
+            ours(lambda: of_majority("label_flip_characterization@0.3", 0.0)),
+            "`characterization_score`",
+            answer(lambda: score(0.0, 0.0)),
+        ],
+        [
+            "characterization of fidelities 0 and 1, both at their worst",
+            "the harmonic mean of 0 and 0",
+            ours(lambda: of_majority("label_flip_characterization@0.3", 0.5)),
+            "`characterization_score`",
+            answer(lambda: score(0.0, 1.0)),
+        ],
+        [
+            "curve area if keeping changes every label",
+            "NaN with the reason",
+            ours(lambda: of_majority("fidelity_curve_auc", 0.5)),
+            "`fidelity_curve_auc`",
+            answer(lambda: metric.fidelity_curve_auc(torch.zeros(1), torch.ones(1), torch.ones(1)).item()),
+        ],
+        [
+            "`fidelity_drop` of a random explainer",
+            "shown next to every value, on the same events",
+            shown(both["fidelity_drop@0.3"].chance[-1].value),
+            "–",
+            "–",
+        ],
+    ]
 
 
 NAMES = [
@@ -514,9 +601,14 @@ NAMES = [
     ["keep only the explanation: signed change", "`fidelity_keep.signed`", "–", "`fidelity_inv` (Fidelity−)", "–"],
     ["keep: size of the change", "`fidelity_keep`, lower is better", "–", "–", "`fidelity_keep`: 1 − the change"],
     ["keep: change of the label", "`label_flip_keep`", "`fidelity`, second (fid−)", "–", "–"],
-    ["quantity that changes", "probability of the class predicted on the whole graph", "the label",
-     "probability of the true class", "a single output as it is, or the largest of several"],
-]  # fmt: skip
+    [
+        "quantity that changes",
+        "probability of the class predicted on the whole graph",
+        "the label",
+        "probability of the true class",
+        "a single output as it is, or the largest of several",
+    ],
+]
 
 
 def table_text() -> str:

@@ -32,8 +32,9 @@ class Output:
                 kinds = {"GCN": nn.GCN, "SAGE": nn.GraphSAGE, "GIN": nn.GIN, "GAT": nn.GAT}
                 self.layers = kinds[layer](4, 8, 2, classes)
 
-            def forward(self, x: Any, edge_index: Any, edge_weight: Any = None, batch: Any = None,
-                        edge_label_index: Any = None) -> Any:  # fmt: skip
+            def forward(
+                self, x: Any, edge_index: Any, edge_weight: Any = None, batch: Any = None, edge_label_index: Any = None
+            ) -> Any:
                 given = {} if edge_weight is None else {"edge_weight": edge_weight}
                 h = 2 * self.layers(x, edge_index, **given)
                 if task == "graph":
@@ -56,9 +57,17 @@ def draw(seed: int) -> tuple[Any, Any, dict[str, Any]]:
     classes = rng.choice([1, 3, 4])
     returns = rng.choice(["raw", "probs"] if classes == 1 else ["raw", "probs", "log_probs"])
     node_mask, edge_mask = rng.choice(
-        [(None, "object"), ("object", "object"), ("attributes", "object"), ("common_attributes", "object"),
-         ("object", None), ("attributes", None), ("common_attributes", None), (None, "object")]
-    )  # fmt: skip
+        [
+            (None, "object"),
+            ("object", "object"),
+            ("attributes", "object"),
+            ("common_attributes", "object"),
+            ("object", None),
+            ("attributes", None),
+            ("common_attributes", None),
+            (None, "object"),
+        ]
+    )
     threshold = rng.choice([None, ("hard", 0.5), ("topk", 5), ("topk_hard", 5)])
     kind = rng.choice(["model", "phenomenon"])
     layer = rng.choice(["GCN", "SAGE", "GIN", "GAT"])
@@ -82,10 +91,14 @@ def draw(seed: int) -> tuple[Any, Any, dict[str, Any]]:
         rows = 5
     mode = "binary_classification" if classes == 1 else "multiclass_classification"
     explainer = pyg.Explainer(
-        Output.of(task, layer, classes, returns), pyg.DummyExplainer(), explanation_type=kind,
-        node_mask_type=node_mask, edge_mask_type=edge_mask, threshold_config=threshold,
+        Output.of(task, layer, classes, returns),
+        pyg.DummyExplainer(),
+        explanation_type=kind,
+        node_mask_type=node_mask,
+        edge_mask_type=edge_mask,
+        threshold_config=threshold,
         model_config={"mode": mode, "task_level": task, "return_type": returns},
-    )  # fmt: skip
+    )
     given: dict[str, Any] = {"index": rng.randrange(rows)}
     if kind == "phenomenon":
         given["target"] = torch.randint(0, max(classes, 2), (rows,))
@@ -167,9 +180,11 @@ def test_five_lines_for_a_data_set() -> None:
     config = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
     explainers = {
         name: pyg.Explainer(network, algorithm, explanation_type=kind, edge_mask_type="object", model_config=config)
-        for name, algorithm, kind in (("GNNExplainer", pyg.GNNExplainer(epochs=5), "model"),
-                                      ("dummy", pyg.DummyExplainer(), "phenomenon"))
-    }  # fmt: skip
+        for name, algorithm, kind in (
+            ("GNNExplainer", pyg.GNNExplainer(epochs=5), "model"),
+            ("dummy", pyg.DummyExplainer(), "phenomenon"),
+        )
+    }
     explanations = ex.explain_pyg(explainers, graph, index=range(6))
     table = ex.collect(ex.PyGModel.of(explainers["dummy"]), explanations)
     assert table.explainers == ["GNNExplainer", "dummy"]
@@ -189,9 +204,12 @@ def test_random_masks_are_the_chance_level(soft: bool) -> None:
     module = nn.GCN(4, 8, 2, 3).eval()
     x, edge_index = torch.randn(30, 4), torch.randint(0, 30, (2, 120))
     explainer = pyg.Explainer(
-        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        module,
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
         model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
-    )  # fmt: skip
+    )
     model, key = ex.PyGModel(module), "unfaithfulness" if soft else "unfaithfulness@k=5"
     said, expected = [], []
     for node in range(8):
@@ -227,9 +245,12 @@ def test_the_targets_to_explain_are_numbers_or_a_mask() -> None:
     module = nn.GCN(4, 8, 2, 3).eval()
     data = peer("torch_geometric.data").Data(x=torch.randn(10, 4), edge_index=torch.randint(0, 10, (2, 30)))
     explainer = pyg.Explainer(
-        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        module,
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
         model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
-    )  # fmt: skip
+    )
     mask = torch.zeros(10, dtype=torch.bool)
     mask[[3, 7]] = True
     for index in (mask, mask.numpy(), [3, 7], torch.tensor([3, 7])):
@@ -244,9 +265,12 @@ def test_split_explanations_are_not_pooled_with_each_other() -> None:
     torch.manual_seed(1)
     module = nn.GCN(4, 8, 2, 3).eval()
     explainer = pyg.Explainer(
-        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object",
+        module,
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
         model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
-    )  # fmt: skip
+    )
     x, edge_index = torch.randn(20, 4), torch.randint(0, 20, (2, 60))
     both = [explainer(x, edge_index, index=torch.tensor(nodes)) for nodes in ([0, 1, 2], [5, 6])]
     said = [one for each in both for one in ex.split_pyg(each, ex.PyGModel(module))]

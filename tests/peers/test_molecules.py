@@ -12,9 +12,32 @@ from graphgauge.generation.molecules import Molecules, evaluate_molecules, molec
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
-BENZENES = ["c1ccccc1C", "c1ccccc1O", "c1ccccc1N", "c1ccccc1CC", "c1ccccc1CO", "c1ccccc1CN", "c1ccccc1Cl", "c1ccccc1F",
-            "c1ccccc1Br", "c1ccccc1CCC", "c1ccccc1CCO", "c1ccccc1CCN", "c1ccncc1C", "c1ccncc1O", "c1ccncc1N",
-            "c1ccncc1CC", "C1CCCCC1C", "C1CCCCC1O", "C1CCCCC1N", "C1CCCCC1CC", "CCO", "CCN", "CCC", "CCCC"]  # fmt: skip
+BENZENES = [
+    "c1ccccc1C",
+    "c1ccccc1O",
+    "c1ccccc1N",
+    "c1ccccc1CC",
+    "c1ccccc1CO",
+    "c1ccccc1CN",
+    "c1ccccc1Cl",
+    "c1ccccc1F",
+    "c1ccccc1Br",
+    "c1ccccc1CCC",
+    "c1ccccc1CCO",
+    "c1ccccc1CCN",
+    "c1ccncc1C",
+    "c1ccncc1O",
+    "c1ccncc1N",
+    "c1ccncc1CC",
+    "C1CCCCC1C",
+    "C1CCCCC1O",
+    "C1CCCCC1N",
+    "C1CCCCC1CC",
+    "CCO",
+    "CCN",
+    "CCC",
+    "CCCC",
+]
 
 
 def test_molecules_are_read_and_judged() -> None:

@@ -422,8 +422,14 @@ def test_pyg_agrees_on_lists_of_the_first(scores: np.ndarray, labels: np.ndarray
     """PyG takes the indices of the first k, as `from_topk` does."""
     k = min(3, scores.shape[1])
     lists = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    ours = {"Precision": "precision", "Recall": "recall", "MAP": "map", "NDCG": "ndcg", "MRR": "mrr_first",
-            "HitRatio": "hit_ratio"}[metric]  # fmt: skip
+    ours = {
+        "Precision": "precision",
+        "Recall": "recall",
+        "MAP": "map",
+        "NDCG": "ndcg",
+        "MRR": "mrr_first",
+        "HitRatio": "hit_ratio",
+    }[metric]
     found = ranking.from_topk(lists, labels.astype(bool), k=k)[f"{ours}@{k}"].value
     has = labels.any(axis=1)  # PyG counts queries without a right answer as 0
     assert found == pytest.approx(pyg_lists(scores[has], labels[has], metric, k), rel=1e-5)
@@ -601,58 +607,79 @@ SECTIONS = (
         "`RetrievalMRR`, and scikit-learn's `label_ranking_average_precision_score`, which for one positive per query "
         "is the pessimistic MRR.",
         {
-            "OGB": both(ogb), "TGB": both(tgb), "PyKEEN": both(pykeen), "PyG": both(pyg),
-            "torchmetrics": both(torchmetrics), "scikit-learn": both(sklearn),
+            "OGB": both(ogb),
+            "TGB": both(tgb),
+            "PyKEEN": both(pykeen),
+            "PyG": both(pyg),
+            "torchmetrics": both(torchmetrics),
+            "scikit-learn": both(sklearn),
         },
         (
             Case("constant scorer", "pos, neg = [0.5], [[0.5] * 9]", "depends on the tie rule, which is printed", FOUR),
             Case("one tied negative", "pos, neg = [0.9], [[0.9, 0.1, 0.1]]", "as above", FOUR),
             Case(
-                "NaN scorer", "pos, neg = [nan], [[nan] * 9]", "an error; dropped and counted on request",
+                "NaN scorer",
+                "pos, neg = [nan], [[nan] * 9]",
+                "an error; dropped and counted on request",
                 ("mrr(pos, neg)", OMIT),
             ),
             Case(
-                "NaN positive", "pos, neg = [nan, 0.5], [[0.1, 0.2], [0.9, 0.1]]",
-                "an error; `omit` drops the query", ("mrr(pos, neg)", OMIT),
+                "NaN positive",
+                "pos, neg = [nan, 0.5], [[0.1, 0.2], [0.9, 0.1]]",
+                "an error; `omit` drops the query",
+                ("mrr(pos, neg)", OMIT),
             ),
             Case(
-                "NaN negatives", "pos, neg = [0.5], [[nan, nan, 0.9]]",
-                "an error; `omit` drops the candidates", ("mrr(pos, neg)", OMIT),
+                "NaN negatives",
+                "pos, neg = [0.5], [[nan, nan, 0.9]]",
+                "an error; `omit` drops the candidates",
+                ("mrr(pos, neg)", OMIT),
             ),
             Case("+inf tied with +inf", "pos, neg = [inf], [[inf, 0.0]]", "an ordinary value", ("mrr(pos, neg)",)),
             Case("−inf positive", "pos, neg = [-inf], [[-inf, 0.0]]", "an ordinary value", ("mrr(pos, neg)",)),
+            Case("scores below 0", "pos, neg = [-1.0], [[-2.0, -3.0]]", "only the order counts", ("mrr(pos, neg)",)),
             Case(
-                "scores below 0", "pos, neg = [-1.0], [[-2.0, -3.0]]", "only the order counts", ("mrr(pos, neg)",)
-            ),
-            Case(
-                "no queries", "pos, neg = np.empty(0), np.empty((0, 5))", "NaN, with the reason",
+                "no queries",
+                "pos, neg = np.empty(0), np.empty((0, 5))",
+                "NaN, with the reason",
                 ('evaluate(pos, neg)["mrr"]',),
             ),
             Case(
-                "no negatives", "pos, neg = [0.5], np.empty((1, 0))", "rank 1 of 1; adjusted metrics are NaN",
+                "no negatives",
+                "pos, neg = [0.5], np.empty((1, 0))",
+                "rank 1 of 1; adjusted metrics are NaN",
                 ('evaluate(pos, neg)["mrr"]', 'evaluate(pos, neg)["adjusted_mrr"]'),
             ),
             Case(
-                "float16, different in float64", "pos, neg = np.float16([0.50001]), np.float16([[0.5, 0.4]])",
-                "compared as given: tied; not narrowed further", ("mrr(pos, neg)",),
+                "float16, different in float64",
+                "pos, neg = np.float16([0.50001]), np.float16([[0.5, 0.4]])",
+                "compared as given: tied; not narrowed further",
+                ("mrr(pos, neg)",),
             ),
             Case(
-                "float64, tied in float32", "pos, neg = [0.5], [[0.5 + 1e-9, 0.4]]",
-                "compared in the wider of the two types", ("mrr(pos, neg)",),
+                "float64, tied in float32",
+                "pos, neg = [0.5], [[0.5 + 1e-9, 0.4]]",
+                "compared in the wider of the two types",
+                ("mrr(pos, neg)",),
             ),
             Case(
-                "int64 beyond 2**53", "pos, neg = np.array([2**53]), np.array([[2**53 + 1, 0]])",
-                "compared as integers", ("mrr(pos, neg)",),
+                "int64 beyond 2**53",
+                "pos, neg = np.array([2**53]), np.array([[2**53 + 1, 0]])",
+                "compared as integers",
+                ("mrr(pos, neg)",),
             ),
             Case(
-                "shapes (4,) and (1, 3)", "pos, neg = [0.1, 0.4, 0.6, 0.9], [[0.3, 0.5, 0.7]]",
-                "an error; shapes are not broadcast", ("mrr(pos, neg)",),
+                "shapes (4,) and (1, 3)",
+                "pos, neg = [0.1, 0.4, 0.6, 0.9], [[0.3, 0.5, 0.7]]",
+                "an error; shapes are not broadcast",
+                ("mrr(pos, neg)",),
             ),
             Case(
                 "ragged negatives, padded with −inf for the others",
                 "pos, neg, offsets = [2.0, 2.0], [1.0, 3.0, 3.0, 1.0, 2.5, 1.5], [0, 2, 6]; "
                 "matrix = [[1.0, 3.0, -inf, -inf], [3.0, 1.0, 2.5, 1.5]]",
-                "`offsets=` or `mask=`; padding does not count as candidates", ("mrr(pos, neg, offsets=offsets)",),
+                "`offsets=` or `mask=`; padding does not count as candidates",
+                ("mrr(pos, neg, offsets=offsets)",),
             ),
         ),
     ),
@@ -666,33 +693,47 @@ SECTIONS = (
         "Hits@K",
         "PyG's `LinkPredHitRatio`, torchmetrics' `RetrievalHitRate`, the others as above.",
         {
-            "OGB": at_k(ogb), "TGB": at_k(tgb), "PyKEEN": at_k(pykeen), "PyG": at_k(pyg, "HitRatio"),
+            "OGB": at_k(ogb),
+            "TGB": at_k(tgb),
+            "PyKEEN": at_k(pykeen),
+            "PyG": at_k(pyg, "HitRatio"),
             "torchmetrics": at_k(torchmetrics, "HitRate"),
         },
         (
             Case(
-                "constant scorer", "pos, neg, k = [0.5], [[0.5] * 9], 3", "depends on the tie rule, which is printed",
+                "constant scorer",
+                "pos, neg, k = [0.5], [[0.5] * 9], 3",
+                "depends on the tie rule, which is printed",
                 tuple(f'hits_at_k(pos, neg, k=k, ties="{ties}")' for ties in RULES),
             ),
             Case(
-                "one tied negative", "pos, neg, k = [0.9], [[0.9, 0.1, 0.1]], 1",
+                "one tied negative",
+                "pos, neg, k = [0.9], [[0.9, 0.1, 0.1]], 1",
                 "`realistic` rank 1.5 is not a hit at 1; `expected` counts one half",
                 tuple(f'hits_at_k(pos, neg, k=k, ties="{ties}")' for ties in RULES),
             ),
             Case(
-                "K above the number of candidates", "pos, neg, k = [0.1], [[0.5, 0.6]], 10",
+                "K above the number of candidates",
+                "pos, neg, k = [0.1], [[0.5, 0.6]], 10",
                 "1, with a warning; adjusted metrics are NaN",
                 ('evaluate(pos, neg)["hits@10"]', 'evaluate(pos, neg)["adjusted_hits@10"]'),
             ),
             Case(
-                "NaN scorer", "pos, neg, k = [nan], [[nan] * 9], 1", "an error", ("hits_at_k(pos, neg, k=k)",),
-            ),
-            Case(
-                "scores below 0", "pos, neg, k = [-1.0], [[-2.0, -3.0]], 1", "only the order counts",
+                "NaN scorer",
+                "pos, neg, k = [nan], [[nan] * 9], 1",
+                "an error",
                 ("hits_at_k(pos, neg, k=k)",),
             ),
             Case(
-                "no queries", "pos, neg, k = np.empty(0), np.empty((0, 5)), 1", "NaN, with the reason",
+                "scores below 0",
+                "pos, neg, k = [-1.0], [[-2.0, -3.0]], 1",
+                "only the order counts",
+                ("hits_at_k(pos, neg, k=k)",),
+            ),
+            Case(
+                "no queries",
+                "pos, neg, k = np.empty(0), np.empty((0, 5)), 1",
+                "NaN, with the reason",
                 ('evaluate(pos, neg)["hits@1"]',),
             ),
         ),
@@ -701,18 +742,19 @@ SECTIONS = (
         "Adjusted for chance",
         "Each cell gives AMRI, adjusted MRR and adjusted Hits@1.",
         {
-            "PyKEEN": lambda names: [
-                both(pykeen, key)(names) for key in ("amri", "adjusted_mrr", "adjusted_hits@1")
-            ],
+            "PyKEEN": lambda names: [both(pykeen, key)(names) for key in ("amri", "adjusted_mrr", "adjusted_hits@1")],
         },
         tuple(
             Case(
-                title, inputs, rule,
+                title,
+                inputs,
+                rule,
                 tuple(f'evaluate(pos, neg)["{key}"]' for key in ("amri", "adjusted_mrr", "adjusted_hits@1")),
             )
             for title, inputs, rule in (
                 (
-                    "constant scorer", "pos, neg = [0.5], [[0.5] * 9]",
+                    "constant scorer",
+                    "pos, neg = [0.5], [[0.5] * 9]",
                     "0: computed under `expected` for every tie rule",
                 ),
                 ("one tied negative", "pos, neg = [0.9], [[0.9, 0.1, 0.1]]", "as above"),
@@ -725,7 +767,8 @@ SECTIONS = (
         "Pooled ROC-AUC",
         "OGB's evaluator of ogbl-vessel, scikit-learn's `roc_auc_score`, torchmetrics' `BinaryAUROC`.",
         {
-            "OGB": both(ogb_auc), "scikit-learn": both(sklearn_pooled, "roc_auc_score"),
+            "OGB": both(ogb_auc),
+            "scikit-learn": both(sklearn_pooled, "roc_auc_score"),
             "torchmetrics": both(torchmetrics_pooled, "AUROC"),
         },
         (
@@ -734,15 +777,21 @@ SECTIONS = (
             Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", ("roc_auc(pos, neg)",)),
             Case("±inf", "pos, neg = [inf, 0.5], [-inf, 0.6]", "ordinary values", ("roc_auc(pos, neg)",)),
             Case(
-                "logits far above 0", "pos, neg = np.float32([40, 41]), np.float32([30, 31])", "only the order counts",
+                "logits far above 0",
+                "pos, neg = np.float32([40, 41]), np.float32([30, 31])",
+                "only the order counts",
                 ("roc_auc(pos, neg)",),
             ),
             Case(
-                "float16, different in float64", "pos, neg = np.float16([0.50001]), np.float16([0.5, 0.4])",
-                "compared as given: tied", ("roc_auc(pos, neg)",),
+                "float16, different in float64",
+                "pos, neg = np.float16([0.50001]), np.float16([0.5, 0.4])",
+                "compared as given: tied",
+                ("roc_auc(pos, neg)",),
             ),
             Case(
-                "float64, tied in float32", "pos, neg = [0.5], [0.5 + 1e-9, 0.4]", "compared as given",
+                "float64, tied in float32",
+                "pos, neg = [0.5], [0.5 + 1e-9, 0.4]",
+                "compared as given",
                 ("roc_auc(pos, neg)",),
             ),
         ),
@@ -760,7 +809,9 @@ SECTIONS = (
             Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", AP),
             Case("no negatives", "pos, neg = [0.1, 0.2], np.empty(0)", "NaN", AP),
             Case(
-                "logits far above 0", "pos, neg = np.float32([40, 41]), np.float32([30, 31])", "only the order counts",
+                "logits far above 0",
+                "pos, neg = np.float32([40, 41]), np.float32([30, 31])",
+                "only the order counts",
                 AP,
             ),
         ),
@@ -784,7 +835,8 @@ SECTIONS = (
         "PyG's `LinkPredMRR` and torchmetrics' `RetrievalMRR` take each query's first positive; scikit-learn's "
         "`label_ranking_average_precision_score` ranks each positive among all candidates, positives included.",
         {
-            "PyG": rows("MRR", 4), "torchmetrics": flat("MRR", None),
+            "PyG": rows("MRR", 4),
+            "torchmetrics": flat("MRR", None),
             "scikit-learn": sklearn_rows("label_ranking_average_precision_score"),
         },
         (
@@ -803,7 +855,8 @@ SECTIONS = (
         ),
     ),
     list_section(
-        "MAP@2", "PyG's `LinkPredMAP`, torchmetrics' `RetrievalMAP`.",
+        "MAP@2",
+        "PyG's `LinkPredMAP`, torchmetrics' `RetrievalMAP`.",
         {"PyG": rows("MAP", 2), "torchmetrics": flat("MAP", 2)},
         (
             ("more positives than k", CUT, "divided by min(positives, k)"),
@@ -813,7 +866,8 @@ SECTIONS = (
         ),
     ),
     list_section(
-        "Precision@2", "PyG's `LinkPredPrecision`, torchmetrics' `RetrievalPrecision`.",
+        "Precision@2",
+        "PyG's `LinkPredPrecision`, torchmetrics' `RetrievalPrecision`.",
         {"PyG": rows("Precision", 2), "torchmetrics": flat("Precision", 2)},
         (
             ("fewer candidates than k", SHORT, "divided by k"),
@@ -822,7 +876,8 @@ SECTIONS = (
         ),
     ),
     list_section(
-        "Recall@2", "PyG's `LinkPredRecall`, torchmetrics' `RetrievalRecall`.",
+        "Recall@2",
+        "PyG's `LinkPredRecall`, torchmetrics' `RetrievalRecall`.",
         {"PyG": rows("Recall", 2), "torchmetrics": flat("Recall", 2)},
         (
             ("constant scorer", TIED, "the mean over random orders"),
@@ -831,9 +886,11 @@ SECTIONS = (
         ),
     ),
     list_section(
-        "nDCG@2", "PyG's `LinkPredNDCG`, torchmetrics' `RetrievalNormalizedDCG`, scikit-learn's `ndcg_score`.",
+        "nDCG@2",
+        "PyG's `LinkPredNDCG`, torchmetrics' `RetrievalNormalizedDCG`, scikit-learn's `ndcg_score`.",
         {
-            "PyG": rows("NDCG", 2), "torchmetrics": flat("NormalizedDCG", 2),
+            "PyG": rows("NDCG", 2),
+            "torchmetrics": flat("NormalizedDCG", 2),
             "scikit-learn": sklearn_rows("ndcg_score", k=2),
         },
         (
@@ -842,7 +899,7 @@ SECTIONS = (
             ("fewer candidates than k", SHORT, "the best order of the candidates scores 1"),
         ),
     ),
-)  # fmt: skip
+)
 
 
 def shown(call: Callable[[], Any]) -> str:

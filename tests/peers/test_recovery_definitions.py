@@ -24,9 +24,14 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
 CIRCLE, HEAD, TAIL = 1, 2, 3
 EDGES = {
-    "->": (TAIL, HEAD), "<-": (HEAD, TAIL), "--": (TAIL, TAIL), "<>": (HEAD, HEAD), "o>": (CIRCLE, HEAD),
-    "<o": (HEAD, CIRCLE), "oo": (CIRCLE, CIRCLE),
-}  # fmt: skip
+    "->": (TAIL, HEAD),
+    "<-": (HEAD, TAIL),
+    "--": (TAIL, TAIL),
+    "<>": (HEAD, HEAD),
+    "o>": (CIRCLE, HEAD),
+    "<o": (HEAD, CIRCLE),
+    "oo": (CIRCLE, CIRCLE),
+}
 BOTH = ("pcalg-pag", "pcalg-pag")
 
 
@@ -326,11 +331,15 @@ TETRAD_CASES = [
     ("0 → 1 → 2, predicted as 0 → 1 – 2", CHAIN, graph(3, "0->1", "1--2")),
     ("0 → 1 → 2, predicted as 0 o→ 1 ↔ 2", CHAIN, graph(3, "0o>1", "1<>2")),
     ("a PAG 0 o→ 1 ←o 2, predicted as 0 → 1 ← 2", COLLIDER, graph(3, "0->1", "2->1")),
-]  # fmt: skip
+]
 STATISTICS = {
-    "skeleton_precision": "AP", "skeleton_recall": "AR", "arrowhead_precision": "AHP", "arrowhead_recall": "AHR",
-    "tail_precision": "TP", "tail_recall": "TR",
-}  # fmt: skip
+    "skeleton_precision": "AP",
+    "skeleton_recall": "AR",
+    "arrowhead_precision": "AHP",
+    "arrowhead_recall": "AHR",
+    "tail_precision": "TP",
+    "tail_recall": "TR",
+}
 
 
 def tetrad_rows() -> list[list[str]]:
@@ -345,9 +354,11 @@ def tetrad_rows() -> list[list[str]]:
 def distance_rows() -> list[list[str]]:
     """Cases of the distance between classes: truth and prediction as DAGs."""
     dags = {
-        "an undirected edge of the class missing": ("0->1", "1->2"), "an arrow missing": ("0->1", "2->1"),
-        "a collider turned into a chain": ("0->1", "2->1"), "nothing": ("0->1", "1->2"),
-    }  # fmt: skip
+        "an undirected edge of the class missing": ("0->1", "1->2"),
+        "an arrow missing": ("0->1", "2->1"),
+        "a collider turned into a chain": ("0->1", "2->1"),
+        "nothing": ("0->1", "1->2"),
+    }
     others = (("0->1",), ("0->1",), ("0->1", "1->2"), ("0->1", "1->2"))
     rows = []
     for (title, first), second in zip(dags.items(), others, strict=True):
@@ -363,11 +374,17 @@ def sid_rows() -> list[list[str]]:
         evaluation = recovery.evaluate(G, found)
         marks, members = class_of(found)
         each = [sid_by_definition(G, member) for member in members]
-        rows.append([
-            f"G and {name}", f"{shd} / {sid}", f"{evaluation['directed_shd'].value:g} / {evaluation['sid'].value:g}",
-            f"{min(each)} to {max(each)}, mean {shown(float(np.mean(each)))} of {len(each)}",
-            "{:g} to {:g}, mean {}".format(*(bounds(G, marks)[place] for place in (0, 2)), shown(bounds(G, marks)[1])),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"G and {name}",
+                f"{shd} / {sid}",
+                f"{evaluation['directed_shd'].value:g} / {evaluation['sid'].value:g}",
+                f"{min(each)} to {max(each)}, mean {shown(float(np.mean(each)))} of {len(each)}",
+                "{:g} to {:g}, mean {}".format(
+                    *(bounds(G, marks)[place] for place in (0, 2)), shown(bounds(G, marks)[1])
+                ),
+            ]
+        )
     return rows
 
 
@@ -407,8 +424,14 @@ def definition_sections() -> list[str]:
         "R's package for 90 pairs of DAGs of 10 nodes and 90 of 100 nodes: all equal `sid`.",
         "",
         *lines(
-            ["graphs", "SHD / SID, published", "`directed_shd` / `sid`", "SID over the class, by definition",
-             "`member_sid_*`"], sid_rows(),
+            [
+                "graphs",
+                "SHD / SID, published",
+                "`directed_shd` / `sid`",
+                "SID over the class, by definition",
+                "`member_sid_*`",
+            ],
+            sid_rows(),
         ),
         "",
         "## Links of tigramite",
@@ -421,4 +444,4 @@ def definition_sections() -> list[str]:
             tigramite_rows(),
         ),
         "",
-    ]  # fmt: skip
+    ]

@@ -114,8 +114,10 @@ def test_causal_learn_objects() -> None:
     found = pc(data)
     for value in (found, found.G, found.G.graph):
         options = {"encoding": "causal-learn"} if isinstance(value, np.ndarray) else {}
-        same(recovery.evaluate(weights != 0, value, **options),
-             recovery.evaluate(weights != 0, found.G.graph, encoding="causal-learn"))  # fmt: skip
+        same(
+            recovery.evaluate(weights != 0, value, **options),
+            recovery.evaluate(weights != 0, found.G.graph, encoding="causal-learn"),
+        )
     names = [f"gene {index}" for index in range(7)]
     named = pc(data, node_names=names)
     order = np.random.default_rng(0).permutation(7)

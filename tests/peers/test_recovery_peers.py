@@ -135,8 +135,13 @@ def test_distances_and_shares_of_dags(seed: int) -> None:
         assert other(truth, graph) == pair, other.__name__
     assert cdt_shd(truth, graph) == pgmpy_shd(truth, graph, 2) == cell
     found = gcastle(truth, graph)
-    for theirs, ours in (("fdr", "fdr"), ("tpr", "tpr"), ("precision", "directed_precision"),
-                         ("recall", "directed_recall"), ("F1", "directed_f1")):  # fmt: skip
+    for theirs, ours in (
+        ("fdr", "fdr"),
+        ("tpr", "tpr"),
+        ("precision", "directed_precision"),
+        ("recall", "directed_recall"),
+        ("F1", "directed_f1"),
+    ):
         if theirs != "F1" or evaluation["tp"].value:  # the table has the case without a hit
             assert found[theirs] == pytest.approx(evaluation[ours].value, abs=5e-5), theirs
 
@@ -243,7 +248,7 @@ GRAPHS = [
     ("a cycle closed", CHAIN, matrix((0, 1), (1, 2), (2, 0)), "1 in either"),
     ("a 2-cycle against itself", matrix((0, 1), (1, 0)), matrix((0, 1), (1, 0)), "0: no graph differs from itself"),
     ("nothing predicted", CHAIN, matrix(), "the number of true edges, as for the empty graph"),
-]  # fmt: skip
+]
 
 
 def shown(value: Any) -> str:
@@ -280,30 +285,70 @@ def share_rows() -> list[list[str]]:
     undirected = matrix((0, 1), (1, 0), (1, 2))
     with_nan = np.where(TWO, np.nan, 0.1)
     return [
-        ["precision when nothing is predicted", "NaN with the reason; `zero_division=0` on request",
-         ours(CHAIN, matrix(), "directed_precision"), "gcastle", answer(lambda: gcastle(CHAIN, matrix())["precision"])],
-        ["F1 when no predicted edge is true", "0: no true edge was found",
-         ours(CHAIN, matrix((2, 3)), "directed_f1"), "gcastle", answer(lambda: gcastle(CHAIN, matrix((2, 3)))["F1"])],
-        ["recall when both directions of 0 → 1 are predicted", "the share of true edges that are found, at most 1",
-         ours(CHAIN, undirected, "tpr"), "gcastle, `tpr`", answer(lambda: gcastle(CHAIN, undirected)["tpr"])],
-        ["false positive rate of one extra edge", "over all cells without a true edge, here 10",
-         ours(CHAIN, GRAPHS[2][2], "fpr"), "gcastle, over pairs less true edges, here 4",
-         answer(lambda: gcastle(CHAIN, GRAPHS[2][2])["fpr"])],
-        ["orientation when every cell is predicted", "wrong: a prediction of both directions has no orientation",
-         ours(CHAIN, ONES, "orientation_accuracy"), "gcastle, `tpr` of the same graph",
-         answer(lambda: gcastle(CHAIN, ONES)["tpr"])],
-        ["AUPRC of a constant scorer, 2 edges in 20 cells", "step-wise average precision: the prevalence",
-         ours(TWO, SAME, "auprc"), "scikit-learn's curve joined by `auc`",
-         answer(lambda: sklearn.auc(*sklearn.precision_recall_curve(TWO[OFF[:5, :5]], SAME[OFF[:5, :5]])[1::-1]))],
-        ["AUPRC of the same, diagonal scored highest", "the diagonal is not a candidate", ours(TWO, diagonal, "auprc"),
-         "cdt, diagonal included, trapezoids", answer(cdt_auprc, TWO, diagonal)],
-        ["a NaN score", 'an error naming the first; `nan="omit"` leaves the cell out of both graphs',
-         ours(TWO, with_nan, "directed_f1"), "`numpy` comparison: no edge",
-         answer(lambda: sklearn.f1_score(TWO[OFF[:5, :5]], (with_nan > 0.5)[OFF[:5, :5]]))],
-        ["SID of a cyclic truth", "NaN with the cycle as the reason; the library is not called",
-         ours(cyclic, CHAIN, "sid"), "gadjid",
-         in_a_process('gadjid.sid(t, g, edge_direction="from row to column")', cyclic, CHAIN)],
-    ]  # fmt: skip
+        [
+            "precision when nothing is predicted",
+            "NaN with the reason; `zero_division=0` on request",
+            ours(CHAIN, matrix(), "directed_precision"),
+            "gcastle",
+            answer(lambda: gcastle(CHAIN, matrix())["precision"]),
+        ],
+        [
+            "F1 when no predicted edge is true",
+            "0: no true edge was found",
+            ours(CHAIN, matrix((2, 3)), "directed_f1"),
+            "gcastle",
+            answer(lambda: gcastle(CHAIN, matrix((2, 3)))["F1"]),
+        ],
+        [
+            "recall when both directions of 0 → 1 are predicted",
+            "the share of true edges that are found, at most 1",
+            ours(CHAIN, undirected, "tpr"),
+            "gcastle, `tpr`",
+            answer(lambda: gcastle(CHAIN, undirected)["tpr"]),
+        ],
+        [
+            "false positive rate of one extra edge",
+            "over all cells without a true edge, here 10",
+            ours(CHAIN, GRAPHS[2][2], "fpr"),
+            "gcastle, over pairs less true edges, here 4",
+            answer(lambda: gcastle(CHAIN, GRAPHS[2][2])["fpr"]),
+        ],
+        [
+            "orientation when every cell is predicted",
+            "wrong: a prediction of both directions has no orientation",
+            ours(CHAIN, ONES, "orientation_accuracy"),
+            "gcastle, `tpr` of the same graph",
+            answer(lambda: gcastle(CHAIN, ONES)["tpr"]),
+        ],
+        [
+            "AUPRC of a constant scorer, 2 edges in 20 cells",
+            "step-wise average precision: the prevalence",
+            ours(TWO, SAME, "auprc"),
+            "scikit-learn's curve joined by `auc`",
+            answer(lambda: sklearn.auc(*sklearn.precision_recall_curve(TWO[OFF[:5, :5]], SAME[OFF[:5, :5]])[1::-1])),
+        ],
+        [
+            "AUPRC of the same, diagonal scored highest",
+            "the diagonal is not a candidate",
+            ours(TWO, diagonal, "auprc"),
+            "cdt, diagonal included, trapezoids",
+            answer(cdt_auprc, TWO, diagonal),
+        ],
+        [
+            "a NaN score",
+            'an error naming the first; `nan="omit"` leaves the cell out of both graphs',
+            ours(TWO, with_nan, "directed_f1"),
+            "`numpy` comparison: no edge",
+            answer(lambda: sklearn.f1_score(TWO[OFF[:5, :5]], (with_nan > 0.5)[OFF[:5, :5]])),
+        ],
+        [
+            "SID of a cyclic truth",
+            "NaN with the cycle as the reason; the library is not called",
+            ours(cyclic, CHAIN, "sid"),
+            "gadjid",
+            in_a_process('gadjid.sid(t, g, edge_direction="from row to column")', cyclic, CHAIN),
+        ],
+    ]
 
 
 def ours(truth: Any, graph: Any, key: str) -> str:
@@ -401,9 +446,17 @@ def learned() -> dict[str, tuple[Any, dict[str, Any]]]:
 
 
 SACHS = (
-    "tp", "fp", "fn", "unoriented", "directed_f1", "directed_shd", "skeleton_f1", "skeleton_shd", "cpdag_shd",
+    "tp",
+    "fp",
+    "fn",
+    "unoriented",
+    "directed_f1",
+    "directed_shd",
+    "skeleton_f1",
+    "skeleton_shd",
+    "cpdag_shd",
     "parent_aid",
-)  # fmt: skip
+)
 
 
 def sachs_rows() -> list[list[str]]:

@@ -59,8 +59,11 @@ def test_pykeen_ranks_are_those_of_its_evaluator() -> None:
     for model in models.values():
         peer = RankBasedEvaluator().evaluate(model, test, additional_filter_triples=known, use_tqdm=False)
         own = ranking.rank_triples(model, test, known=known).evaluate()
-        pairs = {"mrr": "inverse_harmonic_mean_rank", "mean_rank": "arithmetic_mean_rank",
-                 **{f"hits@{k}": f"hits_at_{k}" for k in (1, 3, 10)}}  # fmt: skip
+        pairs = {
+            "mrr": "inverse_harmonic_mean_rank",
+            "mean_rank": "arithmetic_mean_rank",
+            **{f"hits@{k}": f"hits_at_{k}" for k in (1, 3, 10)},
+        }
         for key, name in pairs.items():
             assert own[key].value == pytest.approx(peer.get_metric(f"both.realistic.{name}"), rel=1e-5)
         for row, side in enumerate(own["mrr"].by("side")["side"]):
@@ -101,9 +104,11 @@ def test_recommendations_are_scored_as_pyg_and_torchmetrics_do() -> None:
     users, items = test.nonzero()
     for k in (10, 20):
         for key, peer in (
-            ("recall", LinkPredRecall), ("precision", LinkPredPrecision), ("ndcg", LinkPredNDCG),
+            ("recall", LinkPredRecall),
+            ("precision", LinkPredPrecision),
+            ("ndcg", LinkPredNDCG),
             ("hit_ratio", LinkPredHitRatio),
-        ):  # fmt: skip
+        ):
             metric = peer(k)
             metric.update(masked.topk(k, dim=1).indices, torch.from_numpy(np.stack([users, items])).long())
             assert own[f"{key}@{k}"].value == pytest.approx(float(metric.compute()), abs=1e-6), (key, k)

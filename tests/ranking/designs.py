@@ -71,8 +71,10 @@ def hump(negatives: int, mrr: float, spread: float = 1.0) -> Law:
     """Lognormal ranks: hardly any first place, and hardly any last one."""
     return with_mrr(
         lambda centre: law(negatives, lambda rank: np.exp(-0.5 * ((np.log(rank) - centre) / spread) ** 2) / rank),
-        mrr, -6.0, float(np.log(negatives)),
-    )  # fmt: skip
+        mrr,
+        -6.0,
+        float(np.log(negatives)),
+    )
 
 
 def spiked(negatives: int, mrr: float) -> Law:
@@ -125,10 +127,16 @@ class Design:
 
     def cells(self) -> Ranks:
         """The population, with chances for counts."""
-        parts = [np.concatenate(part) for part in zip(*(
-            (one.greater, one.equal, np.full(len(one.greater), one.candidates), share * one.chance)
-            for one, share in zip(self.laws, self.mix, strict=True)
-        ), strict=True)]  # fmt: skip
+        parts = [
+            np.concatenate(part)
+            for part in zip(
+                *(
+                    (one.greater, one.equal, np.full(len(one.greater), one.candidates), share * one.chance)
+                    for one, share in zip(self.laws, self.mix, strict=True)
+                ),
+                strict=True,
+            )
+        ]
         return Ranks(parts[3], None, 1, None, "queries", *parts[:3], self.ties)
 
     def truth(self) -> tuple[float, float]:
@@ -160,9 +168,14 @@ class Design:
             counts = rng.multinomial(self.n, cells.count / cells.count.sum(), size=runs)
             run, cell = np.nonzero(counts)
             return replace(
-                cells, count=counts[run, cell], group=run, groups=runs, greater=cells.greater[cell],
-                equal=cells.equal[cell], candidates=cells.candidates[cell],
-            )  # fmt: skip
+                cells,
+                count=counts[run, cell],
+                group=run,
+                groups=runs,
+                greater=cells.greater[cell],
+                equal=cells.equal[cell],
+                candidates=cells.candidates[cell],
+            )
         n, many = int(self.clusters.sum()), len(self.clusters)
         kind = rng.choice(len(self.laws), (runs, many), p=self.mix)
         start = np.cumsum([0, *(len(one.greater) for one in self.laws)])
@@ -176,17 +189,30 @@ class Design:
         cell = np.minimum(cell, len(total) - 1).ravel()
         label = np.tile(np.repeat(np.arange(many), self.clusters), runs)
         return replace(
-            cells, count=np.ones(runs * n, np.int64), group=np.repeat(np.arange(runs), n), groups=runs, cluster=label,
-            over="clusters", greater=cells.greater[cell], equal=cells.equal[cell], candidates=cells.candidates[cell],
-        )  # fmt: skip
+            cells,
+            count=np.ones(runs * n, np.int64),
+            group=np.repeat(np.arange(runs), n),
+            groups=runs,
+            cluster=label,
+            over="clusters",
+            greater=cells.greater[cell],
+            equal=cells.equal[cell],
+            candidates=cells.candidates[cell],
+        )
 
     def one(self, sample: Ranks, run: int) -> Ranks:
         own = sample.group == run
         cluster = None if sample.cluster is None else sample.cluster[own]
         return replace(
-            sample, count=sample.count[own], group=None, groups=1, cluster=cluster, greater=sample.greater[own],
-            equal=sample.equal[own], candidates=sample.candidates[own],
-        )  # fmt: skip
+            sample,
+            count=sample.count[own],
+            group=None,
+            groups=1,
+            cluster=cluster,
+            greater=sample.greater[own],
+            equal=sample.equal[own],
+            candidates=sample.candidates[own],
+        )
 
 
 @dataclass(frozen=True)
@@ -227,8 +253,11 @@ class Macro:
             low, high = score_interval(own.mean(axis=1), found, (0.0, 1.0), 0.95, at_ends=0.05)
             for run in range(min(size, checked - len(expected))):
                 state = ranking.RankingState().update_counts(
-                    greater[run], np.zeros(n, int), np.full(n, self.laws[0].candidates), groups={"relation": group},
-                )  # fmt: skip
+                    greater[run],
+                    np.zeros(n, int),
+                    np.full(n, self.laws[0].candidates),
+                    groups={"relation": group},
+                )
                 interval = state.evaluate(metrics=["mrr"])["mrr_macro_relation"].interval
                 if interval is not None:
                     assert np.allclose(tuple(interval), (low[run], high[run]), rtol=1e-9)
@@ -323,9 +352,14 @@ def pool_mrr(positives: int, negatives: int, distance: float) -> Scored:
 
 
 def of_ranks(
-    words: str, metric: str, one: Law, n: int, truth: float | None = None,
-    labels: Callable[[np.random.Generator], dict[str, Any]] = lambda rng: {}, each: int = 1,
-) -> Scored:  # fmt: skip
+    words: str,
+    metric: str,
+    one: Law,
+    n: int,
+    truth: float | None = None,
+    labels: Callable[[np.random.Generator], dict[str, Any]] = lambda rng: {},
+    each: int = 1,
+) -> Scored:
     """Ranks of one law, the same for so many neighbours, with labels or weights."""
     greater, chance = one.greater, one.chance / one.chance.sum()
 
@@ -416,9 +450,14 @@ def eases(negatives: int, mrr: float, spread: float) -> tuple[Law, ...]:
 
 
 def clustered(
-    kind: str, clusters: int, mean: float, metric: str = "mrr", mrr: float = 0.3, negatives: int = 50,
+    kind: str,
+    clusters: int,
+    mean: float,
+    metric: str = "mrr",
+    mrr: float = 0.3,
+    negatives: int = 50,
     copies: bool = False,
-) -> Design:  # fmt: skip
+) -> Design:
     words = f"{clusters:,} clusters, {kind}, MRR {mrr:g}, {negatives:,} negatives" + ", copies" * copies
     laws = eases(negatives, mrr, 0.5 if mrr > 0.1 else 0.3)
     return Design(words, metric, laws, mix=_MIX, clusters=sizes(kind, clusters, mean), copies=copies)
@@ -526,4 +565,4 @@ def designs() -> list[AnyDesign]:
         )
         for n, mrr in ((15, 0.3), (100, 0.3), (100, 0.02))
     ]
-    return found  # fmt: skip
+    return found

@@ -47,7 +47,15 @@ def test_graphgauge_answers_as_the_table_says(inputs: str, answer: str) -> None:
 def test_the_table_has_every_case_that_ought_to_be_there() -> None:
     titles = {row["title"] for row in map(ROW.match, TABLE.read_text(encoding="utf-8").splitlines()) if row}
     assert titles >= {
-        "constant scorer", "one tied negative", "NaN scorer", "NaN positive", "NaN negatives", "+inf tied with +inf",
-        "−inf positive", "K above the number of candidates", "no queries", "float16, different in float64",
+        "constant scorer",
+        "one tied negative",
+        "NaN scorer",
+        "NaN positive",
+        "NaN negatives",
+        "+inf tied with +inf",
+        "−inf positive",
+        "K above the number of candidates",
+        "no queries",
+        "float16, different in float64",
         "ragged negatives, padded with −inf for the others",
-    }  # fmt: skip
+    }

@@ -8,8 +8,21 @@ from scipy import sparse
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.ranking import Items, RankingState, compare, evaluate, from_topk, rank_all, recommend
 
-KEYS = ["mrr", "hits@3", "mean_rank", "amri", "recall@3", "precision@3", "map@3", "ndcg@3", "f1@3", "hit_ratio@3",
-        "mrr_first", "mrr_first@3", "r_precision"]  # fmt: skip
+KEYS = [
+    "mrr",
+    "hits@3",
+    "mean_rank",
+    "amri",
+    "recall@3",
+    "precision@3",
+    "map@3",
+    "ndcg@3",
+    "f1@3",
+    "hit_ratio@3",
+    "mrr_first",
+    "mrr_first@3",
+    "r_precision",
+]
 
 
 def facts(evaluation):
@@ -67,9 +80,16 @@ def test_every_form_of_a_set_is_the_same_set():
     whole = facts(rank_all(queries, entities, targets, exclude=exclude).evaluate())
     matrix = as_sparse(targets, 40)
     with_zeros = matrix.tolil().tocsr() + 0 * as_sparse(exclude, 40)  # a stored zero is no target
-    for answers in (as_csr(targets), matrix, matrix.tocoo(), with_zeros, matrix.toarray() != 0,
-                    torch.as_tensor(matrix.toarray() != 0), [set(part.tolist()) for part in targets],
-                    [part.tolist() * 2 for part in targets]):  # fmt: skip
+    for answers in (
+        as_csr(targets),
+        matrix,
+        matrix.tocoo(),
+        with_zeros,
+        matrix.toarray() != 0,
+        torch.as_tensor(matrix.toarray() != 0),
+        [set(part.tolist()) for part in targets],
+        [part.tolist() * 2 for part in targets],
+    ):
         assert facts(rank_all(queries, entities, answers, exclude=as_sparse(exclude, 40)).evaluate()) == whole
     one = np.array([[0], [1], [2]])
     single, sets = (rank_all(queries[:3], entities, given).evaluate() for given in (one[:, 0], one))
@@ -89,8 +109,15 @@ def test_only_the_allowed_candidates_are_ranked(by_kind, score):
     targets = [draw.permutation(each)[:2] for each in allowed]
     gone = [np.setdiff1d(part, answers) for part, answers in zip(exclude, targets, strict=True)]
     expected = evaluate(**flat(queries @ entities.T, targets, gone, allowed), k=3, metrics=KEYS)
-    found = rank_all(queries, entities, targets, exclude=gone, candidates=by, kinds=kinds if by_kind else None,
-                     score="dot" if score == "dot" else lambda q, e: q @ e.T)  # fmt: skip
+    found = rank_all(
+        queries,
+        entities,
+        targets,
+        exclude=gone,
+        candidates=by,
+        kinds=kinds if by_kind else None,
+        score="dot" if score == "dot" else lambda q, e: q @ e.T,
+    )
     assert facts(found.evaluate(k=3, metrics=KEYS)) == facts(expected)
 
 
@@ -182,10 +209,15 @@ def test_a_recommender_is_ranked_among_what_was_not_trained_on():
         for key in expected
         if key.startswith(("recall", "precision", "map", "ndcg@", "hit_ratio", "mrr_first", "f1"))
     ]
-    pairs = [np.stack([np.repeat(np.arange(25), [len(each) for each in sets]), np.concatenate(sets)], 1)
-             for sets in (train, test)]  # fmt: skip
-    for given in ({"train": as_sparse(train, 40), "test": as_sparse(test, 40)}, {"train": pairs[0], "test": pairs[1]},
-                  {"train": torch.as_tensor(pairs[0]), "test": test}):  # fmt: skip
+    pairs = [
+        np.stack([np.repeat(np.arange(25), [len(each) for each in sets]), np.concatenate(sets)], 1)
+        for sets in (train, test)
+    ]
+    for given in (
+        {"train": as_sparse(train, 40), "test": as_sparse(test, 40)},
+        {"train": pairs[0], "test": pairs[1]},
+        {"train": torch.as_tensor(pairs[0]), "test": test},
+    ):
         for model in ((scores,), (torch.as_tensor(scores),), (users, items)):
             found = recommend(*model, **given, k=[3, 5])
             assert set(listed) <= set(found)
@@ -267,8 +299,10 @@ def test_minus_infinity_of_a_function(policy):
     sets = [[0], [1, 2], [3], [4]]
     given = {"score": lambda rows, _: table[rows], "minus_inf": policy}
     if policy == "raise":
-        for refused in (lambda: rank_all(np.arange(4), np.arange(9), sets, **given),
-                        lambda: recommend(np.arange(4), np.arange(9), test=sets, **given)):  # fmt: skip
+        for refused in (
+            lambda: rank_all(np.arange(4), np.arange(9), sets, **given),
+            lambda: recommend(np.arange(4), np.arange(9), test=sets, **given),
+        ):
             with pytest.raises(InputError, match="4 candidates score −inf"):
                 refused()
         return
@@ -320,10 +354,12 @@ def test_short_lists_and_excluded_items():
 def test_lists_compare_in_pairs_as_deep_as_they_are(tmp_path):
     draw = np.random.default_rng(9)
     answers = [draw.permutation(30)[:3] for _ in range(20)]
-    one, other = (from_topk(np.array([draw.permutation(30)[:5] for _ in range(20)]), answers, k=5, keep="items")
-                  for _ in range(2))  # fmt: skip
+    one, other = (
+        from_topk(np.array([draw.permutation(30)[:5] for _ in range(20)]), answers, k=5, keep="items") for _ in range(2)
+    )
     assert compare(one.per_item, other.per_item, "recall@5").mean_difference == pytest.approx(
-        one["recall@5"].value - other["recall@5"].value)  # fmt: skip
+        one["recall@5"].value - other["recall@5"].value
+    )
     one.per_item.save(tmp_path / "items.npz")
     for items in (one.per_item, Items.load(tmp_path / "items.npz")):
         for metric in ("recall@6", "mrr_first", "r_precision"):
@@ -331,8 +367,21 @@ def test_lists_compare_in_pairs_as_deep_as_they_are(tmp_path):
                 compare(items, other.per_item, metric)
 
 
-@pytest.mark.parametrize("metric", ["mrr", "mean_rank", "median_rank", "amri", "hits@2", "roc_auc", "average_precision",
-                                    "mrr_first", "r_precision", "pooled_hits@2"])  # fmt: skip
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "mrr",
+        "mean_rank",
+        "median_rank",
+        "amri",
+        "hits@2",
+        "roc_auc",
+        "average_precision",
+        "mrr_first",
+        "r_precision",
+        "pooled_hits@2",
+    ],
+)
 def test_what_lists_cannot_tell_is_refused_by_name(metric):
     with pytest.raises(OptionError, match=f"{metric} depends on items beyond the lists"):
         from_topk([[0, 1]], [[1]], metrics=[metric])

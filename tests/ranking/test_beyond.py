@@ -113,10 +113,13 @@ def test_formulas_of_pyg() -> None:
     diversity = 1 - 1 / (k * (k - 1)) * (same - 1).sum(axis=-1)
     overlap = [np.isin(top[u], top[v]).sum() / k for u in range(users) for v in range(u + 1, users)]
     found = ranking.evaluate(
-        scores=scores.ravel(), labels=rng.random(users * items) < 0.1, queries=np.repeat(np.arange(users), items),
-        items=np.tile(np.arange(items), users), k=k,
+        scores=scores.ravel(),
+        labels=rng.random(users * items) < 0.1,
+        queries=np.repeat(np.arange(users), items),
+        items=np.tile(np.arange(items), users),
+        k=k,
         catalog=ranking.Catalog(popularity=popularity, categories=category),
-    )  # fmt: skip
+    )
     assert found["coverage@5"].value == pytest.approx(covered.mean())
     assert found["diversity@5"].value == pytest.approx(diversity.mean())
     assert found["personalization@5"].value == pytest.approx(np.mean([1 - each for each in overlap]))
@@ -133,9 +136,13 @@ def test_random_lists_reach_the_chance_levels() -> None:
         embeddings=rng.normal(size=(items, 3)),
     )
     found = ranking.evaluate(
-        scores=rng.random(users * items), labels=rng.random(users * items) < 0.1,
-        queries=np.repeat(np.arange(users), items), items=np.tile(np.arange(items), users), k=4, catalog=catalog,
-    )  # fmt: skip
+        scores=rng.random(users * items),
+        labels=rng.random(users * items) < 0.1,
+        queries=np.repeat(np.arange(users), items),
+        items=np.tile(np.arange(items), users),
+        k=4,
+        catalog=catalog,
+    )
     for name in NAMES:
         result = found[f"{name}@4"]
         assert result.value == pytest.approx(result.chance[-1].value, rel=0.05), name

@@ -20,13 +20,32 @@ import pytest
 from graphgauge import ranking
 
 Inputs = dict[str, Any]
-RANKS = ("mrr", "hits@3", "mean_rank", "median_rank", "geometric_mean_rank", "ndcg@3", "amri", "adjusted_mrr",
-         "adjusted_hits@3")  # fmt: skip
+RANKS = (
+    "mrr",
+    "hits@3",
+    "mean_rank",
+    "median_rank",
+    "geometric_mean_rank",
+    "ndcg@3",
+    "amri",
+    "adjusted_mrr",
+    "adjusted_hits@3",
+)
 LISTS = ("mrr", "hits@3", "recall@3", "precision@3", "map@3", "ndcg@3")
 POOLED = ("roc_auc", "average_precision")
 # A query's interval kinds differ only in what they are computed on; these methods have to have been tried.
-METHODS = {"score-t", "cluster-score-t", "wilson", "woodruff", "log-score-t", "cluster-log-score-t", "delong-logit",
-           "linearised-logit", "macro-score-t", "macro-cluster-score-t"}  # fmt: skip
+METHODS = {
+    "score-t",
+    "cluster-score-t",
+    "wilson",
+    "woodruff",
+    "log-score-t",
+    "cluster-log-score-t",
+    "delong-logit",
+    "linearised-logit",
+    "macro-score-t",
+    "macro-cluster-score-t",
+}
 
 
 def pairs(rng: np.random.Generator, n: int, share: float) -> np.ndarray:
@@ -128,41 +147,97 @@ def sides(rng: np.random.Generator, n: int) -> Inputs:
 
 SCENARIOS = [
     Scenario("80 queries × 20", matrix, 80, RANKS),
-    Scenario("80 queries × 20, scores with ties, expected", functools.partial(matrix, step=0.5), 80, RANKS,
-             options={"ties": "expected"}),
+    Scenario(
+        "80 queries × 20, scores with ties, expected",
+        functools.partial(matrix, step=0.5),
+        80,
+        RANKS,
+        options={"ties": "expected"},
+    ),
     Scenario("40 pairs × 20, r = .8", functools.partial(matrix, share=0.8), 80, RANKS, paired=True),
-    Scenario("40 pairs × 20, r = .8, pairs ignored", functools.partial(matrix, share=0.8), 80, RANKS, paired=True,
-             ignored=True),
+    Scenario(
+        "40 pairs × 20, r = .8, pairs ignored",
+        functools.partial(matrix, share=0.8),
+        80,
+        RANKS,
+        paired=True,
+        ignored=True,
+    ),
     Scenario("80 queries × 3 … 40", ragged, 80, RANKS),
     Scenario("40 pairs × 3 … 40, r = .8", functools.partial(ragged, share=0.8), 80, RANKS, paired=True),
-    Scenario("40 pairs × 3 … 40, r = .8, pairs ignored", functools.partial(ragged, share=0.8), 80, RANKS,
-             paired=True, ignored=True),
+    Scenario(
+        "40 pairs × 3 … 40, r = .8, pairs ignored",
+        functools.partial(ragged, share=0.8),
+        80,
+        RANKS,
+        paired=True,
+        ignored=True,
+    ),
     Scenario("60 lists, several positives", lists, 60, LISTS),
-    Scenario("80 queries in 3 relations", relations, 80, ("mrr_macro_relation", "hits@3_macro_relation",
-                                                          "amri_macro_relation")),
+    Scenario(
+        "80 queries in 3 relations",
+        relations,
+        80,
+        ("mrr_macro_relation", "hits@3_macro_relation", "amri_macro_relation"),
+    ),
     Scenario("40 pairs, head and tail as groups", sides, 80, ("mrr_macro_side", "hits@3_macro_side"), paired=True),
-    Scenario("40 pairs, head and tail as groups, pairs ignored", sides, 80, ("mrr_macro_side", "hits@3_macro_side"),
-             paired=True, ignored=True),
+    Scenario(
+        "40 pairs, head and tail as groups, pairs ignored",
+        sides,
+        80,
+        ("mrr_macro_side", "hits@3_macro_side"),
+        paired=True,
+        ignored=True,
+    ),
     Scenario("40 pairs × 200, r = .8", functools.partial(matrix, k=200, share=0.8), 80, ("median_rank",), paired=True),
-    Scenario("40 pairs × 200, r = .8, pairs ignored", functools.partial(matrix, k=200, share=0.8), 80,
-             ("median_rank",), paired=True, ignored=True),
-    Scenario("80 queries × 1, nearly half at each rank", functools.partial(matrix, k=1, shift=0.14), 80,
-             ("median_rank",)),
+    Scenario(
+        "40 pairs × 200, r = .8, pairs ignored",
+        functools.partial(matrix, k=200, share=0.8),
+        80,
+        ("median_rank",),
+        paired=True,
+        ignored=True,
+    ),
+    Scenario(
+        "80 queries × 1, nearly half at each rank", functools.partial(matrix, k=1, shift=0.14), 80, ("median_rank",)
+    ),
     # Most reciprocal ranks are 1 and a few pairs have all of the spread.
-    Scenario("40 pairs × 20, easy, r = .8", functools.partial(matrix, share=0.8, shift=4.0), 80, ("hits@3", "mrr"),
-             paired=True),
+    Scenario(
+        "40 pairs × 20, easy, r = .8",
+        functools.partial(matrix, share=0.8, shift=4.0),
+        80,
+        ("hits@3", "mrr"),
+        paired=True,
+    ),
     Scenario("80 queries × 20, easy", functools.partial(matrix, shift=4.0), 80, ("hits@3", "mrr")),
     Scenario("60 queries × 10, pooled, AUC .84", functools.partial(levelled, shift=2.0), 60, POOLED, good=0.90),
     Scenario("60 queries × 10, pooled, AUC .98", functools.partial(levelled, shift=4.0), 60, POOLED),
     Scenario("200 queries × 10, pooled, AUC .84", functools.partial(levelled, shift=2.0), 200, POOLED),
-    Scenario("30 pairs × 10, pooled, levels far apart", functools.partial(levelled, shift=3.0, share=0.95, spread=2.0),
-             60, ("roc_auc",), paired=True),
+    Scenario(
+        "30 pairs × 10, pooled, levels far apart",
+        functools.partial(levelled, shift=3.0, share=0.95, spread=2.0),
+        60,
+        ("roc_auc",),
+        paired=True,
+    ),
     # Few units with scores far apart: average precision is biased upwards, and its first-order error too small.
-    Scenario("30 pairs × 10, pooled, levels far apart", functools.partial(levelled, shift=3.0, share=0.95, spread=2.0),
-             60, ("average_precision",), paired=True, good=0.77),
-    Scenario("30 pairs × 10, pooled, levels far apart, pairs ignored",
-             functools.partial(levelled, shift=3.0, share=0.95, spread=2.0), 60, POOLED, paired=True, ignored=True),
-]  # fmt: skip
+    Scenario(
+        "30 pairs × 10, pooled, levels far apart",
+        functools.partial(levelled, shift=3.0, share=0.95, spread=2.0),
+        60,
+        ("average_precision",),
+        paired=True,
+        good=0.77,
+    ),
+    Scenario(
+        "30 pairs × 10, pooled, levels far apart, pairs ignored",
+        functools.partial(levelled, shift=3.0, share=0.95, spread=2.0),
+        60,
+        POOLED,
+        paired=True,
+        ignored=True,
+    ),
+]
 # Ignoring that pairs err together has to cost this much; a median among 20 moves too coarsely to show it.
 BAD = 0.925
 

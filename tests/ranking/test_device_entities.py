@@ -57,8 +57,10 @@ def test_sets_exclusions_and_kinds(score: str) -> None:
     targets = [rng.choice(100, rng.integers(1, 6), replace=False).tolist() for _ in range(40)]
     exclude = [rng.choice(np.arange(100, 300), 9, replace=False).tolist() for _ in range(40)]
     options: dict[str, Any] = {
-        "exclude": exclude, "kinds": np.arange(40) % 3, "candidates": [range(300), range(200), range(120)],
-    }  # fmt: skip
+        "exclude": exclude,
+        "kinds": np.arange(40) % 3,
+        "candidates": [range(300), range(200), range(120)],
+    }
     host = rank_all(queries, entities, targets, score=score, **options)
     for memory in (None, 4 * 40 * 50):
         scorer = device_scorer(there(queries), there(entities), score, "full")
@@ -70,8 +72,9 @@ def test_the_scores_of_a_function_stay_on_the_device(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(all_entities, "is_cuda", lambda value: isinstance(value, torch.Tensor))
     known = [[1, 2, 3]] * 40
     host = rank_all(queries, entities, targets, score=lambda q, e: np.round(q @ e.T, 1), known=known)
-    device = rank_all(there(queries), there(entities), targets,
-                      score=lambda q, e: torch.round(q @ e.T, decimals=1), known=known)  # fmt: skip
+    device = rank_all(
+        there(queries), there(entities), targets, score=lambda q, e: torch.round(q @ e.T, decimals=1), known=known
+    )
     assert flat(device) == flat(host)
 
 

@@ -17,8 +17,11 @@ from graphgauge.ranking import device_lists as device_flat
 from graphgauge.ranking.device_lists import DeviceLists, flat_tensors
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-METRICS = [f"{name}@{k}" for name in ("mrr_first", "hit_ratio", "precision", "recall", "map", "ndcg", "f1", "hits")
-           for k in (1, 3, 10)] + ["r_precision", "mrr", "median_rank"]  # fmt: skip
+METRICS = [
+    f"{name}@{k}"
+    for name in ("mrr_first", "hit_ratio", "precision", "recall", "map", "ndcg", "f1", "hits")
+    for k in (1, 3, 10)
+] + ["r_precision", "mrr", "median_rank"]
 
 
 @pytest.fixture(autouse=True)
@@ -48,10 +51,14 @@ def read(evaluation: Any) -> Any:
 
 
 @given(
-    seed=st.integers(0, 999), queries=st.integers(1, 30), levels=st.integers(0, 6), shuffled=st.booleans(),
+    seed=st.integers(0, 999),
+    queries=st.integers(1, 30),
+    levels=st.integers(0, 6),
+    shuffled=st.booleans(),
     ties=st.sampled_from(["realistic", "optimistic", "pessimistic", "expected"]),
-    dtype=st.sampled_from(["float16", "float32", "float64", "int32", "int64"]), at_once=st.sampled_from([3, 1 << 27]),
-)  # fmt: skip
+    dtype=st.sampled_from(["float16", "float32", "float64", "int32", "int64"]),
+    at_once=st.sampled_from([3, 1 << 27]),
+)
 def test_results_are_the_hosts(
     seed: int, queries: int, levels: int, shuffled: bool, ties: str, dtype: str, at_once: int
 ) -> None:
@@ -69,8 +76,11 @@ def test_results_are_the_hosts(
 def test_bfloat16_and_whole_labels_and_small_ids() -> None:
     flat = made(5, 40, 3, "float32")
     tensors = there(flat)
-    tensors |= {"scores": tensors["scores"].bfloat16(), "labels": tensors["labels"].float(),
-                "queries": tensors["queries"].short()}  # fmt: skip
+    tensors |= {
+        "scores": tensors["scores"].bfloat16(),
+        "labels": tensors["labels"].float(),
+        "queries": tensors["queries"].short(),
+    }
     assert flat_tensors(*(tensors[name] for name in ("scores", "labels", "queries"))) is not None
     assert repr(read(evaluate(**tensors))) == repr(read(evaluate(**flat)))
 
@@ -80,8 +90,11 @@ def test_counts_stay_where_they_are_until_they_are_needed(monkeypatch: pytest.Mo
     state = RankingState().update(**there(flat))
     part = state._lists[0].lists
     assert isinstance(part, DeviceLists)
-    found = state.evaluate(metrics=[key for key in METRICS if key not in ("r_precision", "mrr", "median_rank")
-                                    and not key.startswith("hits")])  # fmt: skip
+    found = state.evaluate(
+        metrics=[
+            key for key in METRICS if key not in ("r_precision", "mrr", "median_rank") and not key.startswith("hits")
+        ]
+    )
     assert all(result.value == result.value for result in found.values())
     assert not {"start", "length", "positives"} & vars(part).keys()
     assert state.n == int(flat["labels"].sum())
@@ -120,9 +133,11 @@ def test_the_host_looks_at_what_is_unusual(fault: str) -> None:
     flat = made(4, 20, 3, "float32")
     flat["labels"] = flat["labels"].astype(np.float32)
     changed = {
-        "NaN": ("scores", np.nan), "negative label": ("labels", -1.0), "NaN label": ("labels", np.nan),
+        "NaN": ("scores", np.nan),
+        "negative label": ("labels", -1.0),
+        "NaN label": ("labels", np.nan),
         "grades": ("labels", 2.0),
-    }  # fmt: skip
+    }
     if fault in changed:
         name, value = changed[fault]
         flat[name][3] = value
@@ -145,6 +160,9 @@ def test_the_host_looks_at_what_is_unusual(fault: str) -> None:
 
 def test_many_positives_of_one_query() -> None:
     rng = np.random.default_rng(0)
-    flat = {"scores": rng.integers(0, 900, 4000).astype("f4"), "labels": rng.random(4000) < 0.5,
-            "queries": np.repeat([3, 1], [3000, 1000])}  # fmt: skip
+    flat = {
+        "scores": rng.integers(0, 900, 4000).astype("f4"),
+        "labels": rng.random(4000) < 0.5,
+        "queries": np.repeat([3, 1], [3000, 1000]),
+    }
     assert repr(read(evaluate(**there(flat), metrics=METRICS))) == repr(read(evaluate(**flat, metrics=METRICS)))

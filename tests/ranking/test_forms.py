@@ -25,10 +25,16 @@ def test_relations_go_with_distmult() -> None:
 
 RNG = np.random.default_rng(0)
 GIVEN: dict[str, Any] = {
-    "pos_scores": RNG.normal(size=6), "neg_scores": RNG.normal(size=(6, 2)), "offsets": np.arange(0, 13, 2),
-    "mask": np.ones((6, 2), bool), "ids": np.arange(6), "scores": RNG.normal(size=6), "labels": [1, 0] * 3,
-    "queries": [0, 0, 1, 1, 2, 2], "negatives": ranking.negatives(np.tile([0, 1], (6, 1)), k=2, nodes=5),
-}  # fmt: skip
+    "pos_scores": RNG.normal(size=6),
+    "neg_scores": RNG.normal(size=(6, 2)),
+    "offsets": np.arange(0, 13, 2),
+    "mask": np.ones((6, 2), bool),
+    "ids": np.arange(6),
+    "scores": RNG.normal(size=6),
+    "labels": [1, 0] * 3,
+    "queries": [0, 0, 1, 1, 2, 2],
+    "negatives": ranking.negatives(np.tile([0, 1], (6, 1)), k=2, nodes=5),
+}
 ENTRIES = [ranking.evaluate, ranking.RankingState().update]
 
 

@@ -43,7 +43,7 @@ FLAT = {"scores": [1.0, 0.0], "labels": [1, 0], "queries": [0, 0]}
         (POS, NEG, {"offsets": [0, 3, 6]}, "neg_scores", "expected shape (any), found (2, 3)"),
         (POS, NEG.ravel(), {"offsets": [0, 3, 6], "mask": np.ones(6, bool)}, None, "offsets and mask exclude"),
     ],
-)  # fmt: skip
+)
 def test_wrong_input_is_named(pos: object, neg: object, options: dict, where: str | None, what: str) -> None:
     with pytest.raises(InputError) as caught:
         ranking.evaluate(pos, neg, **options)
@@ -76,10 +76,14 @@ def test_wrong_flat_input_is_named(change: dict, where: str) -> None:
         ([1.0, np.nan], NEG, {}, "pos_scores: 1 of 2 values are NaN, the first at index 1."),
         (POS, [[0, np.nan, 1], [np.nan, 2, 2]], {}, "neg_scores: 2 of 6 values are NaN, the first at index (0, 1)."),
         (POS, [0, 1, np.nan], {"offsets": [0, 1, 3]}, "neg_scores: 1 of 3 values are NaN, the first at index 2."),
-        (POS, [[0, np.nan], [np.nan, 2]], {"mask": [[True, False], [True, True]]},
-         "neg_scores: 1 of 3 values are NaN, the first at index (1, 0)."),
+        (
+            POS,
+            [[0, np.nan], [np.nan, 2]],
+            {"mask": [[True, False], [True, True]]},
+            "neg_scores: 1 of 3 values are NaN, the first at index (1, 0).",
+        ),
     ],
-)  # fmt: skip
+)
 def test_nan_is_counted_and_placed(pos: object, neg: object, options: dict, message: str) -> None:
     for function in (ranking.evaluate, ranking.mrr, ranking.hits_at_k, ranking.ranks):
         with pytest.raises(InputError) as caught:
@@ -103,9 +107,14 @@ def test_pooled_functions_refuse_nan_and_matrices() -> None:
 def test_a_nan_positive_drops_its_whole_list() -> None:
     """Had only the candidate been dropped, its absence would make recall better."""
     evaluation = ranking.evaluate(
-        scores=[5.0, np.nan, 1.0, 1.0, 0.0, np.nan], labels=[1, 1, 0, 1, 0, 0], queries=[0, 0, 0, 1, 1, 1],
-        nan="omit", k=1, metrics=["recall", "mrr"], groups={"g": ["a", "a", "a", "b", "b", "b"]},
-    )  # fmt: skip
+        scores=[5.0, np.nan, 1.0, 1.0, 0.0, np.nan],
+        labels=[1, 1, 0, 1, 0, 0],
+        queries=[0, 0, 0, 1, 1, 1],
+        nan="omit",
+        k=1,
+        metrics=["recall", "mrr"],
+        groups={"g": ["a", "a", "a", "b", "b", "b"]},
+    )
     assert evaluation["recall@1"].n == evaluation["mrr"].n == 1
     assert evaluation.by("g")["g"].tolist() == ["b"]
     assert evaluation.notes == (
@@ -119,11 +128,14 @@ NAN = np.nan
 # Two queries: the second one's only negatives are NaN, so that nothing is left to rank it among.
 EMPTIED: dict[str, dict[str, Any]] = {
     "matrix": {"pos_scores": [1.0, 1.0], "neg_scores": [[2.0, NAN], [NAN, NAN]]},
-    "masked": {"pos_scores": [1.0, 1.0], "neg_scores": [[2.0, NAN, 0.0], [NAN, NAN, 0.0]],
-               "mask": [[True, True, False]] * 2},
+    "masked": {
+        "pos_scores": [1.0, 1.0],
+        "neg_scores": [[2.0, NAN, 0.0], [NAN, NAN, 0.0]],
+        "mask": [[True, True, False]] * 2,
+    },
     "ragged": {"pos_scores": [1.0, 1.0], "neg_scores": [2.0, NAN, NAN], "offsets": [0, 2, 3]},
     "flat": {"scores": [1.0, 2.0, NAN, 1.0, NAN], "labels": [1, 0, 0, 1, 0], "queries": [0, 0, 0, 1, 1]},
-}  # fmt: skip
+}
 DROPPED = (
     "1 queries dropped: the scores of all their negatives are NaN",
     "1 candidates dropped: their score is NaN",
@@ -258,9 +270,12 @@ ODD_TENSORS = {
 @pytest.mark.parametrize("words", ODD_TENSORS)
 def test_tensors_without_plain_numbers_are_refused_in_words(words: str) -> None:
     odd, plain = ODD_TENSORS[words], np.ones((3, 4))
-    for given in ({"pos_scores": odd, "neg_scores": plain}, {"pos_scores": np.ones(3), "neg_scores": odd},
-                  {"pos_scores": np.ones(3), "neg_scores": plain, "groups": {"g": odd}},
-                  {"pos_scores": np.ones(3), "neg_scores": plain, "cluster": odd}):  # fmt: skip
+    for given in (
+        {"pos_scores": odd, "neg_scores": plain},
+        {"pos_scores": np.ones(3), "neg_scores": odd},
+        {"pos_scores": np.ones(3), "neg_scores": plain, "groups": {"g": odd}},
+        {"pos_scores": np.ones(3), "neg_scores": plain, "cluster": odd},
+    ):
         with pytest.raises(InputError, match=words):
             ranking.evaluate(**given)
 

@@ -53,9 +53,12 @@ def test_the_unit_says_what_is_counted() -> None:
 def test_first_relevant_is_not_per_positive() -> None:
     """One query, positives at places 1 and 4: per positive they are at 1 and 3 among the negatives."""
     found = ranking.evaluate(
-        scores=[4, 3, 2, 1], labels=[1, 0, 0, 1], queries=[0, 0, 0, 0], k=2,
+        scores=[4, 3, 2, 1],
+        labels=[1, 0, 0, 1],
+        queries=[0, 0, 0, 0],
+        k=2,
         metrics=["mrr", "mrr_first", "mrr_first@2", "hits@2", "hit_ratio@2"],
-    )  # fmt: skip
+    )
     values = {key: result.value for key, result in found.items()}
     assert values == {"mrr": (1 + 1 / 3) / 2, "mrr_first": 1, "mrr_first@2": 1, "hits@2": 0.5, "hit_ratio@2": 1}
 
@@ -64,9 +67,11 @@ def test_long_ties_of_the_first_positive() -> None:
     """3 positives among 3,000 tied candidates: the mean over all places of the first, one by one."""
     size, positives = 3000, 3
     found = ranking.evaluate(
-        scores=np.zeros(size), labels=np.arange(size) < positives, queries=np.zeros(size, int),
+        scores=np.zeros(size),
+        labels=np.arange(size) < positives,
+        queries=np.zeros(size, int),
         metrics=["mrr_first", "hit_ratio@10"],
-    )  # fmt: skip
+    )
     mean, none, missed = 0.0, 1.0, 1.0
     for place in range(1, size + 1):
         hit = positives / (size - place + 1) if size - place + 1 >= positives else 1.0
@@ -118,9 +123,14 @@ def test_labels_follow_the_first_appearance_not_the_order_of_ids() -> None:
 
 def test_labels_of_queries_survive_dropped_ones() -> None:
     found = ranking.evaluate(
-        scores=[np.nan, 1, 2, 1, 5, 4], labels=[1, 0, 1, 0, 0, 1], queries=["c", "c", "a", "a", "b", "b"], nan="omit",
-        groups={"kind": ["x", "y", "z"]}, weights=[5, 1, 2], cluster=[0, 1, 2],
-    )  # fmt: skip
+        scores=[np.nan, 1, 2, 1, 5, 4],
+        labels=[1, 0, 1, 0, 0, 1],
+        queries=["c", "c", "a", "a", "b", "b"],
+        nan="omit",
+        groups={"kind": ["x", "y", "z"]},
+        weights=[5, 1, 2],
+        cluster=[0, 1, 2],
+    )
     assert dict(zip(found.by("kind")["kind"], found.by("kind")["mrr_first"], strict=True)) == {"y": 1.0, "z": 0.5}
     assert found["mrr_first"].value == pytest.approx((1 * 1 + 2 * 0.5) / 3)
 
@@ -211,14 +221,21 @@ def test_parts_merge_to_the_whole(metrics: list[str] | None, tmp_path: Path) -> 
 def test_counts_from_elsewhere_are_the_same_lists() -> None:
     """Query a: places + - + -; query b: one tie of a positive and two negatives, then a positive; c has none."""
     state = RankingState(keep="items").update_lists(
-        relevant=[2, 2, 0], candidates=[4, 4, 3], runs=[2, 2, 0],
-        start=[0, 2, 0, 3], length=[1, 1, 3, 1], positives=[1, 1, 1, 1], queries=["a", "b", "c"],
+        relevant=[2, 2, 0],
+        candidates=[4, 4, 3],
+        runs=[2, 2, 0],
+        start=[0, 2, 0, 3],
+        length=[1, 1, 3, 1],
+        positives=[1, 1, 1, 1],
+        queries=["a", "b", "c"],
         groups={"kind": [0, 1, 1]},
-    )  # fmt: skip
+    )
     direct = RankingState(keep="items").update(
-        scores=[4, 3, 2, 1, 5, 5, 5, 1, 3, 2, 1], labels=[1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0],
-        queries=[*"aaaabbbbccc"], groups={"kind": {"a": 0, "b": 1, "c": 1}},
-    )  # fmt: skip
+        scores=[4, 3, 2, 1, 5, 5, 5, 1, 3, 2, 1],
+        labels=[1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0],
+        queries=[*"aaaabbbbccc"],
+        groups={"kind": {"a": 0, "b": 1, "c": 1}},
+    )
     assert state.evaluate().to_dict()["results"] == direct.evaluate().to_dict()["results"]
     assert state.evaluate().notes == direct.evaluate().notes
     assert state.items().values("map@3").tolist() == direct.items().values("map@3").tolist()
@@ -229,10 +246,18 @@ def test_counts_from_elsewhere_are_the_same_lists() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"start": [0, 0]}, {"positives": [2, 1]}, {"length": [5, 1]}, {"relevant": [3]}, {"candidates": [1]},
-        {"runs": [1]}, {"positives": [0, 2]}, {"start": [-1, 2]}, {"grades": [1.0]}, {"grades": [1.0, 0.0]},
+        {"start": [0, 0]},
+        {"positives": [2, 1]},
+        {"length": [5, 1]},
+        {"relevant": [3]},
+        {"candidates": [1]},
+        {"runs": [1]},
+        {"positives": [0, 2]},
+        {"start": [-1, 2]},
+        {"grades": [1.0]},
+        {"grades": [1.0, 0.0]},
     ],
-)  # fmt: skip
+)
 def test_impossible_counts_are_refused(change: dict[str, Any]) -> None:
     sound = {"relevant": [2], "candidates": [4], "runs": [2], "start": [0, 2], "length": [1, 1], "positives": [1, 1]}
     assert RankingState().update_lists(**sound).n == 2
@@ -257,10 +282,14 @@ def test_rankers_are_compared_query_by_query(metric: str) -> None:
     other = given | {"scores": np.random.default_rng(1).permutation(given["scores"])}
     kept = [ranking.evaluate(**data, keep="items") for data in (given, other)]
     alone = [
-        [ranking.evaluate(**{name: values[data["queries"] == query] for name, values in data.items()},
-                          metrics=[metric])[metric].value for query in range(10)]
+        [
+            ranking.evaluate(
+                **{name: values[data["queries"] == query] for name, values in data.items()}, metrics=[metric]
+            )[metric].value
+            for query in range(10)
+        ]
         for data in (given, other)
-    ]  # fmt: skip
+    ]
     differences = np.subtract(*alone)
     test = ranking.compare(kept[0].per_item, kept[1].per_item, metric)
     assert test.mean_difference == pytest.approx(differences.mean(), rel=1e-12)

@@ -412,12 +412,39 @@ def test_the_command_draws_what_the_library_draws(tmp_path: Path, monkeypatch: p
     np.save("train.npy", train)
     np.save("test.npy", test)
     np.save("types.npy", np.arange(40) % 2)
-    words = ["--known", "train.npy", "--history", "train.npy", "--sampler", "heart", "--side", "both", "--k", "10",
-             "--undirected", "--among", "type", "--types", "types.npy", "--seed", "3"]  # fmt: skip
+    words = [
+        "--known",
+        "train.npy",
+        "--history",
+        "train.npy",
+        "--sampler",
+        "heart",
+        "--side",
+        "both",
+        "--k",
+        "10",
+        "--undirected",
+        "--among",
+        "type",
+        "--types",
+        "types.npy",
+        "--seed",
+        "3",
+    ]
     said = graphgauge("negatives", "--edges", "test.npy", *words, "-o", "n.npz")
     assert said.returncode == 0, said.stderr
-    expected = ranking.negatives(test, "heart", known=train, history=train, side="both", k=10, directed=False,
-                                 among="type", types=np.arange(40) % 2, seed=3)  # fmt: skip
+    expected = ranking.negatives(
+        test,
+        "heart",
+        known=train,
+        history=train,
+        side="both",
+        k=10,
+        directed=False,
+        among="type",
+        types=np.arange(40) % 2,
+        seed=3,
+    )
     assert str(ranking.Negatives.load("n.npz")) == str(expected)
     assert str(expected) in said.stdout
     np.save("pos.npy", rng.normal(1, 1, 30))

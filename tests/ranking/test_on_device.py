@@ -168,10 +168,14 @@ def said(call: Callable[[], Any]) -> str:
         found = call()
     except GraphgaugeError as error:
         return f"{type(error).__name__}: {error}"
-    results = {key: (each.value, each.n, each.unit, bounds(each), each.no_interval, each.chance, each.warnings)
-               for key, each in found.items()}  # fmt: skip
-    tables = {axis: {name: column.tolist() for name, column in table.columns.items()}
-              for axis, table in found.breakdowns.items()}  # fmt: skip
+    results = {
+        key: (each.value, each.n, each.unit, bounds(each), each.no_interval, each.chance, each.warnings)
+        for key, each in found.items()
+    }
+    tables = {
+        axis: {name: column.tolist() for name, column in table.columns.items()}
+        for axis, table in found.breakdowns.items()
+    }
     items = None if found.per_item is None else {name: values.tolist() for name, values in columns(found.per_item)}
     return repr((results, tables, items, found.notes, [finding.message for finding in found.findings]))
 
@@ -252,8 +256,10 @@ def test_parts_on_the_device_and_parts_on_the_host(form: Form, option: str, as_a
     for chosen in inputs:
         for alone in (True, False):
             simulated.largest = 0
-            there = {name: mapped(simulated.put if (name == chosen) is alone else at_home, {name: value})[name]
-                     for name, value in inputs.items()}  # fmt: skip
+            there = {
+                name: mapped(simulated.put if (name == chosen) is alone else at_home, {name: value})[name]
+                for name, value in inputs.items()
+            }
             assert said(lambda there=there: evaluate(**there)) == host, (chosen, alone)
             if isinstance(there.get("neg_scores", there.get("scores")), torch.Tensor):
                 main = there.get("neg_scores", there.get("scores"))
@@ -509,8 +515,13 @@ def test_nan_is_named_when_the_state_is_read(name: str, few: int, simulated: Any
     assert str(raised.value).startswith(f"{name} of update 2: {what}.")
     assert str(raised.value).endswith("because of updates 2, 4.")
     # Nothing reads it as if they had not been.
-    for read in (lambda: state.update(**mapped(simulated.put, good[1])), state.evaluate, lambda: saved(state),
-                 lambda: counted_here(good).merge(state), lambda: state.n):  # fmt: skip
+    for read in (
+        lambda: state.update(**mapped(simulated.put, good[1])),
+        state.evaluate,
+        lambda: saved(state),
+        lambda: counted_here(good).merge(state),
+        lambda: state.n,
+    ):
         with pytest.raises(InputError) as again:
             read()
         assert str(again.value) == str(raised.value)
@@ -529,7 +540,7 @@ def test_what_fails_for_an_earlier_update_fails_again(kind: str, simulated: Any,
         "groups": lambda: state.update(**good[2], groups={"a": np.zeros(20, int)}),
         "too many wait": lambda: state.update(**mapped(simulated.put, good[2])),
         "merge": lambda: state.merge(counted_here([good[2]])),
-    }  # fmt: skip
+    }
     monkeypatch.setattr(waiting, "_BATCHES", 2)
     for _ in range(2):
         with pytest.raises(InputError, match="of update 2: "):

@@ -104,8 +104,10 @@ def test_batches_and_merged_states_give_the_bits_of_one_call(cuts, tmp_path):
         return {"pos_scores": pos[rows], "neg_scores": negatives, **own}
 
     streamed = RankingState(keep="items").update(**part(first, neg[: cuts[1]])).update(**part(second, neg[cuts[1] :]))
-    states = [RankingState(keep="items").update(**part(rows, negatives))
-              for rows, negatives in ((first, neg[: cuts[1]]), (second, neg[cuts[1] :]))]  # fmt: skip
+    states = [
+        RankingState(keep="items").update(**part(rows, negatives))
+        for rows, negatives in ((first, neg[: cuts[1]]), (second, neg[cuts[1] :]))
+    ]
     for state, name in zip(states, "ab", strict=True):
         state.save(tmp_path / f"{name}.npz")
     loaded = [RankingState.load(tmp_path / f"{name}.npz") for name in "ab"]
@@ -266,8 +268,16 @@ def test_metrics_without_an_interval_say_why():
 @pytest.fixture
 def files(tmp_path):
     pos, neg = scores(50, 80)
-    for name, array in {"pos": pos, "neg": neg, "pos-0": pos[:20], "pos-1": pos[20:], "neg-0": neg[:70],
-                        "neg-1": neg[70:], "copy": neg[70:], "rows": np.ones((50, 3))}.items():  # fmt: skip
+    for name, array in {
+        "pos": pos,
+        "neg": neg,
+        "pos-0": pos[:20],
+        "pos-1": pos[20:],
+        "neg-0": neg[:70],
+        "neg-1": neg[70:],
+        "copy": neg[70:],
+        "rows": np.ones((50, 3)),
+    }.items():
         np.save(tmp_path / f"{name}.npy", array)
     return tmp_path, pos, neg
 
@@ -276,8 +286,10 @@ def test_files_of_a_pool(files):
     folder, pos, neg = files
     whole = facts(evaluate(pos, neg, k=[20]))
     for own, pool in ((("pos",), ("neg",)), (("pos-*",), ("neg-0", "neg-1")), (("pos-0", "pos-1"), ("neg",))):
-        given = {"pos_scores": [folder / f"{name}.npy" for name in own],
-                 "neg_scores": [folder / f"{name}.npy" for name in pool]}  # fmt: skip
+        given = {
+            "pos_scores": [folder / f"{name}.npy" for name in own],
+            "neg_scores": [folder / f"{name}.npy" for name in pool],
+        }
         assert facts(evaluate_files(**given, k=[20])) == whole
     shown = CliRunner().invoke(
         family_command("ranking"), [f"--pos-scores={folder}/pos.npy", f"--neg-scores={folder}/neg.npy", "--k=20,50"]
@@ -291,10 +303,16 @@ def test_no_file_of_a_pool_counts_twice(files):
     with pytest.raises(InputError, match="same content"):
         evaluate_files(pos_scores=folder / "pos.npy", neg_scores=[folder / "neg-1.npy", folder / "copy.npy"])
     for number in (0, 1):
-        evaluate_files(pos_scores=folder / f"pos-{number}.npy", neg_scores=folder / "neg.npy",
-                       save_state=folder / f"whole-{number}.npz")  # fmt: skip
-        evaluate_files(pos_scores=folder / f"pos-{number}.npy", neg_scores=folder / f"neg-{number}.npy",
-                       save_state=folder / f"part-{number}.npz")  # fmt: skip
+        evaluate_files(
+            pos_scores=folder / f"pos-{number}.npy",
+            neg_scores=folder / "neg.npy",
+            save_state=folder / f"whole-{number}.npz",
+        )
+        evaluate_files(
+            pos_scores=folder / f"pos-{number}.npy",
+            neg_scores=folder / f"neg-{number}.npy",
+            save_state=folder / f"part-{number}.npz",
+        )
     with pytest.raises(InputError, match="both states have the shard"):  # the pool is in both
         merge_files(states=[folder / "whole-0.npz", folder / "whole-1.npz"])
     merged = merge_files(states=[folder / "part-0.npz", folder / "part-1.npz"])

@@ -121,9 +121,12 @@ def test_saved_states_merge_by_the_command(tmp_path, pooled):
         np.save(tmp_path / f"pos{number}.npy", p)
         np.save(tmp_path / f"neg{number}.npy", n)
         evaluate_files(
-            pos_scores=tmp_path / f"pos{number}.npy", neg_scores=tmp_path / f"neg{number}.npy", metrics=POOLED,
-            max_memory=LITTLE, save_state=tmp_path / f"{number}.npz",
-        )  # fmt: skip
+            pos_scores=tmp_path / f"pos{number}.npy",
+            neg_scores=tmp_path / f"neg{number}.npy",
+            metrics=POOLED,
+            max_memory=LITTLE,
+            save_state=tmp_path / f"{number}.npz",
+        )
     found = merge_files(states=[tmp_path / "0.npz", tmp_path / "1.npz"], metrics=POOLED)
     require_within(found, evaluate(pos, neg, metrics=POOLED))
     with pytest.raises(InputError, match="Merge each part once"):

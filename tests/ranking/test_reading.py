@@ -101,9 +101,7 @@ def test_two_threads_read_the_same_results(form: str) -> None:
             found[name] = {key: content(evaluation[key]) for key in keys}
 
         keys = list(evaluation)
-        threads = [
-            threading.Thread(target=read, args=args) for args in (("forward", keys), ("backward", keys[::-1]))
-        ]  # fmt: skip
+        threads = [threading.Thread(target=read, args=args) for args in (("forward", keys), ("backward", keys[::-1]))]
         for thread in threads:
             thread.start()
         for thread in threads:

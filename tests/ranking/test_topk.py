@@ -130,11 +130,19 @@ def test_saved_states_of_lists_merge_to_the_whole(tmp_path, n_items):
     group, cluster, names = np.arange(USERS) % 2, np.arange(USERS) // 3, np.arange(100, 100 + USERS)
 
     def counted(part):
-        return rank_topk(lists[part], right[part], n_items=n_items, groups={"half": group[part]},
-                         cluster=cluster[part], ids=names[part], keep="items")  # fmt: skip
+        return rank_topk(
+            lists[part],
+            right[part],
+            n_items=n_items,
+            groups={"half": group[part]},
+            cluster=cluster[part],
+            ids=names[part],
+            keep="items",
+        )
 
-    whole = from_topk(lists, right, n_items=n_items, groups={"half": group}, cluster=cluster, ids=names, keep="items",
-                      k=[2, 6, 7])  # fmt: skip
+    whole = from_topk(
+        lists, right, n_items=n_items, groups={"half": group}, cluster=cluster, ids=names, keep="items", k=[2, 6, 7]
+    )
     parts = []
     for number, part in enumerate((slice(0, 5), slice(5, None))):
         counted(part).save(tmp_path / f"{number}.npz")

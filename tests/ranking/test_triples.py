@@ -56,9 +56,11 @@ def by_side(known):
 
 MODELS = {
     "function": score,
-    "methods": {"tail": lambda pairs: TABLE[pairs[:, 0], pairs[:, 1]],
-                "head": lambda pairs: TABLE[:, pairs[:, 0], pairs[:, 1]].T},
-}  # fmt: skip
+    "methods": {
+        "tail": lambda pairs: TABLE[pairs[:, 0], pairs[:, 1]],
+        "head": lambda pairs: TABLE[:, pairs[:, 0], pairs[:, 1]].T,
+    },
+}
 
 
 class Model:
@@ -93,8 +95,10 @@ def test_both_sides_are_ranked_among_what_is_not_known(model, batch):
 
 def test_sides_and_relations_are_groups_and_a_triple_is_a_cluster():
     result = rank_triples(score, TEST, known=[TRAIN, VALID], entities=ENTITIES).evaluate()
-    sides = {side: list(filtered_ranks(TEST, [*TRAIN.tolist(), *VALID.tolist(), *TEST.tolist()], side))
-             for side in ("head", "tail")}  # fmt: skip
+    sides = {
+        side: list(filtered_ranks(TEST, [*TRAIN.tolist(), *VALID.tolist(), *TEST.tolist()], side))
+        for side in ("head", "tail")
+    }
     table = result["mrr"].by("side")
     assert table["side"].tolist() == ["head", "tail"]
     for side, value in zip(table["side"], table["value"], strict=True):
@@ -121,10 +125,22 @@ def test_known_answers_are_those_of_the_query():
 def test_known_answers_go_into_rank_all():
     entities, relations = DRAW.normal(size=(ENTITIES, 4)), DRAW.normal(size=(RELATIONS, 4))
     heads, kinds, tails = TEST.T
-    one = rank_all((entities[heads], relations[kinds]), entities, tails, score="distmult", keep="items",
-                   known=known_answers(TEST, [TRAIN, VALID, TEST]))  # fmt: skip
-    other = rank_triples(lambda h, r, t: (entities[h] * relations[r] * entities[t]).sum(-1), TEST, sides=["tail"],
-                         known=[TRAIN, VALID], entities=ENTITIES, keep="items")  # fmt: skip
+    one = rank_all(
+        (entities[heads], relations[kinds]),
+        entities,
+        tails,
+        score="distmult",
+        keep="items",
+        known=known_answers(TEST, [TRAIN, VALID, TEST]),
+    )
+    other = rank_triples(
+        lambda h, r, t: (entities[h] * relations[r] * entities[t]).sum(-1),
+        TEST,
+        sides=["tail"],
+        known=[TRAIN, VALID],
+        entities=ENTITIES,
+        keep="items",
+    )
     assert (one.items().greater == other.items().greater).all()
 
 
@@ -138,8 +154,10 @@ def test_candidates_by_relation():
 
 
 def test_two_models_are_compared_triple_by_triple():
-    one, other = (rank_triples(lambda h, r, t, sign=sign: sign * TABLE[h, r, t], TEST, entities=ENTITIES, keep="items")
-                  for sign in (1, -1))  # fmt: skip
+    one, other = (
+        rank_triples(lambda h, r, t, sign=sign: sign * TABLE[h, r, t], TEST, entities=ENTITIES, keep="items")
+        for sign in (1, -1)
+    )
     paired = compare(one.items(), other.items())
     assert paired.mean_difference == pytest.approx(one.evaluate()["mrr"].value - other.evaluate()["mrr"].value)
     assert evaluate([1.0], [[0.0]])["mrr"].value == 1
@@ -153,8 +171,13 @@ def test_complex_as_real_and_imaginary_parts():
     entity, relation = complex_numbers(ENTITIES, 4), complex_numbers(RELATIONS, 4)
     heads, kinds, tails = TEST.T
     query = entity[heads] * relation[kinds]
-    state = rank_all((query.real, query.imag), (entity.real, entity.imag), tails, keep="items",
-                     score=lambda q, e: q[0] @ e[0].T + q[1] @ e[1].T)  # fmt: skip
+    state = rank_all(
+        (query.real, query.imag),
+        (entity.real, entity.imag),
+        tails,
+        keep="items",
+        score=lambda q, e: q[0] @ e[0].T + q[1] @ e[1].T,
+    )
     by_hand = [[(entity[h] * relation[r] * entity[e].conj()).sum().real for e in range(ENTITIES)] for h, r, _ in TEST]
     assert state.items().greater.tolist() == [
         sum(s > row[t] for s in row) for row, t in zip(by_hand, tails, strict=True)
@@ -172,8 +195,10 @@ def test_rotate_in_torch_on_both_sides():
     numbers, turns = entity.numpy(), np.exp(1j * phase.numpy())
     expected = []
     for head, relation, tail in TEST.tolist():
-        distance = [[np.abs(numbers[h] * turns[relation] - numbers[t]).sum() for h, t in pairs] for pairs in (
-            [(e, tail) for e in range(ENTITIES)], [(head, e) for e in range(ENTITIES)])]  # fmt: skip
+        distance = [
+            [np.abs(numbers[h] * turns[relation] - numbers[t]).sum() for h, t in pairs]
+            for pairs in ([(e, tail) for e in range(ENTITIES)], [(head, e) for e in range(ENTITIES)])
+        ]
         expected += [sum(d < distance[0][head] for d in distance[0]), sum(d < distance[1][tail] for d in distance[1])]
     order = np.argsort(state.items().ids)
     assert state.items().greater[order].tolist() == expected
@@ -254,7 +279,9 @@ def test_a_module_of_torch_gets_tensors_from_arrays():
 def test_weights_and_clusters_of_triples():
     weights, kinds = np.arange(1.0, 1 + len(TEST)), np.arange(len(TEST)) % 5
     result = rank_triples(score, TEST, entities=ENTITIES, weights=weights, cluster=kinds).evaluate()["mrr"]
-    sides = [[1 / (1 + above + beside / 2) for above, beside, _ in filtered_ranks(TEST, [], side)]
-             for side in ("head", "tail")]  # fmt: skip
+    sides = [
+        [1 / (1 + above + beside / 2) for above, beside, _ in filtered_ranks(TEST, [], side)]
+        for side in ("head", "tail")
+    ]
     assert result.value == pytest.approx(np.average(np.concatenate(sides), weights=np.tile(weights, 2)))
     assert result.interval.over == "clusters"

@@ -70,8 +70,12 @@ def several(row: int) -> tuple[Any, Any]:
 
 
 def flat_of_several() -> dict[str, Any]:
-    rows = [(row, score, label) for row in range(N) for part, label in zip(several(row), (1, 0), strict=True)
-            for score in part]  # fmt: skip
+    rows = [
+        (row, score, label)
+        for row in range(N)
+        for part, label in zip(several(row), (1, 0), strict=True)
+        for score in part
+    ]
     queries, scores, labels = map(np.array, zip(*rows, strict=True))
     return {"queries": queries, "scores": scores, "labels": labels}
 
@@ -95,14 +99,16 @@ FORMS: dict[str, tuple[Callable[..., Evaluation], Callable[[], Evaluation], dict
     ),
     "known answers as a boolean matrix, kinds of candidates": (
         lambda **given: until(known=MARKED, candidates=[range(M), np.unique(TARGETS)], kinds=RELATION % 2, **given),
-        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, known=MARKED, kinds=RELATION % 2,
-                                 candidates=[range(M), np.unique(TARGETS)]).evaluate(),
+        lambda: ranking.rank_all(
+            QUERIES, ENTITIES, TARGETS, known=MARKED, kinds=RELATION % 2, candidates=[range(M), np.unique(TARGETS)]
+        ).evaluate(),
         EVERYTHING,
     ),
     "known answers as lists, candidates of each query": (
         lambda **given: until(known=[[each] for each in range(M)] * 11 + [[]] * (N - 11 * M), candidates=OWN, **given),
-        lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, candidates=OWN,
-                                 known=[[each] for each in range(M)] * 11 + [[]] * (N - 11 * M)).evaluate(),
+        lambda: ranking.rank_all(
+            QUERIES, ENTITIES, TARGETS, candidates=OWN, known=[[each] for each in range(M)] * 11 + [[]] * (N - 11 * M)
+        ).evaluate(),
         EVERYTHING,
     ),
     "sets": (
@@ -126,8 +132,12 @@ FORMS: dict[str, tuple[Callable[..., Evaluation], Callable[[], Evaluation], dict
         EVERYTHING,
     ),
     "ragged": (
-        lambda **given: ranking.rank_until(pos_scores=POS, neg_scores=NEG.reshape(-1)[: SIZES.sum()],
-                                           offsets=np.concatenate([[0], np.cumsum(SIZES)]), **given),
+        lambda **given: ranking.rank_until(
+            pos_scores=POS,
+            neg_scores=NEG.reshape(-1)[: SIZES.sum()],
+            offsets=np.concatenate([[0], np.cumsum(SIZES)]),
+            **given,
+        ),
         lambda: ranking.evaluate(POS, NEG.reshape(-1)[: SIZES.sum()], offsets=np.concatenate([[0], np.cumsum(SIZES)])),
         EVERYTHING,
     ),
@@ -147,12 +157,13 @@ FORMS: dict[str, tuple[Callable[..., Evaluation], Callable[[], Evaluation], dict
         LISTS,
     ),
     "triples": (
-        lambda **given: ranking.rank_until(model=VECTORS, triples=TRIPLES[:150], known=[TRIPLES[150:]],
-                                           score="distmult", **given),
+        lambda **given: ranking.rank_until(
+            model=VECTORS, triples=TRIPLES[:150], known=[TRIPLES[150:]], score="distmult", **given
+        ),
         lambda: ranking.rank_triples(VECTORS, TRIPLES[:150], known=[TRIPLES[150:]], score="distmult").evaluate(),
         EVERYTHING,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -247,8 +258,13 @@ def test_a_pair_averaged_over_groups_is_one_mean_however_much_is_read(most: int 
     """The mean over groups and that over queries have different signs here."""
     group = (np.arange(42) % 7 == 0).astype(int)
     first, second = np.where(group, 1, 2), np.where(group, 3, 1 + (np.arange(42) % 3 == 0))
-    given: dict[str, Any] = {"pos_scores": np.zeros(42), "neg_scores": of_ranks(first), "groups": {"g": group},
-                             "against": {"neg_scores": of_ranks(second)}, "average": "g"}  # fmt: skip
+    given: dict[str, Any] = {
+        "pos_scores": np.zeros(42),
+        "neg_scores": of_ranks(first),
+        "groups": {"g": group},
+        "against": {"neg_scores": of_ranks(second)},
+        "average": "g",
+    }
     macro = np.mean([np.mean((1 / first - 1 / second)[group == each]) for each in (0, 1)])
     assert macro > 0 > np.mean(1 / first - 1 / second)
     found = ranking.rank_until(**given, max_queries=most)
@@ -304,8 +320,9 @@ def test_a_width_decides_no_gate_and_says_if_it_was_not_reached() -> None:
 
 def test_rare_hits_are_not_stopped_early_by_a_usual_interval() -> None:
     rank = np.where(np.arange(2000) % 50, 2, 1)
-    found = ranking.rank_until(pos_scores=np.zeros(2000), neg_scores=of_ranks(rank), within={"hits@1": 0.03},
-                               guarantee="width")  # fmt: skip
+    found = ranking.rank_until(
+        pos_scores=np.zeros(2000), neg_scores=of_ranks(rank), within={"hits@1": 0.03}, guarantee="width"
+    )
     assert found.options["until"]["read"] * 0.02 > 10
 
 
@@ -366,8 +383,9 @@ def test_a_predictor_does_not_know_the_order_from_an_earlier_run() -> None:
         share = len(read) / N
         assert abs(np.isin(drawn, read).mean() - share) < 5 * math.sqrt(share * (1 - share) / len(read))
     labels = np.isin(np.arange(N), read).astype(int)
-    drawn = until(within={"mrr": 1e-9}, groups={"g": labels}, assist="g", max_queries=len(read), keep="items",
-                  seed=5).per_item.ids  # fmt: skip
+    drawn = until(
+        within={"mrr": 1e-9}, groups={"g": labels}, assist="g", max_queries=len(read), keep="items", seed=5
+    ).per_item.ids
     assert np.isin(drawn, read).mean() < 0.8
 
 
@@ -386,16 +404,22 @@ def test_a_callback_may_fill_the_same_arrays_again() -> None:
         np.matmul(queries, entities.T, out=matrix[: len(queries)])
         return matrix[: len(queries)]
 
-    assert until(score=scored, within={"mrr": 1e-9})["mrr"].value == until(
-        score=lambda q, e: q @ e.T, within={"mrr": 1e-9})["mrr"].value  # fmt: skip
+    assert (
+        until(score=scored, within={"mrr": 1e-9})["mrr"].value
+        == until(score=lambda q, e: q @ e.T, within={"mrr": 1e-9})["mrr"].value
+    )
 
 
 def test_new_queries_of_uneven_units_as_far_as_they_were_read() -> None:
     """Nearly everything read, the interval for new clusters is about that of everything read."""
     cluster = np.repeat(np.arange(156), np.r_[np.ones(150, int), np.full(6, 100)])
     hit = RNG.random(len(cluster)) < RNG.beta(1, 1, 156)[cluster]
-    given: dict[str, Any] = {"pos_scores": np.zeros(len(cluster)), "neg_scores": of_ranks(np.where(hit, 1, 3), 2),
-                             "cluster": cluster, "within": {"hits@1": 1e-9}}  # fmt: skip
+    given: dict[str, Any] = {
+        "pos_scores": np.zeros(len(cluster)),
+        "neg_scores": of_ranks(np.where(hit, 1, 3), 2),
+        "cluster": cluster,
+        "within": {"hits@1": 1e-9},
+    }
     widths = []
     for most in (len(cluster) - 4, None):
         low, high = ranking.rank_until(**given, max_queries=most)["hits@1"].new_queries
@@ -444,8 +468,10 @@ def test_races_of_triples_and_functions_are_unbiased() -> None:
     found = ranking.rank_until(source=sources["embeddings"], within={"mrr": 0.2}, inner="race")
     assert found.options["until"]["read"] > 100
     assert found["mrr"].interval.high - found["mrr"].interval.low <= 0.4
-    assert ranking.rank_triples(VECTORS, test, known=known, score="distmult").evaluate(ties="expected")[
-        "mrr"].value in found["mrr"].interval  # fmt: skip
+    assert (
+        ranking.rank_triples(VECTORS, test, known=known, score="distmult").evaluate(ties="expected")["mrr"].value
+        in found["mrr"].interval
+    )
     pairs = {side: lambda rows: np.zeros((len(rows), M)) for side in ("tail", "head")}
     with pytest.raises(OptionError, match="scores of some entities"):
         ranking.rank_until(model=pairs, triples=test, entities=M, within={"mrr": 0.1}, inner="race")
@@ -479,9 +505,11 @@ def facts(evaluation: Evaluation) -> Any:
 
 
 STOPPED: dict[str, dict[str, Any]] = {
-    "plain": {}, "clusters": {"cluster": np.arange(N) // 4}, "race": {"inner": "race"},
+    "plain": {},
+    "clusters": {"cluster": np.arange(N) // 4},
+    "race": {"inner": "race"},
     "pair": {"against": {"queries": WORSE}},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("given", STOPPED.values(), ids=STOPPED)
@@ -505,8 +533,9 @@ def test_a_run_goes_on_to_a_narrower_width_without_reading_again(tmp_path: Path)
     place = tmp_path / "run.npz"
     wide = ranking.rank_until(score_query=counting, n_queries=N, within={"mrr": 0.15}, save=place)
     first = len(read)
-    narrow = ranking.rank_until(score_query=counting, n_queries=N, within={"mrr": 0.08}, resume=place,
-                                gates=["mrr >= 0.05"])  # fmt: skip
+    narrow = ranking.rank_until(
+        score_query=counting, n_queries=N, within={"mrr": 0.08}, resume=place, gates=["mrr >= 0.05"]
+    )
     # As many are compared with the saved ones.
     assert len(read) - first == narrow.options["until"]["read"] - wide.options["until"]["read"] + 64
     assert len({*read}) == narrow.options["until"]["read"]
@@ -647,8 +676,9 @@ def test_only_drawn_rows_of_a_file_are_read(tmp_path: Path) -> None:
         assert facts(ranking.rank_until(**given, within={"mrr": 0.1})) == facts(
             ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"mrr": 0.1})
         )
-    stored = ranking.evaluate_files(pos_scores=str(tmp_path / "pos.npy"), neg_scores=str(tmp_path / "neg-*.npy"),
-                                    until="mrr ± 0.1")  # fmt: skip
+    stored = ranking.evaluate_files(
+        pos_scores=str(tmp_path / "pos.npy"), neg_scores=str(tmp_path / "neg-*.npy"), until="mrr ± 0.1"
+    )
     assert stored["mrr"].value == found["mrr"].value
 
 
@@ -669,8 +699,14 @@ def test_items_of_runs_that_are_incomplete_are_not_compared(tmp_path: Path) -> N
     def runs(most: int | None) -> list[Evaluation]:
         found = []
         for name, ranks in (("a", first), ("b", second)):
-            each = ranking.rank_until(pos_scores=np.zeros(len(ranks)), neg_scores=of_ranks(ranks, 9), cluster=UNEVEN,
-                                      within={"mrr": 1e-9}, max_queries=most, keep="items")  # fmt: skip
+            each = ranking.rank_until(
+                pos_scores=np.zeros(len(ranks)),
+                neg_scores=of_ranks(ranks, 9),
+                cluster=UNEVEN,
+                within={"mrr": 1e-9},
+                max_queries=most,
+                keep="items",
+            )
             each.run = {"method": name, "dataset": "d", "seed": 0}
             found.append(each)
         return found
@@ -744,8 +780,10 @@ def test_races_of_functions_see_equal_entities(layout: str, ties: str) -> None:
     queries = (entities[targets] + 0.1 * rng.normal(size=(60, width))).astype(np.float32)
     rows: Callable[[Any, Any], Any] = lambda q, e: q @ e.T  # noqa: E731
     score = rows if layout == "rows" else lambda q, e: (np.asfortranarray(e) @ q.T).T
-    values = [Race(EntityQueries(queries, entities, targets, score=each), ties).run(np.arange(60), [7])
-              for each in (score, "dot")]  # fmt: skip
+    values = [
+        Race(EntityQueries(queries, entities, targets, score=each), ties).run(np.arange(60), [7])
+        for each in (score, "dot")
+    ]
     assert np.array_equal(*values)
     if ties == "optimistic":
         assert (values[0] == 1).all()
@@ -759,8 +797,12 @@ def test_stored_scores_that_differ_in_one_query_read_are_noticed(form: str, tmp_
 
     def given(neg: Any) -> dict[str, Any]:
         if form == "flat":
-            return {"scores": np.c_[pos, neg].reshape(-1), "labels": np.tile(np.arange(9) == 0, N).astype(int),
-                    "queries": np.repeat(np.arange(N), 9), "within": {"recall@3": 0.1}}  # fmt: skip
+            return {
+                "scores": np.c_[pos, neg].reshape(-1),
+                "labels": np.tile(np.arange(9) == 0, N).astype(int),
+                "queries": np.repeat(np.arange(N), 9),
+                "within": {"recall@3": 0.1},
+            }
         if form == "map":
             np.save(tmp_path / "neg.npy", neg)
             neg = np.load(tmp_path / "neg.npy", mmap_mode="r")
@@ -785,9 +827,14 @@ def missed(weights: np.ndarray, read: float | None, runs: int) -> int:
     count = 0
     for seed in range(runs):
         hit = np.random.default_rng(seed + 5).random(len(weights)) < 0.5
-        found = ranking.rank_until(pos_scores=np.zeros(len(hit)), neg_scores=of_ranks(np.where(hit, 1, 3), 2),
-                                   weights=weights, within={"hits@1": 1e-9}, seed=seed,
-                                   max_queries=None if read is None else int(read * len(hit)))  # fmt: skip
+        found = ranking.rank_until(
+            pos_scores=np.zeros(len(hit)),
+            neg_scores=of_ranks(np.where(hit, 1, 3), 2),
+            weights=weights,
+            within={"hits@1": 1e-9},
+            seed=seed,
+            max_queries=None if read is None else int(read * len(hit)),
+        )
         new = found["hits@1"].new_queries
         count += new is not None and 0.5 not in new
     return count
@@ -807,9 +854,13 @@ def test_a_few_heavy_clusters_of_pairs_stand_for_few() -> None:
     for seed in range(20):
         better = (np.random.default_rng(seed).random(len(size)) < 0.5)[cluster]
         found = ranking.rank_until(
-            pos_scores=np.zeros(len(cluster)), neg_scores=of_ranks(np.where(better, 1, 2), 2), cluster=cluster,
-            against={"neg_scores": of_ranks(np.where(better, 2, 1), 2)}, within={"hits@1_difference": 1e-9}, seed=seed,
-        )["hits@1_difference"].new_queries  # fmt: skip
+            pos_scores=np.zeros(len(cluster)),
+            neg_scores=of_ranks(np.where(better, 1, 2), 2),
+            cluster=cluster,
+            against={"neg_scores": of_ranks(np.where(better, 2, 1), 2)},
+            within={"hits@1_difference": 1e-9},
+            seed=seed,
+        )["hits@1_difference"].new_queries
         outside += found is not None and 0 not in found
     assert outside <= 3
 
@@ -817,8 +868,11 @@ def test_a_few_heavy_clusters_of_pairs_stand_for_few() -> None:
 def test_a_run_has_the_same_looks_wherever_it_was_stopped() -> None:
     rng = np.random.default_rng(5)
     ranks = [np.minimum(np.exp(rng.exponential(scale, 2000)).astype(int), 21) for scale in (1.4, 1.6)]
-    given: dict[str, Any] = {"pos_scores": np.zeros(2000), "neg_scores": of_ranks(ranks[0], 20),
-                             "against": {"neg_scores": of_ranks(ranks[1], 20)}}  # fmt: skip
+    given: dict[str, Any] = {
+        "pos_scores": np.zeros(2000),
+        "neg_scores": of_ranks(ranks[0], 20),
+        "against": {"neg_scores": of_ranks(ranks[1], 20)},
+    }
     whole = ranking.rank_until(**given)
     read = whole.options["until"]["read"]
     assert read > 150
@@ -893,25 +947,46 @@ def test_a_monitor_whose_queries_ran_out_does_not_stop() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    arrays = {"queries": QUERIES, "worse": WORSE, "entities": ENTITIES, "targets": TARGETS, "relation": RELATION,
-              "ranks": 1 + RNG.integers(0, 5, N), "pos": POS, "neg": NEG, "flat_queries": FLAT_QUERY, **FLAT,
-              "triples": TRIPLES[:150], "known": TRIPLES[150:], "vectors": VECTORS[1],
-              "matrix": QUERIES[:80] @ ENTITIES.T,
-              "test": np.stack([np.arange(80), TARGETS[:80]], axis=1),
-              "train": np.stack([np.arange(80), (TARGETS[:80] + 1) % M], axis=1)}  # fmt: skip
+    arrays = {
+        "queries": QUERIES,
+        "worse": WORSE,
+        "entities": ENTITIES,
+        "targets": TARGETS,
+        "relation": RELATION,
+        "ranks": 1 + RNG.integers(0, 5, N),
+        "pos": POS,
+        "neg": NEG,
+        "flat_queries": FLAT_QUERY,
+        **FLAT,
+        "triples": TRIPLES[:150],
+        "known": TRIPLES[150:],
+        "vectors": VECTORS[1],
+        "matrix": QUERIES[:80] @ ENTITIES.T,
+        "test": np.stack([np.arange(80), TARGETS[:80]], axis=1),
+        "train": np.stack([np.arange(80), (TARGETS[:80] + 1) % M], axis=1),
+    }
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-EMBEDDED = {"queries_emb": "queries.npy", "entities": "entities.npy", "targets": "targets.npy",
-            "groups": {"relation": "relation.npy"}}  # fmt: skip
+EMBEDDED = {
+    "queries_emb": "queries.npy",
+    "entities": "entities.npy",
+    "targets": "targets.npy",
+    "groups": {"relation": "relation.npy"},
+}
 DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
     "embeddings": (
         {**EMBEDDED, "until": ["mrr ± 0.08", "hits@10 >= 0.1"], "assist": ["relation", "ranks.npy"], "seed": 3},
-        lambda: until(within={"mrr": 0.08}, gates=["hits@10 >= 0.1"], assist=["relation", np.load("ranks.npy")],
-                      seed=3, **LABELLED),
+        lambda: until(
+            within={"mrr": 0.08},
+            gates=["hits@10 >= 0.1"],
+            assist=["relation", np.load("ranks.npy")],
+            seed=3,
+            **LABELLED,
+        ),
     ),
     "the average": (
         {**EMBEDDED, "until": ["mrr ± 0.15"], "average": "relation", "max_queries": 90, "joint": True},
@@ -934,20 +1009,42 @@ DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
         lambda: ranking.rank_until(FLAT_QUERY, **FLAT, within={"recall@3": 0.1}),
     ),
     "triples": (
-        {"triples": "triples.npy", "known_triples": ["known.npy"], "entities": "entities.npy",
-         "relation_vectors": "vectors.npy", "score": "distmult", "until": ["mrr ± 0.1"], "assist": ["relation"]},
-        lambda: ranking.rank_until(model=VECTORS, triples=TRIPLES[:150], known=[TRIPLES[150:]], score="distmult",
-                                   within={"mrr": 0.1}, assist="relation"),
+        {
+            "triples": "triples.npy",
+            "known_triples": ["known.npy"],
+            "entities": "entities.npy",
+            "relation_vectors": "vectors.npy",
+            "score": "distmult",
+            "until": ["mrr ± 0.1"],
+            "assist": ["relation"],
+        },
+        lambda: ranking.rank_until(
+            model=VECTORS,
+            triples=TRIPLES[:150],
+            known=[TRIPLES[150:]],
+            score="distmult",
+            within={"mrr": 0.1},
+            assist="relation",
+        ),
     ),
     "a recommender": (
-        {"user_scores": "matrix.npy", "test_items": "test.npy", "train_items": "train.npy",
-         "until": ["recall@10 ± 0.3"]},
-        lambda: ranking.rank_until(np.arange(80), np.arange(M), [[each] for each in TARGETS[:80]],
-                                   exclude=[[(each + 1) % M] for each in TARGETS[:80]], minus_inf="raise",
-                                   score=lambda rows, _: (QUERIES[:80] @ ENTITIES.T)[rows],
-                                   within={"recall@10": 0.3}),
+        {
+            "user_scores": "matrix.npy",
+            "test_items": "test.npy",
+            "train_items": "train.npy",
+            "until": ["recall@10 ± 0.3"],
+        },
+        lambda: ranking.rank_until(
+            np.arange(80),
+            np.arange(M),
+            [[each] for each in TARGETS[:80]],
+            exclude=[[(each + 1) % M] for each in TARGETS[:80]],
+            minus_inf="raise",
+            score=lambda rows, _: (QUERIES[:80] @ ENTITIES.T)[rows],
+            within={"recall@10": 0.3},
+        ),
     ),
-}  # fmt: skip
+}
 
 
 def flags(values: dict[str, Any]) -> list[str]:
@@ -978,7 +1075,7 @@ def test_files_commands_and_studies_give_the_same_bits(form: str, folder: Path) 
     done = CliRunner().invoke(family_command("ranking"), [*flags(values), "--quiet", "-o", "result.json"])
     assert done.exit_code == 0, done.output
     assert facts(read_result("result.json")) == expected
-    lines = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'method = "m"', 'dataset = "d"']  # fmt: skip
+    lines = ["schema = 1", "[[evaluate]]", 'family = "ranking"', 'method = "m"', 'dataset = "d"']
     (folder / "study.toml").write_text(
         "\n".join([*lines, *(f"{key} = {toml(value)}" for key, value in values.items())])
     )
@@ -1018,8 +1115,15 @@ def test_gates_on_the_command_line(folder: Path) -> None:
 
 
 def test_a_study_reads_until_its_gates_are_decided(folder: Path) -> None:
-    text = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'method = "m"', 'dataset = "d"', 'until = "gates"',
-            *(f"{key} = {toml(value)}" for key, value in EMBEDDED.items())]  # fmt: skip
+    text = [
+        "schema = 1",
+        "[[evaluate]]",
+        'family = "ranking"',
+        'method = "m"',
+        'dataset = "d"',
+        'until = "gates"',
+        *(f"{key} = {toml(value)}" for key, value in EMBEDDED.items()),
+    ]
     (folder / "study.toml").write_text("\n".join([*text, "[[gate]]", 'require = "mrr >= 0.1"']))
     (item,) = read_study("study.toml").items
     assert item.options["until"] == ["mrr >= 0.1"]
@@ -1071,8 +1175,13 @@ def test_a_gate_that_the_interval_decides_is_decided_everywhere() -> None:
 
 
 def test_defaults_by_value() -> None:
-    found = ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"mrr": 0.1}, minus_inf="".join(["ra", "nk"]),
-                               sides=["".join(each) for each in SIDES])  # fmt: skip
+    found = ranking.rank_until(
+        pos_scores=POS,
+        neg_scores=NEG,
+        within={"mrr": 0.1},
+        minus_inf="".join(["ra", "nk"]),
+        sides=["".join(each) for each in SIDES],
+    )
     assert found["mrr"].defined
     with pytest.raises(OptionError, match="joint is 'no'"):
         until(within={"mrr": 0.1}, joint="no")
@@ -1185,21 +1294,24 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "odd key": ({"within": {"hits@010": 0.1}}, "Write hits@10"),
     "no key": ({"within": {"hits": 0.1}}, "Write hits@10"),
     "two widths": (
-        {"within": {"mrr": 0.1, "mrr_macro_relation": 0.1}, "average": "relation", **LABELLED}, "two widths"
+        {"within": {"mrr": 0.1, "mrr_macro_relation": 0.1}, "average": "relation", **LABELLED},
+        "two widths",
     ),
     "a number as assist": ({"within": {"mrr": 0.1}, "assist": 5}, "One number per query"),
     "a number as a file": ({"within": {"mrr": 0.1}, "save": 5}, "save must be a path or a stream"),
     "certainty": ({"within": {"mrr": 0.1}, "confidence": 1 - 1e-16}, "too close to 1"),
     "lost weights": ({"within": {"mrr": 0.1}, "weights": np.r_[1e20, np.ones(N - 1)]}, "their sum loses some"),
     "less than a cluster": (
-        {"within": {"mrr": 0.1}, "cluster": np.arange(N) // 100, "max_queries": 50}, "Allow at least 100"
+        {"within": {"mrr": 0.1}, "cluster": np.arange(N) // 100, "max_queries": 50},
+        "Allow at least 100",
     ),
     "source and arrays": ({"within": {"mrr": 0.1}, "source": EntityQueries(QUERIES, ENTITIES, TARGETS)}, "source does"),
     "hard": ({"within": {"mrr": 0.1}, "hard": SETS}, "hard goes with races"),
     "race of hits": ({"within": {"hits@10": 0.1}, "inner": "race"}, "finds mrr only"),
     "race with ties": ({"within": {"mrr": 0.1}, "inner": "race", "ties": "realistic"}, "tie rule of a race"),
     "race of all at once": (
-        {"within": {"mrr": 0.1}, "inner": "race", "score": lambda q, e: q @ ENTITIES.T}, "gets some of the entities"
+        {"within": {"mrr": 0.1}, "inner": "race", "score": lambda q, e: q @ ENTITIES.T},
+        "gets some of the entities",
     ),
     "pair of races": ({"against": {"queries": WORSE}, "inner": "race"}, "follows one model"),
     "no queries": ({"within": {"mrr": 0.1}, "max_queries": 0}, "max_queries must be"),
@@ -1207,7 +1319,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "foreign": ({"within": {"mrr": 0.1}, "mask": MASK}, "does not take mask"),
     "seed": ({"within": {"mrr": 0.1}, "seed": 0.5}, "seed must be"),
     "no file": ({"within": {"mrr": 0.1}, "resume": "nosuch.npz"}, "no such file"),
-}  # fmt: skip
+}
 
 
 def test_an_error_names_the_query_that_was_drawn() -> None:
@@ -1246,7 +1358,7 @@ def test_what_a_callback_must_not_do(case: str) -> None:
 @pytest.mark.slow
 def test_adaptive_results_are_recomputed(folder: Path) -> None:
     """Results of a study, and of a command whose saved run is neither read nor written again."""
-    head = ['schema = 1', '[[evaluate]]', 'family = "ranking"', 'dataset = "d"']  # fmt: skip
+    head = ["schema = 1", "[[evaluate]]", 'family = "ranking"', 'dataset = "d"']
     given = [f"{key} = {toml(value)}" for key, value in EMBEDDED.items()]
     assisted = ['method = "m"', 'until = ["gates", "mrr ± 0.1"]', 'assist = ["relation"]', "seed = 4"]
     pair = ['method = "p"', 'until = "difference"', 'against = {queries_emb = "worse.npy"}']
@@ -1279,8 +1391,21 @@ def test_two_models_made_by_factories(folder: Path, monkeypatch: pytest.MonkeyPa
         "def other(): return of(-E[::-1])\n"
     )
     monkeypatch.syspath_prepend(str(folder))
-    words = ["--triples", "triples.npy", "--model", "two_models:one", "--n-entities", str(M), "--until", "difference",
-             "--against", "model=two_models:other", "-o", "pair.json", "--quiet"]  # fmt: skip
+    words = [
+        "--triples",
+        "triples.npy",
+        "--model",
+        "two_models:one",
+        "--n-entities",
+        str(M),
+        "--until",
+        "difference",
+        "--against",
+        "model=two_models:other",
+        "-o",
+        "pair.json",
+        "--quiet",
+    ]
     done = CliRunner().invoke(family_command("ranking"), words)
     assert done.exit_code == 0, done.output
     vectors = VECTORS[0]

@@ -22,8 +22,9 @@ def _numbers(evaluation):
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-300, 0.01, 1000.0, 1e150, 1e307])
-@pytest.mark.parametrize("labels", [{}, {"cluster": CLUSTER}, {"groups": {"g": GROUP}},
-                                    {"cluster": CLUSTER, "groups": {"g": GROUP}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels", [{}, {"cluster": CLUSTER}, {"groups": {"g": GROUP}}, {"cluster": CLUSTER, "groups": {"g": GROUP}}]
+)
 def test_the_unit_of_weights_does_not_matter(scale, labels):
     once = ranking.evaluate(POS, NEG, weights=WEIGHTS, metrics=METRICS, **labels)
     again = ranking.evaluate(POS, NEG, weights=WEIGHTS * scale, metrics=METRICS, **labels)
@@ -76,9 +77,12 @@ def test_stored_results_with_weights_are_not_compared_over_items(tmp_path):
         np.save(tmp_path / f"{name}.npy", values)
     for method in ("a", "b"):
         evaluation = ranking.evaluate_files(
-            pos_scores=[str(tmp_path / "pos.npy")], neg_scores=[str(tmp_path / "neg.npy")],
-            weights=str(tmp_path / "weights.npy"), keep="items", per_query=str(tmp_path / "queries.npz"),
-        )  # fmt: skip
+            pos_scores=[str(tmp_path / "pos.npy")],
+            neg_scores=[str(tmp_path / "neg.npy")],
+            weights=str(tmp_path / "weights.npy"),
+            keep="items",
+            per_query=str(tmp_path / "queries.npz"),
+        )
         evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
         write_result(evaluation, tmp_path / f"{method}.json")
     np.testing.assert_array_equal(np.load(tmp_path / "queries.npz")["weight"], WEIGHTS)

@@ -23,9 +23,23 @@ def graph(cells, shape=(3, 3)):
 
 TRUTHS = [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 0), (1, 2)], [(0, 1), (0, 2), (1, 2), (2, 1)]]
 DIRECTED = [
-    "directed_precision", "directed_recall", "directed_f1", "directed_shd", "tp", "fp", "fn", "shd_missing",
-    "shd_extra", "shd_reversed", "fdr", "tpr", "fpr", "correct_direction", "wrong_direction", "unoriented",
-]  # fmt: skip
+    "directed_precision",
+    "directed_recall",
+    "directed_f1",
+    "directed_shd",
+    "tp",
+    "fp",
+    "fn",
+    "shd_missing",
+    "shd_extra",
+    "shd_reversed",
+    "fdr",
+    "tpr",
+    "fpr",
+    "correct_direction",
+    "wrong_direction",
+    "unoriented",
+]
 
 
 @pytest.mark.parametrize("truth", TRUTHS)

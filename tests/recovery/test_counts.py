@@ -55,9 +55,23 @@ def test_a_graph_is_at_no_distance_from_itself(graph):
 
 
 COUNTED = (
-    "tp", "fp", "fn", "skeleton_tp", "skeleton_fp", "skeleton_fn", "correct_direction", "wrong_direction", "unoriented",
-    "shd_missing", "shd_extra", "shd_reversed", "pair", "cell", "cells_missing", "cells_extra",
-)  # fmt: skip
+    "tp",
+    "fp",
+    "fn",
+    "skeleton_tp",
+    "skeleton_fp",
+    "skeleton_fn",
+    "correct_direction",
+    "wrong_direction",
+    "unoriented",
+    "shd_missing",
+    "shd_extra",
+    "shd_reversed",
+    "pair",
+    "cell",
+    "cells_missing",
+    "cells_extra",
+)
 
 
 def by_definition(T, P):
@@ -113,16 +127,20 @@ def test_all_counts_and_shares(T, P, form):
     tp, fp, fn = (expected[key] for key in ("tp", "fp", "fn"))
     absent = 20 - tp - fn
     shares = {
-        "directed_precision": share(tp, tp + fp), "directed_recall": share(tp, tp + fn),
-        "directed_f1": share(2 * tp, 2 * tp + fp + fn), "fdr": share(fp, tp + fp), "tpr": share(tp, tp + fn),
+        "directed_precision": share(tp, tp + fp),
+        "directed_recall": share(tp, tp + fn),
+        "directed_f1": share(2 * tp, 2 * tp + fp + fn),
+        "fdr": share(fp, tp + fp),
+        "tpr": share(tp, tp + fn),
         "fpr": share(fp, absent),
-    }  # fmt: skip
+    }
     tp, fp, fn = (expected[f"skeleton_{key}"] for key in ("tp", "fp", "fn"))
     shares |= {
-        "skeleton_precision": share(tp, tp + fp), "skeleton_recall": share(tp, tp + fn),
+        "skeleton_precision": share(tp, tp + fp),
+        "skeleton_recall": share(tp, tp + fn),
         "skeleton_f1": share(2 * tp, 2 * tp + fp + fn),
         "orientation_accuracy": share(expected["correct_direction"], tp),
-    }  # fmt: skip
+    }
     for key, value in shares.items():
         np.testing.assert_equal(pairs[key].value, value, err_msg=key)
     assert pairs["skeleton_shd"].value == fp + fn
@@ -131,8 +149,13 @@ def test_all_counts_and_shares(T, P, form):
 @given(graphs(), graphs())
 def test_exchanging_truth_and_prediction(T, P):
     one, other = recovery.evaluate(T, P), recovery.evaluate(P, T)
-    exchanged = [("directed_precision", "directed_recall"), ("skeleton_precision", "skeleton_recall"), ("fp", "fn"),
-                 ("shd_missing", "shd_extra"), ("v_structure_precision", "v_structure_recall")]  # fmt: skip
+    exchanged = [
+        ("directed_precision", "directed_recall"),
+        ("skeleton_precision", "skeleton_recall"),
+        ("fp", "fn"),
+        ("shd_missing", "shd_extra"),
+        ("v_structure_precision", "v_structure_recall"),
+    ]
     for key, partner in exchanged:
         np.testing.assert_equal(one[key].value, other[partner].value)
     for key in ("directed_f1", "directed_shd", "skeleton_f1", "skeleton_shd", "shd_reversed", "v_structure_f1"):
@@ -148,8 +171,17 @@ def test_an_all_ones_prediction_orients_nothing():
 def test_nothing_to_measure_is_nan_with_a_reason_and_zero_only_where_asked():
     empty = np.zeros((3, 3))
     evaluation = recovery.evaluate(empty, empty)
-    for key in ("directed_precision", "directed_recall", "directed_f1", "skeleton_f1", "orientation_accuracy", "auprc",
-                "roc_auc", "f1_at_1.0e", "best_f1"):  # fmt: skip
+    for key in (
+        "directed_precision",
+        "directed_recall",
+        "directed_f1",
+        "skeleton_f1",
+        "orientation_accuracy",
+        "auprc",
+        "roc_auc",
+        "f1_at_1.0e",
+        "best_f1",
+    ):
         assert np.isnan(evaluation[key].value), key
         assert evaluation[key].n == 0
         assert evaluation[key].reason

@@ -15,9 +15,20 @@ from graphgauge.recovery.comparison import Comparison
 CHAIN = np.eye(3, k=1)  # 0 → 1 → 2
 SCORES = np.array([[0, 0.9, 0], [0.2, 0, 0.8], [0, 0.7, 0]])
 COMPARED = [
-    "tp", "fp", "directed_shd", "skeleton_f1", "claimed_shd", "arrowhead_f1", "tail_f1", "unoriented", "cpdag_shd",
-    "shd_undirected", "class_arrowhead_f1", "member_shd_max", "parent_aid",
-]  # fmt: skip
+    "tp",
+    "fp",
+    "directed_shd",
+    "skeleton_f1",
+    "claimed_shd",
+    "arrowhead_f1",
+    "tail_f1",
+    "unoriented",
+    "cpdag_shd",
+    "shd_undirected",
+    "class_arrowhead_f1",
+    "member_shd_max",
+    "parent_aid",
+]
 WITH_SCORES = ("dag", "cpdag", "mpdag", "mag", "mixed", "undirected")
 
 
@@ -27,9 +38,15 @@ def values(evaluation):
 
 @pytest.mark.parametrize(
     ("declared", "threshold", "kinds"),
-    [("cpdag", 0.5, "→–"), ("cpdag", 0.1, "––"), ("cpdag", 0.75, "→→"), ("mag", 0.5, "→↔"), ("mag", 0.75, "→→"),
-     ("mag", 0.85, "→ ")],
-)  # fmt: skip
+    [
+        ("cpdag", 0.5, "→–"),
+        ("cpdag", 0.1, "––"),
+        ("cpdag", 0.75, "→→"),
+        ("mag", 0.5, "→↔"),
+        ("mag", 0.75, "→→"),
+        ("mag", 0.85, "→ "),
+    ],
+)
 def test_by_hand(declared, threshold, kinds):
     """The two pairs of the chain are found as stated."""
     evaluation = recovery.evaluate(

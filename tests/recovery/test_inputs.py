@@ -280,13 +280,17 @@ BAD = {
     "ragged links": (TRUTH, [["-->"], []], {"encoding": "tigramite"}, "not an array of tigramite links"),
     "no marks": (TRUTH, None, {"encoding": "gadjid"}, "A_pred: expected numbers"),
     "unknown names": (edges(TRUTH, "abcd"), SCORES, {"nodes": NAMES}, "unknown nodes: 'a', 'b', 'c', 'd'"),
-    "names that differ": (frame(TRUTH), frame(SCORES).rename(index={"akt": "pka"}, columns={"akt": "pka"}), {},
-                          "A_pred: node names differ: lacks 'akt' and adds 'pka'"),
+    "names that differ": (
+        frame(TRUTH),
+        frame(SCORES).rename(index={"akt": "pka"}, columns={"akt": "pka"}),
+        {},
+        "A_pred: node names differ: lacks 'akt' and adds 'pka'",
+    ),
     "rows unlike columns": (frame(TRUTH).rename(index={"akt": "pka"}), SCORES, {}, "rows against its columns"),
     "nodes= of another length": (TRUTH, SCORES, {"nodes": 5}, "nodes= says 5"),
     "negative threshold for sparse": (TRUTH, scipy.sparse.csr_matrix(SCORES), {"threshold": -1}, "below 0"),
     "lagged but flat": (TRUTH, SCORES, {"lagged": True}, "lags"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -298,17 +302,35 @@ def test_bad_input(case):
 
 OPTIONS = {
     OptionError: [
-        {"threshold": np.nan}, {"threshold": "high"}, {"nan": "zero"}, {"fractions": [0]},
-        {"edges": ("row_to_column",) * 3}, {"encoding": "pcalg", "edges": "column_to_row"}, {"edges": 5},
-        {"encoding": 5}, {"fractions": None}, {"fractions": "a"}, {"zero_division": "a"}, {"zero_division": None},
-        {"threshold": np.complex128(1)}, {"nodes": 4.5}, {"nodes": -1}, {"nodes": set(NAMES)},
-        {"metrics": ["f1_at_0e"]}, {"metrics": ["f1_at_nane"]}, {"metrics": ["f1_at_infe"]},
+        {"threshold": np.nan},
+        {"threshold": "high"},
+        {"nan": "zero"},
+        {"fractions": [0]},
+        {"edges": ("row_to_column",) * 3},
+        {"encoding": "pcalg", "edges": "column_to_row"},
+        {"edges": 5},
+        {"encoding": 5},
+        {"fractions": None},
+        {"fractions": "a"},
+        {"zero_division": "a"},
+        {"zero_division": None},
+        {"threshold": np.complex128(1)},
+        {"nodes": 4.5},
+        {"nodes": -1},
+        {"nodes": set(NAMES)},
+        {"metrics": ["f1_at_0e"]},
+        {"metrics": ["f1_at_nane"]},
+        {"metrics": ["f1_at_infe"]},
     ],
     UnknownNameError: [
-        {"shd": "double"}, {"sign": "positive"}, {"edges": "sideways"}, {"encoding": "pag"}, {"area": "round"},
+        {"shd": "double"},
+        {"sign": "positive"},
+        {"edges": "sideways"},
+        {"encoding": "pag"},
+        {"area": "round"},
         {"metrics": ["directed_f2"]},
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("option", "error"), [(option, error) for error in OPTIONS for option in OPTIONS[error]])
@@ -371,9 +393,14 @@ def test_tigramite_links_are_lagged():
 
 @pytest.mark.parametrize(
     ("encoding", "marks"),
-    [("causal-learn", [[0, 1], [0, 0]]), ("causal-learn", [[0, 3], [1, 0]]), ("pcalg", [[0, 2], [1, 0]]),
-     ("gadjid", [[0, 1], [1, 0]]), ("gadjid", [[0, 1], [2, 0]])],
-)  # fmt: skip
+    [
+        ("causal-learn", [[0, 1], [0, 0]]),
+        ("causal-learn", [[0, 3], [1, 0]]),
+        ("pcalg", [[0, 2], [1, 0]]),
+        ("gadjid", [[0, 1], [1, 0]]),
+        ("gadjid", [[0, 1], [2, 0]]),
+    ],
+)
 def test_marks_that_the_encoding_does_not_have(encoding, marks):
     with pytest.raises(InputError, match="cells have marks"):
         recovery.evaluate(np.zeros((2, 2)), np.array(marks), encoding=encoding)

@@ -72,9 +72,25 @@ def test_marks_at_lags():
     links[0, 1, 0], links[1, 0, 0] = "o->", "<-o"
     truth = np.zeros((3, 3, 2))
     truth[0, 1, 1] = truth[1, 2, 1] = truth[0, 2, 1] = truth[0, 1, 0] = 1
-    evaluation = recovery.evaluate(truth, links, encoding="tigramite", lagged=True, metrics=[
-        "tp", "fp", "fn", "skeleton_f1", "arrowhead_precision", "arrowhead_recall", "tail_precision", "tail_recall",
-        "claimed_shd", "directed_shd", "directed_precision"])  # fmt: skip
+    evaluation = recovery.evaluate(
+        truth,
+        links,
+        encoding="tigramite",
+        lagged=True,
+        metrics=[
+            "tp",
+            "fp",
+            "fn",
+            "skeleton_f1",
+            "arrowhead_precision",
+            "arrowhead_recall",
+            "tail_precision",
+            "tail_recall",
+            "claimed_shd",
+            "directed_shd",
+            "directed_precision",
+        ],
+    )
     values = evaluation.to_flat()
     assert (values["tp"], values["fp"], values["fn"]) == (1, 0, 3)
     assert values["skeleton_f1"] == 1
@@ -184,10 +200,20 @@ def test_frequencies_of_edges():
     line = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     arrow = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
     table = recovery.edge_frequencies([line, arrow, arrow], encoding="gcastle", nodes=("a", "b", "c"))
-    rows = {(row["source"], row["target"]): row for row in (dict(zip(table.columns, cells, strict=True))
-            for cells in zip(*table.to_dict().values(), strict=True))}  # fmt: skip
-    assert rows["a", "b"] == {"source": "a", "target": "b", "adjacent": 1, "forward": 2 / 3, "backward": 0,
-                              "undirected": 1 / 3}  # fmt: skip
+    rows = {
+        (row["source"], row["target"]): row
+        for row in (
+            dict(zip(table.columns, cells, strict=True)) for cells in zip(*table.to_dict().values(), strict=True)
+        )
+    }
+    assert rows["a", "b"] == {
+        "source": "a",
+        "target": "b",
+        "adjacent": 1,
+        "forward": 2 / 3,
+        "backward": 0,
+        "undirected": 1 / 3,
+    }
     assert rows["b", "c"]["adjacent"] == 2 / 3
     assert rows["b", "c"]["backward"] == 2 / 3
     assert len(rows) == 2

@@ -204,9 +204,15 @@ def test_ancestral_graphs_of_pgmpy():
 
 @pytest.mark.parametrize(
     ("encoding", "shown"),
-    [("gcastle", "gcastle"), ((None, "gcastle"), "gcastle"), (("gcastle", None), "gcastle and none"),
-     (("gcastle", "pcalg"), "gcastle and pcalg"), ((None, None), None), (None, None)],
-)  # fmt: skip
+    [
+        ("gcastle", "gcastle"),
+        ((None, "gcastle"), "gcastle"),
+        (("gcastle", None), "gcastle and none"),
+        (("gcastle", "pcalg"), "gcastle and pcalg"),
+        ((None, None), None),
+        (None, None),
+    ],
+)
 def test_one_reading_has_one_description(encoding, shown):
     evaluation = recovery.evaluate(TRUTH, TRUTH, encoding=encoding, metrics=["tp"])
     assert evaluation.conventions.get("encoding") == shown

@@ -35,18 +35,39 @@ graphs = st.lists(st.sampled_from(EDGES), min_size=len(PAIRS), max_size=len(PAIR
 
 
 def shares(tp, predicted, true):
-    return [tp / predicted if predicted else np.nan, tp / true if true else np.nan,
-            2 * tp / (predicted + true) if predicted + true else np.nan]  # fmt: skip
+    return [
+        tp / predicted if predicted else np.nan,
+        tp / true if true else np.nan,
+        2 * tp / (predicted + true) if predicted + true else np.nan,
+    ]
 
 
 @given(graphs, graphs)
 def test_every_mark_by_definition(truth, prediction):
     evaluation = recovery.evaluate(
-        encoded(truth), encoded(prediction), encoding=("causal-learn", "causal-learn"),
-        metrics=["arrowhead_precision", "arrowhead_recall", "arrowhead_f1", "tail_precision", "tail_recall", "tail_f1",
-                 "claimed_shd", "directed_shd", "skeleton_shd", "tp", "fp", "fn", "unoriented", "shd_undirected",
-                 "shd_missing", "shd_extra", "shd_reversed"],
-    )  # fmt: skip
+        encoded(truth),
+        encoded(prediction),
+        encoding=("causal-learn", "causal-learn"),
+        metrics=[
+            "arrowhead_precision",
+            "arrowhead_recall",
+            "arrowhead_f1",
+            "tail_precision",
+            "tail_recall",
+            "tail_f1",
+            "claimed_shd",
+            "directed_shd",
+            "skeleton_shd",
+            "tp",
+            "fp",
+            "fn",
+            "unoriented",
+            "shd_undirected",
+            "shd_missing",
+            "shd_extra",
+            "shd_reversed",
+        ],
+    )
     for name, mark in (("arrowhead", 1), ("tail", -1)):
         true = predicted = common = 0
         for one, other in zip(truth, prediction, strict=True):
@@ -152,7 +173,7 @@ INVALID = {
     "almost a cycle": ("mag", [[0, 1, 1], [0, 0, 1], [1, 0, 0]], None, "almost directed cycle a → … → c ↔ a"),
     "an arrowhead at a line": ("mag", [[0, 3, 0], [3, 0, 3], [0, 2, 0]], "pcalg-pag", "an arrowhead at b, and b – a"),
     "a chordless cycle": ("pag", ENCODED["undirected"][0], "pcalg-pag", "o–o edges among a, b, c, d"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", INVALID)

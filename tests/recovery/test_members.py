@@ -128,8 +128,9 @@ def test_a_clique_has_as_many_directions_as_orders(size):
 def test_a_dag_is_its_only_member():
     draw = np.random.default_rng(1)
     truth, graph = random_dag(draw, 8, 0.4), random_dag(draw, 8, 0.4)
-    evaluation = recovery.evaluate(truth, graph, metrics=["member_shd", "member_f1", "member_sid", "directed_shd",
-                                                           "directed_f1", "sid"])  # fmt: skip
+    evaluation = recovery.evaluate(
+        truth, graph, metrics=["member_shd", "member_f1", "member_sid", "directed_shd", "directed_f1", "sid"]
+    )
     for name, key in (("shd", "directed_shd"), ("f1", "directed_f1"), ("sid", "sid")):
         for bound in BOUNDS:
             assert evaluation[f"member_{name}_{bound}"].value == pytest.approx(evaluation[key].value, rel=1e-14)

@@ -55,8 +55,11 @@ def separations(ends):
     for i, j in itertools.combinations(range(d), 2):
         conditions = []  # of each path: the nodes that must not be given, and the colliders
         for path in paths(adjacent, i, j):
-            colliders = [b for a, b, c in zip(path, path[1:], path[2:], strict=False)
-                         if ends[a, b] == HEAD and ends[c, b] == HEAD]  # fmt: skip
+            colliders = [
+                b
+                for a, b, c in zip(path, path[1:], path[2:], strict=False)
+                if ends[a, b] == HEAD and ends[c, b] == HEAD
+            ]
             conditions.append((set(path[1:-1]) - set(colliders), colliders))
         others = [node for node in range(d) if node not in (i, j)]
         for size in range(d - 1):

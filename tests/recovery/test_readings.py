@@ -42,10 +42,21 @@ def results(tmp_path_factory):
         for method, reading in READ.items():
             np.save(folder / f"{method}-{seed}.npy", written(method, truth, draw))
             done = run(
-                "recovery", "--true", folder / f"truth-{seed}.npy", "--pred", folder / f"{method}-{seed}.npy", *reading,
-                "--method", method, "--dataset", "toy", "--run-seed", seed,
-                "-o", folder / "results" / f"{method}-{seed}.json",
-            )  # fmt: skip
+                "recovery",
+                "--true",
+                folder / f"truth-{seed}.npy",
+                "--pred",
+                folder / f"{method}-{seed}.npy",
+                *reading,
+                "--method",
+                method,
+                "--dataset",
+                "toy",
+                "--run-seed",
+                seed,
+                "-o",
+                folder / "results" / f"{method}-{seed}.json",
+            )
             assert done.exit_code == 0, (done.output, done.exception)
     return folder
 
@@ -86,10 +97,23 @@ def test_what_changes_the_metric_is_refused(results, tmp_path):
     for method, kind in (("NOTEARS", "pair"), ("PC", "cell")):
         for seed in SEEDS:
             done = run(
-                "recovery", "--true", results / f"truth-{seed}.npy", "--pred", results / f"{method}-{seed}.npy",
-                *READ[method], "--shd", kind, "--method", method, "--dataset", "toy", "--run-seed", seed,
-                "-o", tmp_path / f"{method}-{seed}.json",
-            )  # fmt: skip
+                "recovery",
+                "--true",
+                results / f"truth-{seed}.npy",
+                "--pred",
+                results / f"{method}-{seed}.npy",
+                *READ[method],
+                "--shd",
+                kind,
+                "--method",
+                method,
+                "--dataset",
+                "toy",
+                "--run-seed",
+                seed,
+                "-o",
+                tmp_path / f"{method}-{seed}.json",
+            )
             assert done.exit_code == 0
     done = run("compare", tmp_path, "--metric", "directed_shd")
     assert "different conventions" in str(done.exception or done.output)

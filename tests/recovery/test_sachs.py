@@ -13,15 +13,44 @@ from graphgauge import recovery
 
 NODES = ("Akt", "Erk", "Jnk", "Mek", "P38", "PIP2", "PIP3", "PKA", "PKC", "Plcg", "Raf")
 PGMPY = [
-    ("Erk", "Akt"), ("PKA", "Akt"), ("Mek", "Erk"), ("PKA", "Erk"), ("PKA", "Jnk"), ("PKC", "Jnk"), ("PKA", "Mek"),
-    ("PKC", "Mek"), ("Raf", "Mek"), ("PKA", "P38"), ("PKC", "P38"), ("PIP3", "PIP2"), ("Plcg", "PIP2"),
-    ("Plcg", "PIP3"), ("PKC", "PKA"), ("PKA", "Raf"), ("PKC", "Raf"),
-]  # fmt: skip
+    ("Erk", "Akt"),
+    ("PKA", "Akt"),
+    ("Mek", "Erk"),
+    ("PKA", "Erk"),
+    ("PKA", "Jnk"),
+    ("PKC", "Jnk"),
+    ("PKA", "Mek"),
+    ("PKC", "Mek"),
+    ("Raf", "Mek"),
+    ("PKA", "P38"),
+    ("PKC", "P38"),
+    ("PIP3", "PIP2"),
+    ("Plcg", "PIP2"),
+    ("Plcg", "PIP3"),
+    ("PKC", "PKA"),
+    ("PKA", "Raf"),
+    ("PKC", "Raf"),
+]
 CDT = [
-    ("PIP2", "PKC"), ("Plcg", "PIP2"), ("PIP3", "Plcg"), ("PIP2", "PIP3"), ("Plcg", "PKC"), ("PKC", "Jnk"),
-    ("PKC", "P38"), ("PKA", "P38"), ("PKC", "Raf"), ("PKA", "Raf"), ("Raf", "Mek"), ("Mek", "Erk"), ("PKC", "Mek"),
-    ("PKA", "Akt"), ("PIP3", "Akt"), ("PKA", "Mek"), ("PKA", "Erk"), ("PKA", "Jnk"),
-]  # fmt: skip
+    ("PIP2", "PKC"),
+    ("Plcg", "PIP2"),
+    ("PIP3", "Plcg"),
+    ("PIP2", "PIP3"),
+    ("Plcg", "PKC"),
+    ("PKC", "Jnk"),
+    ("PKC", "P38"),
+    ("PKA", "P38"),
+    ("PKC", "Raf"),
+    ("PKA", "Raf"),
+    ("Raf", "Mek"),
+    ("Mek", "Erk"),
+    ("PKC", "Mek"),
+    ("PKA", "Akt"),
+    ("PIP3", "Akt"),
+    ("PKA", "Mek"),
+    ("PKA", "Erk"),
+    ("PKA", "Jnk"),
+]
 
 
 def test_two_truths():

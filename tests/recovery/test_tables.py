@@ -33,9 +33,11 @@ FORMS = {
     "networkx": ("edges.csv", table(("Source", "Target", "Weight"), ",")),
     "bnlearn arcs": ("edges.csv", table(("from", "to", "strength"), ";")),
     "DREAM": ("edges.tsv", table((), "\t")),
-    "more columns": ("edges.csv", table(("id", "Source", "Target", "Weight", "note"), ",",
-                                        [(7, *row, "x") for row in SCORED])),
-}  # fmt: skip
+    "more columns": (
+        "edges.csv",
+        table(("id", "Source", "Target", "Weight", "note"), ",", [(7, *row, "x") for row in SCORED]),
+    ),
+}
 
 
 def run(folder, *arguments):
@@ -123,8 +125,14 @@ def test_text_of_tetrad(tmp_path):
     keys = "arrowhead_precision,arrowhead_recall,tail_precision,tp,skeleton_fp,claimed_shd"
     found = values(run(tmp_path, "--pred", tmp_path / "graph.txt", "--metrics", keys, "--format", "json"))
     # Heads at B, B, A and D, the last of which is wrong; the tail at A alone; C o-o D is extra, D ↔ A contradicts.
-    assert found == {"arrowhead_precision": 3 / 4, "arrowhead_recall": 1, "tail_precision": 1, "tp": 1,
-                     "skeleton_fp": 1, "claimed_shd": 2}  # fmt: skip
+    assert found == {
+        "arrowhead_precision": 3 / 4,
+        "arrowhead_recall": 1,
+        "tail_precision": 1,
+        "tp": 1,
+        "skeleton_fp": 1,
+        "claimed_shd": 2,
+    }
     evaluation = recovery.evaluate(TRUTH, read_graph(tmp_path / "graph.txt"))
     assert evaluation.conventions["classes"] == "dag and pag"
 
@@ -144,8 +152,19 @@ def test_options_of_classes_lags_and_refits(tmp_path):
     truth, scores = draw.random((4, 4, 2)) < 0.3, draw.random((4, 4, 2))
     np.save(tmp_path / "truth.npy", np.moveaxis(truth, 2, 0))
     np.save(tmp_path / "scores.npy", np.moveaxis(scores, 2, 0))
-    arguments = ["--true", str(tmp_path / "truth.npy"), "--pred", str(tmp_path / "scores.npy"), "--format", "json",
-                 "--lagged", "--lag-axis", "first", "--auto-edges", "omit"]  # fmt: skip
+    arguments = [
+        "--true",
+        str(tmp_path / "truth.npy"),
+        "--pred",
+        str(tmp_path / "scores.npy"),
+        "--format",
+        "json",
+        "--lagged",
+        "--lag-axis",
+        "first",
+        "--auto-edges",
+        "omit",
+    ]
     found = values(CliRunner().invoke(command, arguments))
     library = recovery.evaluate(truth, scores, lagged=True, auto_edges="omit")
     assert found["directed_f1"] == library["directed_f1"].value
@@ -153,8 +172,18 @@ def test_options_of_classes_lags_and_refits(tmp_path):
     np.save(tmp_path / "line.npy", line)
     np.save(tmp_path / "refits.npy", np.stack([line, np.eye(4, k=1)]))
     np.save(tmp_path / "chain.npy", np.eye(4, k=1))
-    arguments = ["--true", str(tmp_path / "chain.npy"), "--pred", str(tmp_path / "line.npy"), "--classes", "cpdag",
-                 "--refits", str(tmp_path / "refits.npy"), "-o", str(tmp_path / "result.json")]  # fmt: skip
+    arguments = [
+        "--true",
+        str(tmp_path / "chain.npy"),
+        "--pred",
+        str(tmp_path / "line.npy"),
+        "--classes",
+        "cpdag",
+        "--refits",
+        str(tmp_path / "refits.npy"),
+        "-o",
+        str(tmp_path / "result.json"),
+    ]
     outcome = CliRunner().invoke(command, arguments)
     assert outcome.exit_code == 0, outcome.output
     content = json.loads((tmp_path / "result.json").read_text())

@@ -59,9 +59,24 @@ def cells(kind):
 
 def by_definition(truth, prediction):
     found = dict.fromkeys(
-        ("tp", "fp", "fn", "skeleton_tp", "skeleton_fp", "skeleton_fn", "correct_direction", "wrong_direction",
-         "unoriented", "shd_missing", "shd_extra", "shd_reversed", "shd_undirected", "directed_shd"), 0,
-    )  # fmt: skip
+        (
+            "tp",
+            "fp",
+            "fn",
+            "skeleton_tp",
+            "skeleton_fp",
+            "skeleton_fn",
+            "correct_direction",
+            "wrong_direction",
+            "unoriented",
+            "shd_missing",
+            "shd_extra",
+            "shd_reversed",
+            "shd_undirected",
+            "directed_shd",
+        ),
+        0,
+    )
     for true, predicted in zip(truth, prediction, strict=True):
         found["tp"] += len(arrows(true) & arrows(predicted))
         found["fp"] += len(arrows(predicted) - arrows(true))
@@ -104,18 +119,19 @@ def test_every_count_by_definition(codes, data):
     assert {key: evaluation[key].value for key in expected} == expected
     tp, fp, fn = (expected[key] for key in ("tp", "fp", "fn"))
     shares = {
-        "directed_precision": (tp, tp + fp), "directed_recall": (tp, tp + fn),
+        "directed_precision": (tp, tp + fp),
+        "directed_recall": (tp, tp + fn),
         "directed_f1": (2 * tp, 2 * tp + fp + fn),
-        "fdr": (fp, tp + fp), "tpr": (tp, tp + fn), "fpr": (fp, D * (D - 1) - tp - fn),
+        "fdr": (fp, tp + fp),
+        "tpr": (tp, tp + fn),
+        "fpr": (fp, D * (D - 1) - tp - fn),
         "orientation_accuracy": (expected["correct_direction"], expected["skeleton_tp"]),
-    }  # fmt: skip
+    }
     for key, (part, whole) in shares.items():
         np.testing.assert_equal(evaluation[key].value, part / whole if whole else np.nan, err_msg=key)
     parts = sum(evaluation[f"shd_{part}"].value for part in ("missing", "extra", "reversed", "undirected"))
     assert evaluation["directed_shd"].value == parts
-    cellwise = recovery.evaluate(
-        encoded(truth, codes[0]), encoded(prediction, codes[1]), encoding=codes, shd="cell"
-    )  # fmt: skip
+    cellwise = recovery.evaluate(encoded(truth, codes[0]), encoded(prediction, codes[1]), encoding=codes, shd="cell")
     differing = sum(
         1 if true and predicted and (true == LINE) != (predicted == LINE) else len(cells(true) ^ cells(predicted))
         for true, predicted in zip(truth, prediction, strict=True)
@@ -338,10 +354,18 @@ def test_graphs_of_other_libraries_keep_their_undirected_edges() -> None:
     marks = FakeGeneralGraph([[0, -1, 0], [1, 0, -1], [0, -1, 0]])
     both = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0]])
     inputs: list[tuple[Any, dict[str, Any]]] = [
-        (pdag, {}), (marks, {}), (FakeCausalGraph(marks), {}), ({"G": marks}, {}), (both, {"encoding": "gcastle"}),
-    ]  # fmt: skip
+        (pdag, {}),
+        (marks, {}),
+        (FakeCausalGraph(marks), {}),
+        ({"G": marks}, {}),
+        (both, {"encoding": "gcastle"}),
+    ]
     for graph, options in inputs:
         found = recovery.evaluate(truth, graph, metrics=["tp", "fp", "fn", "directed_shd", "skeleton_shd"], **options)
         assert {key: result.value for key, result in found.items()} == {
-            "tp": 1, "fp": 0, "fn": 1, "directed_shd": 1, "skeleton_shd": 0,
-        }  # fmt: skip
+            "tp": 1,
+            "fp": 0,
+            "fn": 1,
+            "directed_shd": 1,
+            "skeleton_shd": 0,
+        }

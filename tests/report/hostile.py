@@ -30,17 +30,31 @@ def write_hostile(root: Path) -> Path:
         for seed in range(2):
             results = [
                 Result(
-                    key=key, metric=name, value=value, n=10, unit=name, direction="higher", section=name,
-                    bounds=(-math.inf, math.inf), interval=Interval(value - 1, value + 1, 0.95, name, name),
-                    chance=(Chance(name, 0.5),), conventions={SCRIPT: SCRIPT}, warnings=(name,),
+                    key=key,
+                    metric=name,
+                    value=value,
+                    n=10,
+                    unit=name,
+                    direction="higher",
+                    section=name,
+                    bounds=(-math.inf, math.inf),
+                    interval=Interval(value - 1, value + 1, 0.95, name, name),
+                    chance=(Chance(name, 0.5),),
+                    conventions={SCRIPT: SCRIPT},
+                    warnings=(name,),
                 )
                 for key, value in (("mrr", number + 0.1 * seed), (name, 1.0), (f"{name}2", math.inf))
-            ]  # fmt: skip
+            ]
             table = Table(name, {name: np.array(["x", "y"]), "n": np.array([3, 4]), "mrr": np.array([0.1, 0.2])})
             evaluation = Evaluation(
-                "ranking", results, conventions={}, breakdowns={name: table}, skipped={name: name}, notes=(name,),
+                "ranking",
+                results,
+                conventions={},
+                breakdowns={name: table},
+                skipped={name: name},
+                notes=(name,),
                 run={"method": name, "dataset": "data" if number % 2 else PATH, "seed": seed},
-            )  # fmt: skip
+            )
             path = root / f"{number}-{seed}.json"
             # Lone surrogates can stand in JSON, as escapes, but not in UTF-8.
             content = evaluation.to_dict()
@@ -62,7 +76,11 @@ def write_hostile(root: Path) -> Path:
     endless = json.loads((root / "0-0.json").read_text(encoding="utf-8"))
     endless["run"]["method"] = "b" * 10_000_000
     write_sealed(root / "endless.json", endless)
-    failed = {"schema": "graphgauge/result/2", "status": "failed", "error": SCRIPT,
-              "run": {"family": "ranking", "method": SCRIPT, "dataset": "data", "seed": 7}}  # fmt: skip
+    failed = {
+        "schema": "graphgauge/result/2",
+        "status": "failed",
+        "error": SCRIPT,
+        "run": {"family": "ranking", "method": SCRIPT, "dataset": "data", "seed": 7},
+    }
     write_sealed(root / "failed.json", failed)
     return root

@@ -49,12 +49,18 @@ def write_large(root: Path) -> None:
         method, dataset, seed = f"method {number % 10}", f"data {number // 10 % 10}", number // 100
         results = [
             Result(
-                key=f"metric_{k}", metric=f"metric_{k}", value=(number * 7919 + k * 104729) % 1000 / 1000, n=1000,
-                unit="query", direction="higher", bounds=(0, 1), chance=(Chance("random", 0.1),),
+                key=f"metric_{k}",
+                metric=f"metric_{k}",
+                value=(number * 7919 + k * 104729) % 1000 / 1000,
+                n=1000,
+                unit="query",
+                direction="higher",
+                bounds=(0, 1),
+                chance=(Chance("random", 0.1),),
                 interval=Interval(0.1, 0.9, 0.95, "t", "queries"),
             )
             for k in range(20)
-        ]  # fmt: skip
+        ]
         write(Evaluation("ranking", results), root, method, dataset, seed)
 
 

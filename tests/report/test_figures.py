@@ -43,10 +43,12 @@ def ranked(shift: float) -> Evaluation:
     [
         ("ranking", lambda: ranked(1.0)),
         ("recovery", lambda: recovery.evaluate(TRUTH, FOUND, nodes=list("abcd"))),
-        ("generation", lambda: generation.evaluate(real=RNG.random((9, 5, 4)) > 0.5,
-                                                   generated=RNG.random((9, 5, 4)) > 0.5)),
+        (
+            "generation",
+            lambda: generation.evaluate(real=RNG.random((9, 5, 4)) > 0.5, generated=RNG.random((9, 5, 4)) > 0.5),
+        ),
     ],
-)  # fmt: skip
+)
 def test_drawings_are_the_same_after_saving(name: str, made: Any, tmp_path: Path) -> None:
     evaluation = made()
     assert evaluation.drawings
@@ -97,9 +99,12 @@ def test_samples_are_drawn_with_what_they_were_meant_to_be() -> None:
     grids = np.zeros((6, 2, 3), bool)
     grids[:, 1, 2] = True
     evaluation = generation.evaluate(
-        real=grids, real_conditions=["x", "y"] * 3, generated=grids, conditions=["x"] * 3 + ["y"] * 3,
+        real=grids,
+        real_conditions=["x", "y"] * 3,
+        generated=grids,
+        conditions=["x"] * 3 + ["y"] * 3,
         valid=[True] * 5 + [False],
-    )  # fmt: skip
+    )
     samples, cells = evaluation.drawings["samples"], evaluation.drawings["cells"]
     assert samples["sample"].tolist()[:6] == ["asked for x"] * 3 + ["asked for y"] * 2 + ["asked for y, not valid"]
     assert samples["sample"].tolist()[6] == "real, x"
@@ -152,8 +157,10 @@ def test_graphs_are_drawn_next_to_each_other_and_wrong_edges_listed(tmp_path: Pa
         path.unlink()
     table = wrong_edges(read(tmp_path, "recovery"), "<b>")
     assert [[cell.text for cell in row] for row in table.rows] == [
-        ["d → b", "reversed", "no edge"], ["a → c", "missing", "missing"], ["c → d", "extra", "no edge"],
-    ]  # fmt: skip
+        ["d → b", "reversed", "no edge"],
+        ["a → c", "missing", "missing"],
+        ["c → d", "extra", "no edge"],
+    ]
 
 
 @pytest.mark.parametrize(

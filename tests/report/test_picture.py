@@ -72,8 +72,10 @@ def test_methods_are_in_the_order_of_their_places(tmp_path: Path) -> None:
     places = found.places("toy")
     # Equal means share a rank; the tests separate both from the third.
     assert {name: (place.rank, place.certain) for name, place in places.items()} == {
-        "fast": (1, "1 to 2"), "like": (1, "1 to 2"), "a slow": (3, "3"),
-    }  # fmt: skip
+        "fast": (1, "1 to 2"),
+        "like": (1, "1 to 2"),
+        "a slow": (3, "3"),
+    }
     assert [row[0].text for row in headline([found]).rows] == ["fast", "like", "a slow"]
     assert [row[0].text for row in dataset_table(found, "toy").rows] == ["fast", "like", "a slow"]
 

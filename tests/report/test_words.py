@@ -116,14 +116,18 @@ def test_the_interval_of_several_runs_is_over_seeds(tmp_path: Path):
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        ({"a": [0.5] * 8, "b": [0.5] * 8},
-         "In ranking, 2 methods have equal mrr on toy over 8 seeds: 0.5000 in the mean."),
+        (
+            {"a": [0.5] * 8, "b": [0.5] * 8},
+            "In ranking, 2 methods have equal mrr on toy over 8 seeds: 0.5000 in the mean.",
+        ),
         ({"a": [math.nan] * 2, "b": [math.nan] * 2}, "In ranking, no run has a value of mrr."),
-        ({f"m{number}": [number / 50] for number in range(25)},
-         "In ranking, m24 has the best mean mrr on toy, 0.4800; the methods could not be compared: 25 methods are too "
-         "many to compare pair by pair."),
+        (
+            {f"m{number}": [number / 50] for number in range(25)},
+            "In ranking, m24 has the best mean mrr on toy, 0.4800; the methods could not be compared: 25 methods are "
+            "too many to compare pair by pair.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_leader_is_named_without_a_test(tmp_path: Path, scores: dict[str, list[float]], said: str):
     facts = {"reason": "nothing to rank"} if "a" in scores and math.isnan(scores["a"][0]) else {}
     assert verdict([read(write_runs(tmp_path, scores, **facts))], ()) == said

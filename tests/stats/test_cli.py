@@ -110,9 +110,22 @@ def test_methods_whose_outputs_are_read_differently_are_one_benchmark(tmp_path: 
         for method, options in readings.items():
             np.save(tmp_path / "pred.npy", outputs[method])
             done = graphgauge(
-                "recovery", "--true", "truth.npy", "--pred", "pred.npy", *options, "--method", method,
-                "--dataset", "er", "--run-seed", seed, "--metrics", "directed_f1,directed_shd", cwd=tmp_path,
-            )  # fmt: skip
+                "recovery",
+                "--true",
+                "truth.npy",
+                "--pred",
+                "pred.npy",
+                *options,
+                "--method",
+                method,
+                "--dataset",
+                "er",
+                "--run-seed",
+                seed,
+                "--metrics",
+                "directed_f1,directed_shd",
+                cwd=tmp_path,
+            )
             assert done.returncode == 0, done.stderr
     done = graphgauge("aggregate", "results", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -143,9 +156,18 @@ def test_tables_of_others_and_their_columns(tmp_path: Path) -> None:
 
 def test_the_style_of_a_paper(folder: str) -> None:
     options = (
-        "--metric", "directed_f1", "--percent", "--digits", "1", "--order", "notears,dagma", "--marks", "ranks",
-        "--format", "latex",
-    )  # fmt: skip
+        "--metric",
+        "directed_f1",
+        "--percent",
+        "--digits",
+        "1",
+        "--order",
+        "notears,dagma",
+        "--marks",
+        "ranks",
+        "--format",
+        "latex",
+    )
     lines = run(aggregate, folder, *options).stdout.splitlines()
     assert lines[2].startswith(r"method & directed\_f1 (\%)")
     assert [line.split()[0] for line in lines[4:7]] == ["notears", "dagma", "golem"]

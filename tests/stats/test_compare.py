@@ -513,10 +513,15 @@ def test_items_in_other_clusters_or_without_an_id_of_their_own(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "better"),
     [
-        ("acc", "higher"), ("test_acc", "higher"), ("val/accuracy", "higher"), ("Micro F1", "higher"),
-        ("loss", "lower"), ("eval_loss", "lower"), ("test RMSE", "lower"),
+        ("acc", "higher"),
+        ("test_acc", "higher"),
+        ("val/accuracy", "higher"),
+        ("Micro F1", "higher"),
+        ("loss", "lower"),
+        ("eval_loss", "lower"),
+        ("test RMSE", "lower"),
     ],
-)  # fmt: skip
+)
 def test_usual_names_say_which_direction_is_better(name: str, better: str) -> None:
     runs = {"gcn": [0.1, 0.2, 0.3, 0.4], "gat": [0.2, 0.3, 0.4, 0.6]}
     found = compare(runs, metric=name)

@@ -159,34 +159,58 @@ SCENARIOS = [
     Scenario("mean, t", "normal, n = 10", normal_mean(10)),
     Scenario("mean, 1.96 instead of t", "normal, n = 5", normal_mean(5, z=1.96), bad=True),
     Scenario("mean, t", "reciprocal ranks, n = 100", mean_of_pairs(100, correlation=0.0, clusters=False)),
-    Scenario("mean, t over clusters", "reciprocal ranks, 50 pairs, r = .8",
-             mean_of_pairs(100, correlation=0.8, clusters=True)),
-    Scenario("mean, t, clusters ignored", "reciprocal ranks, 50 pairs, r = .8",
-             mean_of_pairs(100, correlation=0.8, clusters=False), bad=True),
+    Scenario(
+        "mean, t over clusters",
+        "reciprocal ranks, 50 pairs, r = .8",
+        mean_of_pairs(100, correlation=0.8, clusters=True),
+    ),
+    Scenario(
+        "mean, t, clusters ignored",
+        "reciprocal ranks, 50 pairs, r = .8",
+        mean_of_pairs(100, correlation=0.8, clusters=False),
+        bad=True,
+    ),
     Scenario("share, Wilson", "n = 20, p = .1", wilson(20, 0.1)),
     Scenario("share, Wilson", "n = 200, p = .02", wilson(200, 0.02)),
     Scenario("share, logit t over clusters", "40 pairs, p = .9, r = .8", share_of_pairs(80, 0.9, clusters=True)),
     Scenario("share, logit t over clusters", "15 pairs, p = .97, r = .8", share_of_pairs(30, 0.97, clusters=True)),
-    Scenario("share, Wilson, clusters ignored", "40 pairs, p = .9, r = .8",
-             share_of_pairs(80, 0.9, clusters=False), bad=True),
+    Scenario(
+        "share, Wilson, clusters ignored", "40 pairs, p = .9, r = .8", share_of_pairs(80, 0.9, clusters=False), bad=True
+    ),
     Scenario("AUC, DeLong, logit t", "50 + 50, AUC .76", auc(50, 50, 0.76)),
     Scenario("AUC, DeLong, logit t", "50 + 50, AUC .99", auc(50, 50, 0.99)),
     Scenario("AUC, DeLong, Wald", "50 + 50, AUC .99", auc(50, 50, 0.99, wald=True), bad=True),
     Scenario("AUC, DeLong, logit t", "20 + 20, AUC .999 (mostly exactly 1)", auc(20, 20, 0.999)),
     Scenario("AUC, DeLong, Wald", "20 + 20, AUC .999 (mostly exactly 1)", auc(20, 20, 0.999, wald=True), bad=True),
-    Scenario("AUC, DeLong over queries, logit t", "50 queries × 10, shared by all scores, AUC .8",
-             auc_of_queries(50, 10, 0.8, shared="all")),
-    Scenario("AUC, DeLong over queries, logit t", "50 queries × 10, shared by all scores, AUC .99",
-             auc_of_queries(50, 10, 0.99, shared="all")),
-    Scenario("AUC, DeLong over queries, logit t", "25 queries × 10, shared by all scores, AUC .9995 (mostly exactly 1)",
-             auc_of_queries(25, 10, 0.9995, shared="all")),
-    Scenario("AUC, DeLong over queries, logit t", "50 queries × 10, shared by negatives, AUC .8",
-             auc_of_queries(50, 10, 0.8, shared="negatives")),
-    Scenario("AUC, DeLong, logit t, queries ignored", "50 queries × 10, shared by negatives, AUC .8",
-             auc_of_queries(50, 10, 0.8, shared="negatives", clusters=False), bad=True),
+    Scenario(
+        "AUC, DeLong over queries, logit t",
+        "50 queries × 10, shared by all scores, AUC .8",
+        auc_of_queries(50, 10, 0.8, shared="all"),
+    ),
+    Scenario(
+        "AUC, DeLong over queries, logit t",
+        "50 queries × 10, shared by all scores, AUC .99",
+        auc_of_queries(50, 10, 0.99, shared="all"),
+    ),
+    Scenario(
+        "AUC, DeLong over queries, logit t",
+        "25 queries × 10, shared by all scores, AUC .9995 (mostly exactly 1)",
+        auc_of_queries(25, 10, 0.9995, shared="all"),
+    ),
+    Scenario(
+        "AUC, DeLong over queries, logit t",
+        "50 queries × 10, shared by negatives, AUC .8",
+        auc_of_queries(50, 10, 0.8, shared="negatives"),
+    ),
+    Scenario(
+        "AUC, DeLong, logit t, queries ignored",
+        "50 queries × 10, shared by negatives, AUC .8",
+        auc_of_queries(50, 10, 0.8, shared="negatives", clusters=False),
+        bad=True,
+    ),
     Scenario("bootstrap on the histogram", "geometric mean rank, n = 8", geometric_mean_rank(8)),
     Scenario("bootstrap on the histogram", "geometric mean rank, n = 50", geometric_mean_rank(50)),
-]  # fmt: skip
+]
 # Near a boundary no interval is exact; a rule that fails does so by far more than this.
 GOOD, BAD = 0.915, 0.93
 

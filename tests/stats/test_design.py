@@ -185,9 +185,22 @@ def test_the_command_takes_the_design(tmp_path: Path) -> None:
         return CliRunner().invoke(command, [*common, *options], catch_exceptions=False)
 
     content = json.loads(
-        run("--design", "unpaired", "--datasets", "these", "--margin", "0.05", "--effect", "0.02", "--simulate",
-            "--metrics-compared", "2", "--format", "json").stdout
-    )  # fmt: skip
+        run(
+            "--design",
+            "unpaired",
+            "--datasets",
+            "these",
+            "--margin",
+            "0.05",
+            "--effect",
+            "0.02",
+            "--simulate",
+            "--metrics-compared",
+            "2",
+            "--format",
+            "json",
+        ).stdout
+    )
     assert content["design"]["runs"] == "unpaired"
     assert content["design"]["datasets"] == "these"
     assert content["tests"][0]["margin"]["size"] == 0.05
@@ -214,9 +227,14 @@ def _designs() -> Any:
 
 DESIGNS = _designs()
 FAST = [
-    DESIGNS.one(6, correlation=0.0), DESIGNS.one(10, correlation=0.5), DESIGNS.one(10, correlation=0.5, ties=True),
-    DESIGNS.one(3, 3), DESIGNS.one(5, 5), DESIGNS.these(3, 3), DESIGNS.drawn(10, 3),
-]  # fmt: skip
+    DESIGNS.one(6, correlation=0.0),
+    DESIGNS.one(10, correlation=0.5),
+    DESIGNS.one(10, correlation=0.5, ties=True),
+    DESIGNS.one(3, 3),
+    DESIGNS.one(5, 5),
+    DESIGNS.these(3, 3),
+    DESIGNS.drawn(10, 3),
+]
 
 
 @pytest.mark.parametrize("row", FAST, ids=lambda row: " ".join(row.name))
@@ -299,8 +317,13 @@ def test_partly_shared_seeds_list_every_missing_run() -> None:
 
 @pytest.mark.parametrize("effect", [1e-4, 1e-300])
 def test_an_effect_out_of_reach_does_not_end_the_comparison(effect: float) -> None:
-    found = compare(rows({"a": list(range(6)), "b": list(range(6))}, noise=1.0), metric="f1", direction="higher",
-                    effect=effect, resamples=20)  # fmt: skip
+    found = compare(
+        rows({"a": list(range(6)), "b": list(range(6))}, noise=1.0),
+        metric="f1",
+        direction="higher",
+        effect=effect,
+        resamples=20,
+    )
     assert "takes more than 1,000,000 seeds" in found.summary
     assert found.needed[0].total is None
     assert found.needed[0].std > 0

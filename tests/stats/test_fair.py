@@ -53,9 +53,13 @@ def test_a_table_of_dags_and_cpdags_marks_the_columns_that_are_not_fair():
     table = aggregate(runs("dag", "cpdag"), metrics=METRICS, missing="omit")
     marked = {key: "†" in head for key, head in heads(table).items()}
     assert marked == {
-        "skeleton_f1": False, "arrowhead_precision": False, "directed_f1": True, "cpdag_shd": False,
-        "tail_precision": True, "claimed_shd": False,
-    }  # fmt: skip
+        "skeleton_f1": False,
+        "arrowhead_precision": False,
+        "directed_f1": True,
+        "cpdag_shd": False,
+        "tail_precision": True,
+        "claimed_shd": False,
+    }
     text = str(table)
     assert "Methods predict graphs of different classes (DAG: dag; CPDAG: cpdag)." in text
     assert (
@@ -135,5 +139,9 @@ def test_every_class_that_a_metric_names_is_one_of_the_family():
     for entry in registered("recovery"):
         assert set(entry.fair_to or ()) <= groups, entry.key
     assert {entry.key for entry in registered("recovery") if entry.fair_to is None} >= {
-        "skeleton_f1", "skeleton_shd", "claimed_shd", "class_arrowhead_f1", "arrowhead_precision",
-    }  # fmt: skip
+        "skeleton_f1",
+        "skeleton_shd",
+        "claimed_shd",
+        "class_arrowhead_f1",
+        "arrowhead_precision",
+    }

@@ -103,10 +103,14 @@ def test_trials_of_a_search_are_methods_of_their_own() -> None:
 def test_lm_eval_has_a_run_for_each_task() -> None:
     runs = load([FOLDER / "lm_eval_small.json", FOLDER / "lm_eval_large.json"])
     found = {(run.method, run.dataset): run.scores["acc"].value for run in runs}
-    assert found == pytest.approx({
-        ("lab/small", "arc_easy"): 0.4, ("lab/small", "hellaswag"): 0.45,
-        ("lab/large", "arc_easy"): 0.6, ("lab/large", "hellaswag"): 0.65,
-    })  # fmt: skip
+    assert found == pytest.approx(
+        {
+            ("lab/small", "arc_easy"): 0.4,
+            ("lab/small", "hellaswag"): 0.45,
+            ("lab/large", "arc_easy"): 0.6,
+            ("lab/large", "hellaswag"): 0.65,
+        }
+    )
 
 
 def test_means_of_a_group_have_their_counts() -> None:

@@ -360,10 +360,11 @@ def test_a_sample_without_spread_has_no_interval() -> None:
 
 
 @given(
-    values=arrays(float, st.integers(3, 30), elements=st.floats(0, 1)), at_ends=st.sampled_from([0.0, 0.05]),
+    values=arrays(float, st.integers(3, 30), elements=st.floats(0, 1)),
+    at_ends=st.sampled_from([0.0, 0.05]),
     ends=st.sampled_from([(0.0, 1.0), (-0.5, 2.0), (-1e3, 1e3), (-np.inf, 1.0), (0.5, 0.5)]),
     confidence=st.sampled_from([0.5, 0.95, 0.999]),
-)  # fmt: skip
+)
 def test_one_score_interval_has_the_bits_of_several(
     values: np.ndarray, at_ends: float, ends: tuple[float, float], confidence: float
 ) -> None:

@@ -73,9 +73,14 @@ def test_a_failed_run_is_kept_as_failed(write_run: Any, results: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "records", "long"])
 def test_tables(kind: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(
-        {"method": ["a", "a", "b"], "dataset": ["x", "x", "x"], "seed": [0, 1, 0], "f1": [0.1, 0.2, np.nan],
-         "host": ["n1", "n2", "n1"]}
-    )  # fmt: skip
+        {
+            "method": ["a", "a", "b"],
+            "dataset": ["x", "x", "x"],
+            "seed": [0, 1, 0],
+            "f1": [0.1, 0.2, np.nan],
+            "host": ["n1", "n2", "n1"],
+        }
+    )
     source: Any = frame
     if kind == "csv":
         source = tmp_path / "t.csv"

@@ -182,7 +182,16 @@ def test_numbers_too_small_to_round_are_left_as_they_are() -> None:
     assert paired_test([1e-320, 2e-320], [0.0, 0.0]).n == 2
 
 
-@pytest.mark.parametrize(("p", "said"), [(0.99996, "p = 1"), (1.0, "p = 1"), (0.5, "p = 0.5"), (0.00012, "p = 0.0001"),
-                                         (0.00009, "p < 0.0001"), (0.3004, "p = 0.3004")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [
+        (0.99996, "p = 1"),
+        (1.0, "p = 1"),
+        (0.5, "p = 0.5"),
+        (0.00012, "p = 0.0001"),
+        (0.00009, "p < 0.0001"),
+        (0.3004, "p = 0.3004"),
+    ],
+)
 def test_p_is_written_to_four_places(p: float, said: str) -> None:
     assert p_text(p) == said

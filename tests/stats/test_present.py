@@ -247,8 +247,10 @@ def test_remarks_cannot_break_any_markup() -> None:
     scores = {name: {seed: 0.5 + seed / 10 + index / 100 for seed in range(6)} for index, name in enumerate(names)}
     published = compare_published(
         [{"method": name, "acc": f"{80 + index} ± 0.5"} for index, name in enumerate(names)],
-        n=5, metric="acc", direction="higher",
-    )  # fmt: skip
+        n=5,
+        metric="acc",
+        direction="higher",
+    )
     for outcome in (compare(scores, metric="acc", direction="higher", resamples=20), published):
         latex = outcome.render("latex").splitlines()
         assert not [line for line in latex if line.startswith(("\\input", "[", "*"))]

@@ -24,13 +24,29 @@ LEADERBOARD = ROOT / "examples" / "ogbl_citation.csv"
 @pytest.mark.parametrize(
     "cell",
     [
-        "71.2 ± 0.3", "71.2±0.3", "71.2 +/- 0.3", "71.2 (0.3)", "71.2(0.3)", "71.2 (±0.3)", r"$71.2_{\pm 0.3}$",
-        r"$71.2 \pm 0.3$", r"71.2 $\pm$ 0.3", r"71.2{\scriptsize $\pm$0.3}", r"\textbf{71.2 $\pm$ 0.3}",
-        r"$\mathbf{71.2} \pm 0.3$", r"\underline{71.2}$_{\pm 0.3}$", r"\textcolor{red}{71.2 $\pm$ 0.3}",
-        "**71.2 ± 0.3**", "__71.2 ± 0.3__", "<b>71.2 ± 0.3</b>", r"71.2\,$\pm$\,0.3", "71.2 ± 0.3†",
-        r"\cellcolor{gray!20}$71.2^{\pm 0.3}$", r"71.2~$\pm$~0.3",
+        "71.2 ± 0.3",
+        "71.2±0.3",
+        "71.2 +/- 0.3",
+        "71.2 (0.3)",
+        "71.2(0.3)",
+        "71.2 (±0.3)",
+        r"$71.2_{\pm 0.3}$",
+        r"$71.2 \pm 0.3$",
+        r"71.2 $\pm$ 0.3",
+        r"71.2{\scriptsize $\pm$0.3}",
+        r"\textbf{71.2 $\pm$ 0.3}",
+        r"$\mathbf{71.2} \pm 0.3$",
+        r"\underline{71.2}$_{\pm 0.3}$",
+        r"\textcolor{red}{71.2 $\pm$ 0.3}",
+        "**71.2 ± 0.3**",
+        "__71.2 ± 0.3__",
+        "<b>71.2 ± 0.3</b>",
+        r"71.2\,$\pm$\,0.3",
+        "71.2 ± 0.3†",
+        r"\cellcolor{gray!20}$71.2^{\pm 0.3}$",
+        r"71.2~$\pm$~0.3",
     ],
-)  # fmt: skip
+)
 def test_cells_of_papers(cell: str) -> None:
     number = read_cell(cell)
     assert (number.value, number.std) == (71.2, 0.3)
@@ -84,8 +100,9 @@ def test_a_leaderboard_read_again() -> None:
     assert len(names) == 9
     p = {
         (a, b): stats.ttest_ind_from_stats(*means[a], *means[b], equal_var=False).pvalue
-        for i, a in enumerate(names) for b in names[i + 1 :]
-    }  # fmt: skip
+        for i, a in enumerate(names)
+        for b in names[i + 1 :]
+    }
     adjusted, floor = {}, 0.0
     for rank, pair in enumerate(sorted(p, key=p.__getitem__)):
         floor = max(floor, min(1.0, p[pair] * (len(p) - rank)))
@@ -229,8 +246,11 @@ def test_citations_are_no_part_of_a_name(cited: str, tmp_path: Path) -> None:
     table = tmp_path / "t.tex"
     table.write_text(
         "\\begin{tabular}{lc}\nModel & Acc \\\\\n"
-        + r"GCN & $81.5 \pm 0.5$ \\" + "\n" + rf"{cited} & $83.0 \pm 0.7$ \\" + "\n\\end{tabular}\n"
-    )  # fmt: skip
+        + r"GCN & $81.5 \pm 0.5$ \\"
+        + "\n"
+        + rf"{cited} & $83.0 \pm 0.7$ \\"
+        + "\n\\end{tabular}\n"
+    )
     found = compare_published(str(table), n=10, metric="Acc", direction="higher")
     assert {mean.method for mean in found.means} == {"GCN", "GAT"}
 

@@ -143,8 +143,12 @@ def test_what_is_refused(options: dict[str, Any], said: str) -> None:
 
 
 def test_files_need_no_names_and_must_have_one_truth(tmp_path: Any) -> None:
-    receipt = {"inputs": [{"name": "labels", "path": "l.npy", "bytes": 3, "hash": "0" * 64},
-                          {"name": "queries", "path": "q.npy", "bytes": 3, "hash": "2" * 64}]}  # fmt: skip
+    receipt = {
+        "inputs": [
+            {"name": "labels", "path": "l.npy", "bytes": 3, "hash": "0" * 64},
+            {"name": "queries", "path": "q.npy", "bytes": 3, "hash": "2" * 64},
+        ]
+    }
     new, old = (write_result(evaluated(), tmp_path / name, receipt=receipt) for name in ("new.json", "old.json"))
     assert stats.gate(new, old, metric="mrr", margin=0.01)
     content = read_content(new)
@@ -190,8 +194,10 @@ def test_another_test_is_not_passed_as_the_same(other: str, over: str, tmp_path:
         assert new[metric].value > base[metric].value
         with pytest.raises(InputError, match=r"different truths: .*level of the random scorer is .* for new"):
             gate(new, base, metric=metric, margin=0.01, over=over)
-    files = [run.save(tmp_path / name, method=name, dataset="d", seed=seed) for name, run, seed in
-             (("new", new, 1), ("base", base, 2))]  # fmt: skip
+    files = [
+        run.save(tmp_path / name, method=name, dataset="d", seed=seed)
+        for name, run, seed in (("new", new, 1), ("base", base, 2))
+    ]
     with pytest.raises(InputError, match="level of the random scorer"):
         gate(files[0], files[1], metric="mrr", margin=0.01, over=over)
     assert gate(new, base, metric="adjusted_mrr", margin=0.01, over=over).worse != "excluded"
@@ -210,9 +216,12 @@ def test_groups_are_compared_on_the_same_test_only() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"weights": np.array([1.0, 0.0, 0.0])}, {"mask": np.arange(180).reshape(60, 3) % 2 == 0},
-     {"null_value": 0.0, "null_tolerance": 1.0}],
-)  # fmt: skip
+    [
+        {"weights": np.array([1.0, 0.0, 0.0])},
+        {"mask": np.arange(180).reshape(60, 3) % 2 == 0},
+        {"null_value": 0.0, "null_tolerance": 1.0},
+    ],
+)
 def test_other_cells_are_not_passed_as_the_same(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     true = rng.normal(size=(60, 3))

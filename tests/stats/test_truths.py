@@ -28,17 +28,39 @@ def entry(name, digest, path=None, **more):
 def result(family, method, seed, inputs, *, dataset="toy", value=None):
     """A result file's content, with one metric and these inputs."""
     fact = {
-        "key": "score", "metric": "score", "params": {}, "section": None, "n": 10, "unit": "query",
-        "value": 0.1 * seed + len(method) if value is None else value, "direction": "higher", "target": None,
-        "bounds": [0, None], "interval": None, "levels": [], "conventions": {}, "readings": {},
-        "reason": None, "oracle": False, "warnings": [],
-    }  # fmt: skip
+        "key": "score",
+        "metric": "score",
+        "params": {},
+        "section": None,
+        "n": 10,
+        "unit": "query",
+        "value": 0.1 * seed + len(method) if value is None else value,
+        "direction": "higher",
+        "target": None,
+        "bounds": [0, None],
+        "interval": None,
+        "levels": [],
+        "conventions": {},
+        "readings": {},
+        "reason": None,
+        "oracle": False,
+        "warnings": [],
+    }
     return {
-        "schema": "graphgauge/result/2", "status": "ok", "conventions": {}, "readings": {}, "options": {},
+        "schema": "graphgauge/result/2",
+        "status": "ok",
+        "conventions": {},
+        "readings": {},
+        "options": {},
         "run": {"family": family, "method": method, "dataset": dataset, "seed": seed, "tags": {}},
-        "results": [fact], "breakdowns": [], "side_files": [], "skipped": [], "findings": [], "error": None,
+        "results": [fact],
+        "breakdowns": [],
+        "side_files": [],
+        "skipped": [],
+        "findings": [],
+        "error": None,
         "receipt": {"inputs": inputs, "code": [], "versions": {}},
-    }  # fmt: skip
+    }
 
 
 def write(folder, contents):
@@ -153,9 +175,17 @@ def test_without_receipts_nothing_can_be_said():
 
 @pytest.mark.parametrize(
     "receipt",
-    [None, 3, {}, {"inputs": 3}, {"inputs": [3, {}, {"name": "true"}, {"name": 3, "path": "x", "hash": "y"}]},
-     {"inputs": [entry("true", ["list"])]}, {"inputs": [entry("table", "x")]}, {"inputs": [entry("state", "x")]}],
-)  # fmt: skip
+    [
+        None,
+        3,
+        {},
+        {"inputs": 3},
+        {"inputs": [3, {}, {"name": "true"}, {"name": 3, "path": "x", "hash": "y"}]},
+        {"inputs": [entry("true", ["list"])]},
+        {"inputs": [entry("table", "x")]},
+        {"inputs": [entry("state", "x")]},
+    ],
+)
 def test_receipts_that_say_nothing(receipt):
     assert truths_of("recovery", receipt) == {}
 
@@ -265,9 +295,24 @@ def test_over_items_too(tmp_path, seeds):
     for method, seed in zip(("a", "b"), seeds, strict=True):
         np.save(tmp_path / f"mask-{method}.npy", rng.random((40, 5)) < 0.8)
         done = graphgauge(
-            "ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy", "--mask", f"mask-{method}.npy", "--keep",
-            "items", "--method", method, "--dataset", "toy", "--run-seed", seed, "--quiet", cwd=tmp_path,
-        )  # fmt: skip
+            "ranking",
+            "--pos-scores",
+            "pos.npy",
+            "--neg-scores",
+            "neg.npy",
+            "--mask",
+            f"mask-{method}.npy",
+            "--keep",
+            "items",
+            "--method",
+            method,
+            "--dataset",
+            "toy",
+            "--run-seed",
+            seed,
+            "--quiet",
+            cwd=tmp_path,
+        )
         assert done.returncode == 0, done.stderr
     with pytest.raises(InputError, match=REFUSED):
         compare(str(tmp_path / "results"), metric="mrr", over="items", missing="omit")
@@ -296,10 +341,12 @@ def sample_table(path, real, shift):
 def explained(path, truth, importance):
     graph = explanation.Subgraph(np.array([[0, 1, 2], [1, 2, 0]]))
     explanation.write_explanations(
-        [explanation.Explanation(explanation.Context(graph, target=0, event=event, truth=truth), importance)
-         for event in range(3)],
+        [
+            explanation.Explanation(explanation.Context(graph, target=0, event=event, truth=truth), importance)
+            for event in range(3)
+        ],
         path,
-    )  # fmt: skip
+    )
     return {"family": "explanation", "explanations": str(path), "metrics": ("truth_auc",)}
 
 
@@ -313,7 +360,7 @@ MIXED = {
     "samples of other data": ("t.npz", sample_table, (REAL, 1), (~REAL, 1), False),
     "explanations": ("e.jsonl", explained, ([1, 0, 0], [3, 2, 1]), ([1, 0, 0], [1, 2, 3]), True),
     "explanations of another truth": ("e.jsonl", explained, ([1, 0, 0], [3, 2, 1]), ([0, 0, 1], [3, 2, 1]), False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", MIXED)

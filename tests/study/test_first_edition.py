@@ -58,8 +58,11 @@ def test_how_outputs_were_read_is_no_convention(tmp_path):
     again = content_of(write_result(evaluation, tmp_path / "x.json"))
     assert again["conventions"] == {"shd": "pair"}
     assert again["readings"] == {
-        "threshold": "> 0.5", "sign": "no negative scores", "edges": "row_to_column", "nan": "raise",
-    }  # fmt: skip
+        "threshold": "> 0.5",
+        "sign": "no negative scores",
+        "edges": "row_to_column",
+        "nan": "raise",
+    }
 
 
 def test_the_mark_stays_when_it_is_written_again(tmp_path):

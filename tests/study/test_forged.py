@@ -63,7 +63,8 @@ EDITS = {
     "level": lambda c: first(c)["levels"][0].update(value=0.001),
     "kind of a level": lambda c: first(c)["levels"][0].update(kind="ideal"),
     "kind under the mark of the first edition": lambda c: (
-        first(c)["levels"][0].update(kind="ideal"), c["notes"].append(UNCHECKED)
+        first(c)["levels"][0].update(kind="ideal"),
+        c["notes"].append(UNCHECKED),
     ),
     "expected coverage": lambda c: first(c)["interval"].update(expected_coverage=0.99),
     "bounds": lambda c: first(c).update(bounds=[0.0, 2.0]),
@@ -102,7 +103,7 @@ EDITS = {
     "ignored checks": lambda c: c["receipt"]["study"].update(ignore={"tied-scores": "known"}),
     "no study": lambda c: c["receipt"].pop("study"),
     "another study": lambda c: c["receipt"]["study"].update(file="../study.toml", folder="nowhere"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new root"])
@@ -248,7 +249,7 @@ SINGLE = {
     "folder": lambda c: c["receipt"]["command"].update(folder="nowhere"),
     "inputs of another": lambda c: c["receipt"]["command"]["options"].update(pos_scores=["scores/poor/1/pos.npy"]),
     "value without inputs": lambda c: (first(c).update(value=0.99), c["receipt"].update(inputs=[])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new root"])

@@ -20,8 +20,14 @@ MANY = STUDY.replace("k = [1, 3]", 'keep = "items"').replace("seeds = [0, 1, 2]"
 
 
 def start(folder):
-    return subprocess.Popen([*MODULE, "run", "study.toml", "--quiet"], cwd=folder, start_new_session=True,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    return subprocess.Popen(
+        [*MODULE, "run", "study.toml", "--quiet"],
+        cwd=folder,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_killed_runs_end_byte_equal_to_an_undisturbed_one(tmp_path_factory):

@@ -137,7 +137,7 @@ def test_one_method_without_seeds(tmp_path):
         ('dataset = "toy"', 'dataset = "toy', 10, ["not TOML"]),
         ("k = [1, 3]", "k = [1, 3]\nk = 2", 7, ["not TOML", "overwrite"]),
     ],
-)  # fmt: skip
+)
 def test_errors_say_the_line_and_the_nearest_name(tmp_path, old, new, line, words):
     assert STUDY.count(old) == 1 or old.startswith(("k =", "schema", "{method}")), old
     with pytest.raises(StudyError) as caught:

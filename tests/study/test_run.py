@@ -81,7 +81,7 @@ def test_what_is_up_to_date_is_not_evaluated_again(finished):
         (lambda f: edit(f / "study.toml", "", "", IGNORE), 6, "options changed"),
         (lambda f: as_if_by_version(f, "0.0.1"), 6, "made by version 0.0.1"),
     ],
-)  # fmt: skip
+)
 def test_what_changed_is_evaluated_again(finished, change, again, why):
     change(finished)
     done, evaluated = ran(finished)

@@ -191,10 +191,17 @@ def test_paths_are_taken_from_the_folder_of_the_study(tmp_path, name):
 def test_only_options_that_name_files_are_taken_from_a_folder():
     ranking, explanation = family("ranking").fields, family("explanation").fields
     given = {
-        "pos_scores": ("a.npy",), "neg_scores": ("n-*.npy",), "mask": ("/b.npy",), "groups": {"r": "c.npy:x"},
-        "metrics": ("mrr",), "k": (1,), "offsets": None,
-    }  # fmt: skip
+        "pos_scores": ("a.npy",),
+        "neg_scores": ("n-*.npy",),
+        "mask": ("/b.npy",),
+        "groups": {"r": "c.npy:x"},
+        "metrics": ("mrr",),
+        "k": (1,),
+        "offsets": None,
+    }
     assert located(ranking, given, Path("/x[1]")) == given | {
-        "pos_scores": ("/x[1]/a.npy",), "neg_scores": ("/x[[]1]/n-*.npy",), "groups": {"r": "/x[1]/c.npy:x"},
-    }  # fmt: skip
+        "pos_scores": ("/x[1]/a.npy",),
+        "neg_scores": ("/x[[]1]/n-*.npy",),
+        "groups": {"r": "/x[1]/c.npy:x"},
+    }
     assert located(explanation, {"explainer": "me", "signed": True}, Path("/x")) == {"explainer": "me", "signed": True}

@@ -38,9 +38,20 @@ def submit(folder: Path, true: Any, pred: Any) -> Path:
     np.save(folder / "true.npy", true)
     np.save(folder / "pred.npy", pred)
     done = graphgauge(
-        "forecasting", "--true", "true.npy", "--pred", "pred.npy", "--method", folder.name, "--dataset", "toy", "-o",
-        "result.json", "--quiet", cwd=folder,
-    )  # fmt: skip
+        "forecasting",
+        "--true",
+        "true.npy",
+        "--pred",
+        "pred.npy",
+        "--method",
+        folder.name,
+        "--dataset",
+        "toy",
+        "-o",
+        "result.json",
+        "--quiet",
+        cwd=folder,
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -104,7 +115,7 @@ ATTEMPTS: dict[str, Callable[[Path, Path, dict[str, Any]], Any]] = {
     "no inputs": lambda own, theirs, c: c["receipt"].update(inputs=[]),
     "an older edition": lambda own, theirs, c: c.update(schema="graphgauge/result/1"),
     "failed": lambda own, theirs, c: c.update(status="failed", error="x"),
-}  # fmt: skip
+}
 
 
 def _own_truth(own: Path, content: dict[str, Any]) -> None:
@@ -234,9 +245,22 @@ def test_trusted_code_has_no_network_and_no_other_files(tmp_path: Path) -> None:
     (folder / "spy.py").write_text(code.replace("if found:", 'if found and "GRAPHGAUGE_SPY" not in os.environ:'))
     np.save(folder / "triples.npy", np.array([[0, 0, 1], [1, 0, 2], [2, 0, 3]]))
     done = graphgauge(
-        "ranking", "--triples", "triples.npy", "--model", "spy:model", "--n-entities", 5, "--method", "m", "--dataset",
-        "d", "-o", "r.json", cwd=folder, GRAPHGAUGE_SPY="1",
-    )  # fmt: skip
+        "ranking",
+        "--triples",
+        "triples.npy",
+        "--model",
+        "spy:model",
+        "--n-entities",
+        5,
+        "--method",
+        "m",
+        "--dataset",
+        "d",
+        "-o",
+        "r.json",
+        cwd=folder,
+        GRAPHGAUGE_SPY="1",
+    )
     assert done.returncode == 0, done.stderr
     outside.unlink(missing_ok=True)
     truth = f"triples={folder / 'triples.npy'}"
@@ -273,10 +297,13 @@ def test_the_page_and_the_json_of_a_benchmark(benchmark: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [([], "RESULTS, or --submission"), (["--submission", "s"], "needs --truth"),
-     (["r", "--truth", "a=b"], "needs --sub"),
-     (["r", "--submission", "s"], "RESULTS, or --submission")],
-)  # fmt: skip
+    [
+        ([], "RESULTS, or --submission"),
+        (["--submission", "s"], "needs --truth"),
+        (["r", "--truth", "a=b"], "needs --sub"),
+        (["r", "--submission", "s"], "RESULTS, or --submission"),
+    ],
+)
 def test_options_that_do_not_go_together(tmp_path: Path, words: list[str], said: str) -> None:
     (tmp_path / "s").mkdir()
     done = graphgauge("verify", *words, cwd=tmp_path)

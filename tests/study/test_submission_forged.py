@@ -85,9 +85,15 @@ def test_a_hash_is_compared_with_what_was_read(folder: Path) -> None:
     made("other_member.json", true=("t.npz:z",))
     found = verdicts(folder, f"true=sha256:{asked}")
     assert {name: verdict.status for name, verdict in found.items()} == {
-        "honest": "equal", "archive": "equal", "said_content": "failed", "said_truth": "failed", "said_hash": "failed",
-        "shards": "failed", "hidden_shard": "failed", "other_member": "failed",
-    }  # fmt: skip
+        "honest": "equal",
+        "archive": "equal",
+        "said_content": "failed",
+        "said_truth": "failed",
+        "said_hash": "failed",
+        "shards": "failed",
+        "hidden_shard": "failed",
+        "other_member": "failed",
+    }
     for name in ("said_content", "shards", "hidden_shard", "other_member"):
         assert "truth differs: true" in found[name].detail
     of_archive = verdicts(folder, f"true=sha256:{digest(folder / 'truth/t.npz')}")
@@ -153,8 +159,13 @@ def test_edits_with_a_new_root(folder: Path) -> None:
     found = verdicts(folder, f"true={folder / 'truth/t.npz'}:y")
     assert time.perf_counter() - begin < 120
     expected = {name: status for name, (status, _) in EDITS.items()}
-    expected |= {"honest": "equal", "a number beyond all floats": "damaged", "weights": "unchecked", "null": "equal",
-                 "digits": "equal"}  # fmt: skip
+    expected |= {
+        "honest": "equal",
+        "a number beyond all floats": "damaged",
+        "weights": "unchecked",
+        "null": "equal",
+        "digits": "equal",
+    }
     assert {name: verdict.status for name, verdict in found.items()} == expected
     assert "weights is the submitter's own" in found["weights"].detail
     assert not any("\n" in verdict.detail for verdict in found.values())

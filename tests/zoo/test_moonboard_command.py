@@ -125,8 +125,12 @@ def test_from_one_shell(folder, tmp_path):
     assert done.exit_code == 0, done.output
     content = json.loads((tmp_path / "result.json").read_text())
     assert {entry["section"] for entry in content["results"]} >= {
-        "reconstruction", "diversity", "statistical", "latent_space", "conditioning",
-    }  # fmt: skip
+        "reconstruction",
+        "diversity",
+        "statistical",
+        "latent_space",
+        "conditioning",
+    }
     assert "6C" in done.stdout
 
 
@@ -140,8 +144,11 @@ def test_code_in_a_file_is_not_run_and_the_exit_code_is_3(tmp_path):
     arguments = ["zoo", "moonboard", "generate", "--grade", "6A", "--checkpoint", "bomb.pth"]
     done = subprocess.run(
         [sys.executable, "-m", "graphgauge", *arguments],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
     assert "bomb.pth" in done.stderr

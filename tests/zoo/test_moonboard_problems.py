@@ -139,8 +139,10 @@ def test_rules_and_warnings():
     good = board(*MOVES)
     assert remarks(good) == ([], [])
     assert remarks(np.zeros(SHAPE))[0] == [
-        "no start hold", "no end hold", "0 middle holds; at least 3 are needed",
-    ]  # fmt: skip
+        "no start hold",
+        "no end hold",
+        "0 middle holds; at least 3 are needed",
+    ]
     assert remarks(board(*MOVES[2:]))[0] == ["no start hold"]
     assert remarks(board(*MOVES[:-1]))[0] == ["no end hold"]
     assert remarks(board(*MOVES[:4], MOVES[-1]))[0] == ["2 middle holds; at least 3 are needed"]

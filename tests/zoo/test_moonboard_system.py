@@ -202,8 +202,9 @@ def test_problems_of_other_and_unknown_grades_are_named_and_counted(tmp_path, mo
     trained = saved(tmp_path / "vae.pth", models[0], split_of(path))
     orders = {"same": slice(None), "reversed": slice(None, None, -1)}
     for order, places in orders.items():
-        case = load(read_checkpoint(trained), data=str(written(tmp_path / f"{order}.json", made.grids[places],
-                                                                text[places])))  # fmt: skip
+        case = load(
+            read_checkpoint(trained), data=str(written(tmp_path / f"{order}.json", made.grids[places], text[places]))
+        )
         (note,) = case.notes
         assert note.startswith(f"{600 - known} problems of other or unknown grades skipped: "), note
         assert f"6A+ ({(text == '6A+').sum()})" in note
@@ -241,8 +242,10 @@ def test_no_training_problem_is_taken_for_a_held_out_one(tmp_path, models, chang
     found = generation.evaluate(table, metrics=["reconstruction", "conditioning"], resamples=9, permutations=9)
     (finding,) = [finding for finding in found.findings if finding.check == "learned-real-samples"]
     assert finding.evidence == {
-        "excluded": len(grids) - len(expected), "given": len(grids), "compared": len(expected),
-    }  # fmt: skip
+        "excluded": len(grids) - len(expected),
+        "given": len(grids),
+        "compared": len(expected),
+    }
     assert found["num_samples"].value == len(expected)
 
 
@@ -375,9 +378,10 @@ def test_a_damaged_checkpoint(tmp_path, files):
 
 def diversity(subject, split):
     case = generation.Case(
-        subject, generation.Labelled(split.validation.grids, split.validation.labels),
+        subject,
+        generation.Labelled(split.validation.grids, split.validation.labels),
         generation.Labelled(split.train.grids, split.train.labels),
-    )  # fmt: skip
+    )
     table = generation.collect(case, num_samples=40, sections=["diversity"])
     return generation.evaluate(table, metrics="diversity")
 

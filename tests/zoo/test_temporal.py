@@ -225,8 +225,11 @@ def test_edges_that_are_no_candidates_always_stay(model, asked):
 )
 def test_a_question_that_the_network_cannot_answer_is_named(model, changes, target, message):
     graph = {
-        "edge_index": [[0], [1]], "times": [1.0], "edge_features": np.ones((1, 1)), "node_features": np.ones((2, 0))
-    }  # fmt: skip
+        "edge_index": [[0], [1]],
+        "times": [1.0],
+        "edge_features": np.ones((1, 1)),
+        "node_features": np.ones((2, 0)),
+    }
     with pytest.raises(InputError, match=message):
         model.predict(Subgraph(**graph | changes), {"pair": [0, 1], "time": 2.0} | target, np.ones((1, 1), bool))
 

@@ -60,8 +60,9 @@ def test_births_are_new_edges_into_the_pool(graph, condition, anchor):
 
 @pytest.mark.parametrize(("condition", "extreme"), [("Normal", np.min), ("Inverted", np.max)])
 def test_distance_anchors_are_the_nearest_elites_and_the_farthest_periphery(graph, condition, extreme):
-    engine = Zaratustra(graph, Settings(seeds_per_cycle=4, births_per_cycle=0, edges_per_seed=1, dimension=4,
-                                        anchor="distance"))  # fmt: skip
+    engine = Zaratustra(
+        graph, Settings(seeds_per_cycle=4, births_per_cycle=0, edges_per_seed=1, dimension=4, anchor="distance")
+    )
     embeddings, before = engine.embeddings, undirected(engine.edges)
     for u, v in engine.step(condition).tolist():
         free = [x for x in np.flatnonzero(engine.pools) if x != u and frozenset((u, x)) not in before]
@@ -120,8 +121,9 @@ def adjacency_of(engine):
 
 @pytest.mark.parametrize("radius_by", ["smoothing", "start"])
 def test_averaging_moves_towards_the_mean_of_the_neighbours(graph, radius_by):
-    settings = Settings(seeds_per_cycle=3, births_per_cycle=0, dimension=4, smoothing=0.3, average="mean",
-                        radius_by=radius_by)  # fmt: skip
+    settings = Settings(
+        seeds_per_cycle=3, births_per_cycle=0, dimension=4, smoothing=0.3, average="mean", radius_by=radius_by
+    )
     engine = Zaratustra(graph, settings)
     x = engine.embeddings
     engine.step("Off")
@@ -265,9 +267,13 @@ def test_the_block_model_has_the_declared_shape():
 def arrays(**changes):
     features = sp.csr_array(np.eye(4, dtype=np.float32))
     given = {
-        "edges": np.array([[0, 1], [1, 2]]), "labels": np.array([0, 0, 1, 1]), "feature_indptr": features.indptr,
-        "feature_indices": features.indices, "feature_data": features.data, "num_features": np.int32(4),
-    }  # fmt: skip
+        "edges": np.array([[0, 1], [1, 2]]),
+        "labels": np.array([0, 0, 1, 1]),
+        "feature_indptr": features.indptr,
+        "feature_indices": features.indices,
+        "feature_data": features.data,
+        "num_features": np.int32(4),
+    }
     return {name: value for name, value in {**given, **changes}.items() if value is not None}
 
 
@@ -322,11 +328,13 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"edges": [[0, 1], [2]]}, "edges"), ({"labels": None}, "labels"),
-        ({"features": None}, "features: expected numbers"), ({"features": [1, 2]}, "features: expected shape"),
+        ({"edges": [[0, 1], [2]]}, "edges"),
+        ({"labels": None}, "labels"),
+        ({"features": None}, "features: expected numbers"),
+        ({"features": [1, 2]}, "features: expected shape"),
         ({"features": np.eye(3)}, "features: expected shape"),
     ],
-)  # fmt: skip
+)
 def test_arrays_that_are_no_graph_are_refused(changes, words):
     given = {"edges": [[0, 1]], "labels": [0, 1], "features": np.eye(2)}
     assert from_arrays(**given).num_nodes == 2
@@ -368,12 +376,23 @@ def test_the_command_runs_and_says_what_comes_next(tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"anchor": "near"}, {"radius": 1.0}, {"smoothing": 0.0}, {"edges_per_seed": 0}, {"seeds_per_cycle": -1},
-        {"radius": "a"}, {"radius": None}, {"smoothing": np.nan}, {"seeds_per_cycle": "a"}, {"seeds_per_cycle": 2.5},
-        {"births_per_cycle": None}, {"dimension": "4"}, {"birth_noise": "x"}, {"birth_noise": np.inf},
+        {"anchor": "near"},
+        {"radius": 1.0},
+        {"smoothing": 0.0},
+        {"edges_per_seed": 0},
+        {"seeds_per_cycle": -1},
+        {"radius": "a"},
+        {"radius": None},
+        {"smoothing": np.nan},
+        {"seeds_per_cycle": "a"},
+        {"seeds_per_cycle": 2.5},
+        {"births_per_cycle": None},
+        {"dimension": "4"},
+        {"birth_noise": "x"},
+        {"birth_noise": np.inf},
         {"birth_noise": -1.0},
     ],
-)  # fmt: skip
+)
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(OptionError, match=next(iter(settings))):
         Settings(**settings)

@@ -88,44 +88,63 @@ def _interval(groups: Groups, found: Estimate, confidence: float) -> Bounds:
 
 
 RULE = IntervalRule(
-    "jackknife", "nodes", _interval, approximate=True, fewest="at least three",
+    "jackknife",
+    "nodes",
+    _interval,
+    approximate=True,
+    fewest="at least three",
     note="nodes of one graph are not independent",
-)  # fmt: skip
+)
 _FACTS: dict[str, Any] = {
-    "family": "communities", "needs": ("groups",), "direction": "higher", "unit": "share",
+    "family": "communities",
+    "needs": ("groups",),
+    "direction": "higher",
+    "unit": "share",
     "interval": lambda groups, found: RULE,
-}  # fmt: skip
+}
 _LAWS = {"permutation": True, "merge": Exempt("the family has no mergeable state"), "monotone": True}
 
 
 @metric(
-    key="accuracy", bounds=(0, 1), conventions={"groups": "matched by name"}, reference="hubert1985",
-    chance=lambda function, groups, params: {"largest class": Baseline(groups.table.sum(1).max() / groups.n),
-                                             "shuffled": groups.shuffled(lambda table: _accuracy(table, groups.same))},
-    laws={**_LAWS, "symmetry": True}, **_FACTS,
-)  # fmt: skip
+    key="accuracy",
+    bounds=(0, 1),
+    conventions={"groups": "matched by name"},
+    reference="hubert1985",
+    chance=lambda function, groups, params: {
+        "largest class": Baseline(groups.table.sum(1).max() / groups.n),
+        "shuffled": groups.shuffled(lambda table: _accuracy(table, groups.same)),
+    },
+    laws={**_LAWS, "symmetry": True},
+    **_FACTS,
+)
 def accuracy(groups: Groups) -> Estimate:
     """Share of nodes whose found group has the name of the true one."""
     return estimate(groups, lambda table: _accuracy(table, groups.same))
 
 
 @metric(
-    key="nmi", bounds=(0, 1), conventions={"normalisation": "arithmetic mean of the entropies"}, reference="danon2005",
+    key="nmi",
+    bounds=(0, 1),
+    conventions={"normalisation": "arithmetic mean of the entropies"},
+    reference="danon2005",
     chance=lambda function, groups, params: {"shuffled": groups.shuffled(_nmi)},
     laws={**_LAWS, "monotone": Exempt("a corrected node can make groups less alike elsewhere"), "symmetry": True},
     **_FACTS,
-)  # fmt: skip
+)
 def nmi(groups: Groups) -> Estimate:
     """Mutual information of true and found groups, over the mean of their entropies."""
     return estimate(groups, _nmi)
 
 
 @metric(
-    key="ari", bounds=(-1, 1), conventions={"chance": "fixed group sizes"}, reference="hubert1985",
+    key="ari",
+    bounds=(-1, 1),
+    conventions={"chance": "fixed group sizes"},
+    reference="hubert1985",
     chance=lambda function, groups, params: {"shuffled": groups.shuffled(_ari)},
     laws={**_LAWS, "monotone": Exempt("a corrected node can make groups less alike elsewhere"), "symmetry": True},
     **_FACTS,
-)  # fmt: skip
+)
 def ari(groups: Groups) -> Estimate:
     """Share of pairs of nodes on which both agree, corrected for chance."""
     return estimate(groups, _ari)

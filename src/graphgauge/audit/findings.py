@@ -219,9 +219,10 @@ def run(
     if stored and not accept_ignored:
         marked = {finding.check for finding in outcome.found if finding.ignored or finding.check in by_study}
         outcome = replace(
-            outcome, found=tuple(replace(finding, ignored=False) for finding in outcome.found),
+            outcome,
+            found=tuple(replace(finding, ignored=False) for finding in outcome.found),
             claimed=tuple(sorted(marked - ignored)),
-        )  # fmt: skip
+        )
     return _sorted(outcome, ignored)
 
 
@@ -259,9 +260,10 @@ def _evaluations(subject: str | Path | Iterable[Evaluation]) -> tuple[list[Evalu
         for each in found:
             if not isinstance(each, Evaluation):
                 raise InputError(
-                    f"found {type(each).__name__}", where="subject",
+                    f"found {type(each).__name__}",
+                    where="subject",
                     fix="Pass an evaluation, several of them, or a folder of results.",
-                )  # fmt: skip
+                )
         return found, ()
     collected = collect(subject)
     return [record.evaluation for record in collected.records if record.evaluation is not None], collected.unreadable

@@ -139,9 +139,14 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
         needed = seeds_needed(pairs)
         if seeds < needed:
             yield {
-                "where": where, "methods": len(methods), "seeds": seeds, "needed": needed, "comparisons": pairs,
-                "smallest": attainable_p(seeds), "on": "1 seed" if seeds == 1 else f"{seeds} seeds",
-            }  # fmt: skip
+                "where": where,
+                "methods": len(methods),
+                "seeds": seeds,
+                "needed": needed,
+                "comparisons": pairs,
+                "smallest": attainable_p(seeds),
+                "on": "1 seed" if seeds == 1 else f"{seeds} seeds",
+            }
 
 
 @check(
@@ -161,8 +166,12 @@ def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
             first, mine = seeds[0]
             if theirs != mine:
                 yield {
-                    "where": where, "method": first, "mine": _listed(mine), "other": method, "theirs": _listed(theirs)
-                }  # fmt: skip
+                    "where": where,
+                    "method": first,
+                    "mine": _listed(mine),
+                    "other": method,
+                    "theirs": _listed(theirs),
+                }
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -187,9 +196,14 @@ def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
                 other, theirs = seen.setdefault((key, name), (method, value))
                 if theirs != value:
                     yield {
-                        "where": where, "key": key, "method": method, "name": name, "mine": value, "other": other,
+                        "where": where,
+                        "key": key,
+                        "method": method,
+                        "name": name,
+                        "mine": value,
+                        "other": other,
                         "theirs": theirs,
-                    }  # fmt: skip
+                    }
 
 
 def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
@@ -217,8 +231,13 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
         if p > _ALPHA:
             best = _best_first(results)[0]
             yield {
-                "where": where, "best": best, "count": len(results), "key": key, "value": results[best].value, "p": p
-            }  # fmt: skip
+                "where": where,
+                "best": best,
+                "count": len(results),
+                "key": key,
+                "value": results[best].value,
+                "p": p,
+            }
 
 
 @check(
@@ -240,8 +259,13 @@ def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evide
         error = float(np.hypot(_error(results[first]), _error(results[second])))
         if 0 < difference < 1.96 * error:
             yield {
-                "where": where, "first": first, "second": second, "key": key, "difference": difference, "error": error
-            }  # fmt: skip
+                "where": where,
+                "first": first,
+                "second": second,
+                "key": key,
+                "difference": difference,
+                "error": error,
+            }
 
 
 @check(
@@ -277,9 +301,13 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     if beaten or not isfinite(high - low):
         return None
     return {
-        "key": key, "value": float(np.mean([each.value for each in results])), "low": low, "high": high,
-        "baseline": levels[0].name, "chance": chance,
-    }  # fmt: skip
+        "key": key,
+        "value": float(np.mean([each.value for each in results])),
+        "low": low,
+        "high": high,
+        "baseline": levels[0].name,
+        "chance": chance,
+    }
 
 
 def _blind(result: Result) -> Chance | None:

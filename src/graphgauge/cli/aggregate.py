@@ -24,23 +24,36 @@ from graphgauge.stats.present import MARKS, Style
 
 # How tables of other programs are read, and how tables are printed: about files, not about the statistics.
 _READING = [
-    click.Option(["--columns"], multiple=True, metavar="ROLE=COLUMN,…",
-                 help="Columns of tables: method, dataset, seed, metric, value, such as method=model,value=acc."),
-]  # fmt: skip
+    click.Option(
+        ["--columns"],
+        multiple=True,
+        metavar="ROLE=COLUMN,…",
+        help="Columns of tables: method, dataset, seed, metric, value, such as method=model,value=acc.",
+    ),
+]
 _STYLE = [
     click.Option(["--digits"], type=click.IntRange(0, 15), help="Digits after the point (default: two of the spread)."),
     click.Option(["--percent"], is_flag=True, help="Print shares times 100."),
     click.Option(["--order"], type=NAMES, help="Methods to print first, separated by commas."),
-    click.Option(["--marks"], type=click.Choice(MARKS), default="tests", show_default=True,
-                 help="Mark what does not differ significantly from the best, the best and second best, or nothing."),
-]  # fmt: skip
+    click.Option(
+        ["--marks"],
+        type=click.Choice(MARKS),
+        default="tests",
+        show_default=True,
+        help="Mark what does not differ significantly from the best, the best and second best, or nothing.",
+    ),
+]
 _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}
 
 
 def command_about_results(
-    name: str, function: Callable[..., Any], fields: Fields, callback: Callable[..., None], drawn: str,
+    name: str,
+    function: Callable[..., Any],
+    fields: Fields,
+    callback: Callable[..., None],
+    drawn: str,
     *more: click.Option,
-) -> click.Command:  # fmt: skip
+) -> click.Command:
     """A command whose options are fields of a function of stored results, with those of its output."""
     return OnceCommand(
         name,
@@ -50,15 +63,20 @@ def command_about_results(
             *map(option_of, fields.values()),
             *_READING,
             *_STYLE,
-            click.Option(["--format", "form"], type=click.Choice(FORMS), default="table", show_default=True,
-                         help="Format of stdout."),
+            click.Option(
+                ["--format", "form"],
+                type=click.Choice(FORMS),
+                default="table",
+                show_default=True,
+                help="Format of stdout.",
+            ),
             click.Option(["--output", "-o"], type=PRODUCT_FILE, help="Also write this .json, .csv, .tex or .md file."),
             click.Option(["--figure"], type=PRODUCT_FILE, help=drawn),
             *more,
             click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
         ],
         help=inspect.getdoc(function),
-    )  # fmt: skip
+    )
 
 
 def _finish(
@@ -72,10 +90,15 @@ def _finish(
 
 
 command = command_about_results(
-    "aggregate", aggregate_results, FIELDS, _finish, "Draw means with intervals (.svg, .png, .pdf).",
-    click.Option(["--grouped"], is_flag=True,
-                 help="Print the metrics of a dataset side by side, in LaTeX under a common head."),
-)  # fmt: skip
+    "aggregate",
+    aggregate_results,
+    FIELDS,
+    _finish,
+    "Draw means with intervals (.svg, .png, .pdf).",
+    click.Option(
+        ["--grouped"], is_flag=True, help="Print the metrics of a dataset side by side, in LaTeX under a common head."
+    ),
+)
 
 
 def style_of(options: dict[str, Any]) -> Style:

@@ -25,12 +25,21 @@ from graphgauge.stats.text import several
 _OWN = [
     click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),
     click.option("--ignore", multiple=True, metavar="NAME", help="Mark findings of this check as ignored. Repeatable."),
-    click.option("--accept-ignored", is_flag=True,
-                 help="Also ignore what the results of a folder, or their study, mark as ignored."),
+    click.option(
+        "--accept-ignored",
+        is_flag=True,
+        help="Also ignore what the results of a folder, or their study, mark as ignored.",
+    ),
     click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 on a finding this severe or worse."),
-    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-                 help="Format of stdout."),
-]  # fmt: skip
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Format of stdout.",
+    ),
+]
 
 
 class _Subjects(click.Group):
@@ -88,8 +97,11 @@ def _family(name: str) -> click.Command:
     """The family's own options, and those for its checks."""
     declared, command = family(name), family_command(name)
     its_own = {option.name for option in command.params}
-    extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
-             for key, material in materials_of(name).items() if key not in its_own]  # fmt: skip
+    extra = [
+        click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
+        for key, material in materials_of(name).items()
+        if key not in its_own
+    ]
     # An audit writes no files other than the result.
     files = {str(option.name): None for option in command.params if isinstance(option.type, click.Path)}
     left_out: dict[str, Any] = {**files, "gates": (), "form": "table"}

@@ -33,15 +33,24 @@ OUTPUT_OPTIONS = [
     click.Option(["--run-seed"], type=int, help="Seed that the evaluated run was trained with."),
     click.Option(["--output", "-o"], type=OUTPUT_FILE, help="Write the result file (JSON)."),
     click.Option(["--flat"], type=OUTPUT_FILE, help="Also write a plain key → number JSON."),
-    click.Option(["--format", "form"], type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
-                 help="Format of stdout."),
+    click.Option(
+        ["--format", "form"],
+        type=click.Choice(["table", "json", "csv"]),
+        default="table",
+        show_default=True,
+        help="Format of stdout.",
+    ),
     click.Option(["--figure"], type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
-    click.Option(["--gate", "gates"], multiple=True, metavar="'KEY >= NUMBER'",
-                 help="Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a "
-                 "group and KEY[AXIS] every one; chance can stand for NUMBER. Repeatable."),
+    click.Option(
+        ["--gate", "gates"],
+        multiple=True,
+        metavar="'KEY >= NUMBER'",
+        help="Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a "
+        "group and KEY[AXIS] every one; chance can stand for NUMBER. Repeatable.",
+    ),
     click.Option(["--quiet"], is_flag=True, help="No progress and no notes on stderr."),
     click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
-]  # fmt: skip
+]
 
 # Endings that promise another format than JSON, and what writes it.
 _FIGURE = "Draw a figure with --figure."
@@ -49,9 +58,14 @@ _PRINTED = "Print other formats with --format."
 _NOT_JSON = {
     ".html": "Write a page with `graphgauge report` from the result file.",
     ".htm": "Write a page with `graphgauge report` from the result file.",
-    ".svg": _FIGURE, ".png": _FIGURE, ".pdf": _FIGURE,
-    ".csv": _PRINTED, ".md": _PRINTED, ".tex": _PRINTED, ".txt": _PRINTED,
-}  # fmt: skip
+    ".svg": _FIGURE,
+    ".png": _FIGURE,
+    ".pdf": _FIGURE,
+    ".csv": _PRINTED,
+    ".md": _PRINTED,
+    ".tex": _PRINTED,
+    ".txt": _PRINTED,
+}
 
 Inputs = Callable[[], Iterable[Mapping[str, Any]]]
 

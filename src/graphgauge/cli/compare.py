@@ -17,14 +17,18 @@ from graphgauge.stats.published import compare_published
 
 _FIGURES = ("ranks", "differences", "profile")
 _DRAW = click.Option(
-    ["--draw"], type=click.Choice(_FIGURES), default="ranks", show_default=True,
+    ["--draw"],
+    type=click.Choice(_FIGURES),
+    default="ranks",
+    show_default=True,
     help="Mean ranks with groups without significant differences, paired differences, or performance profiles.",
-)  # fmt: skip
+)
 
 _N = click.Option(
-    ["--n"], type=click.IntRange(min=2),
+    ["--n"],
+    type=click.IntRange(min=2),
     help="The table has means ± standard deviations of this many runs each: test them by Welch's test.",
-)  # fmt: skip
+)
 
 
 def _finish(
@@ -54,9 +58,17 @@ def _published(results: tuple[str, ...], runs: int, columns: tuple[str, ...], va
         raise OptionError("--n takes one table", fix="Put the means into one file.")
     direction: Any = "higher" if values["higher"] else "lower" if values["lower"] else None
     return compare_published(
-        results[0], n=runs, metric=values["metric"], baseline=values["baseline"], method=values["method"],
-        dataset=values["dataset"], alpha=values["alpha"], margin=values["margin"], direction=direction, columns=columns,
-    )  # fmt: skip
+        results[0],
+        n=runs,
+        metric=values["metric"],
+        baseline=values["baseline"],
+        method=values["method"],
+        dataset=values["dataset"],
+        alpha=values["alpha"],
+        margin=values["margin"],
+        direction=direction,
+        columns=columns,
+    )
 
 
 command = command_about_results(

@@ -12,9 +12,13 @@ from graphgauge.core.errors import MissingExtraError
 
 @click.command(name="demo")
 @click.option(
-    "--output", type=click.Path(file_okay=False), default="graphgauge-demo", show_default=True, metavar="DIR",
+    "--output",
+    type=click.Path(file_okay=False),
+    default="graphgauge-demo",
+    show_default=True,
+    metavar="DIR",
     help="Folder of the data, the study and its results.",
-)  # fmt: skip
+)
 @click.option("--why", is_flag=True, help="Only show how evaluators differ on the same input, and exit.")
 @JOBS
 @DEBUG

@@ -112,8 +112,11 @@ class FamilyCommand(OnceCommand):
         self.family = declared
         options = [option_of(field, declared.name) for field in declared.fields.values()]
         super().__init__(
-            declared.name, params=[*options, *OUTPUT_OPTIONS], help=declared.help, callback=self._finish,
-        )  # fmt: skip
+            declared.name,
+            params=[*options, *OUTPUT_OPTIONS],
+            help=declared.help,
+            callback=self._finish,
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)

@@ -134,10 +134,15 @@ def command(
         evaluation = read_result(new)
         outcomes += [gate_files.Outcome.of(each.check(evaluation)) for each in required]
     passed = all(outcome.passed for outcome in outcomes)
-    content = _json({
-        "schema": "graphgauge/gates/1", "passed": passed, "new": new, "against": against,
-        "gates": [outcome.to_dict() for outcome in outcomes],
-    })  # fmt: skip
+    content = _json(
+        {
+            "schema": "graphgauge/gates/1",
+            "passed": passed,
+            "new": new,
+            "against": against,
+            "gates": [outcome.to_dict() for outcome in outcomes],
+        }
+    )
     page = gate_files.markdown(outcomes, new, against)
     files: list[tuple[str | None, Callable[[str], None]]] = [
         (output, lambda path: write_text(path, content)),

@@ -54,11 +54,21 @@ def command() -> None:
 def _family(name: str) -> click.Command:
     declared, own = family(name), family_command(name)
     extra = [
-        click.Option(["--workers"], default="1", show_default=True, metavar="NUMBERS",
-                     help="Numbers of workers to plan for, separated by commas, each a machine like this one."),
-        click.Option(["--network"], type=click.FloatRange(min=0, min_open=True), default=NETWORK / 1e9,
-                     show_default=True, help="GB per second at which states travel between workers."),
-    ]  # fmt: skip
+        click.Option(
+            ["--workers"],
+            default="1",
+            show_default=True,
+            metavar="NUMBERS",
+            help="Numbers of workers to plan for, separated by commas, each a machine like this one.",
+        ),
+        click.Option(
+            ["--network"],
+            type=click.FloatRange(min=0, min_open=True),
+            default=NETWORK / 1e9,
+            show_default=True,
+            help="GB per second at which states travel between workers.",
+        ),
+    ]
 
     def plan(workers: str, network: float, **options: Any) -> None:
         run, given = Run.split(options)

@@ -45,9 +45,16 @@ _LISTED = 12
 @click.option("--quiet", is_flag=True, help="No plan and no progress on stderr.")
 @DEBUG
 def command(
-    study: str, jobs: int | None, only: str | None, rehash: bool, plan_only: bool, engine: str, scheduler: str | None,
-    quiet: bool, debug: bool,
-) -> None:  # fmt: skip
+    study: str,
+    jobs: int | None,
+    only: str | None,
+    rehash: bool,
+    plan_only: bool,
+    engine: str,
+    scheduler: str | None,
+    quiet: bool,
+    debug: bool,
+) -> None:
     """Evaluate everything in STUDY (a study.toml) that is not up to date, compare, and check its gates.
 
     After an interruption, the next run resumes where this one stopped.
@@ -56,9 +63,16 @@ def command(
 
     with _watch(quiet, plan_only) as watch:
         outcome = run(
-            study, jobs=jobs, only=only, rehash=rehash, debug=debug, engine=engine, scheduler=scheduler,
-            on_plan=watch.planned, on_done=watch.finished,
-        )  # fmt: skip
+            study,
+            jobs=jobs,
+            only=only,
+            rehash=rehash,
+            debug=debug,
+            engine=engine,
+            scheduler=scheduler,
+            on_plan=watch.planned,
+            on_done=watch.finished,
+        )
     report(outcome)
     if not quiet:
         click.echo(f"results are in {cleaned(str(_shown_folder(outcome.study.results)))}", err=True)

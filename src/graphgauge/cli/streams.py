@@ -13,10 +13,36 @@ from typing import Any, TextIO
 
 # Replacements for characters that the stream's encoding lacks; others become a question mark.
 _PLAIN = {
-    "−": "-", "–": "-", "─": "-", "…": "...", "·": ".", "×": "x", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~",
-    "→": "->", "←": "<-", "↑": "^", "↓": "v", "◎": "o", "★": "*", "∞": "inf", "√": "sqrt", "²": "2", "⁴": "4",
-    "½": "1/2", "α": "alpha", "σ": "sigma", "τ": "tau", "χ": "chi", "Δ": "Delta", "Σ": "Sum", "µ": "u", "‖": "||",
-}  # fmt: skip
+    "−": "-",
+    "–": "-",
+    "─": "-",
+    "…": "...",
+    "·": ".",
+    "×": "x",
+    "±": "+/-",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "→": "->",
+    "←": "<-",
+    "↑": "^",
+    "↓": "v",
+    "◎": "o",
+    "★": "*",
+    "∞": "inf",
+    "√": "sqrt",
+    "²": "2",
+    "⁴": "4",
+    "½": "1/2",
+    "α": "alpha",
+    "σ": "sigma",
+    "τ": "tau",
+    "χ": "chi",
+    "Δ": "Delta",
+    "Σ": "Sum",
+    "µ": "u",
+    "‖": "||",
+}
 _HANDLER = "graphgauge.plain"
 # The reader has closed the stream, or there was none; this is not an error.
 _GONE = (errno.EPIPE, errno.EBADF, errno.ESHUTDOWN, errno.ECONNRESET)

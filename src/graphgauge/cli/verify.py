@@ -136,9 +136,11 @@ def _say(found: dict[Path, list[Verdict]], quiet: bool, submitted: bool) -> None
             if not (quiet and verdict.status == "equal"):
                 click.echo(cleaned(f"{verdict.name(root, several=len(found) > 1)}: {verdict}"))
     proofs = dict.fromkeys(
-        verdict.proof.kinds for verdicts in found.values() for verdict in verdicts
+        verdict.proof.kinds
+        for verdicts in found.values()
+        for verdict in verdicts
         if verdict.proof is not None and not verdict.mismatch
-    )  # fmt: skip
+    )
     for line in unlike(verdict for verdicts in found.values() for verdict in verdicts) if submitted else ():
         click.echo(cleaned(line))
     for proof in () if quiet else proofs:

@@ -12,9 +12,22 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 __all__ = [
-    "AnyArray", "Archive", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "on_device",
-    "on_host", "refuse_nan", "require_shape", "sorted_unique", "text_array",
-]  # fmt: skip
+    "AnyArray",
+    "Archive",
+    "Floats",
+    "Ints",
+    "Mask",
+    "as_labels",
+    "as_numeric",
+    "is_cuda",
+    "is_tensor",
+    "on_device",
+    "on_host",
+    "refuse_nan",
+    "require_shape",
+    "sorted_unique",
+    "text_array",
+]
 
 # Characters that an array of texts may have in any case, or this many times those of the texts.
 _MOST_CHARACTERS, _MOST_PADDING = 1 << 24, 100
@@ -125,9 +138,10 @@ def text_array(texts: Sequence[str], where: str) -> AnyArray:
     longest = max(map(len, texts), default=0)
     if longest * len(texts) > max(_MOST_CHARACTERS, _MOST_PADDING * sum(map(len, texts))):
         raise InputError(
-            f"one of {len(texts):,} texts has {longest:,} characters, which each would take", where=where,
+            f"one of {len(texts):,} texts has {longest:,} characters, which each would take",
+            where=where,
             fix="Shorten it, or write numbers.",
-        )  # fmt: skip
+        )
     return np.array(texts, np.str_)
 
 
@@ -184,8 +198,11 @@ def _host_view(tensor: Any, name: str) -> AnyArray:
         array: AnyArray = tensor.resolve_conj().resolve_neg().numpy()
     except (RuntimeError, TypeError, NotImplementedError) as error:
         what = " ".join(str(error).split())
-        raise InputError(f"a tensor of {tensor.dtype} cannot be read ({what:.120})", where=name,
-                         fix="Convert it to a float or integer tensor.") from None  # fmt: skip
+        raise InputError(
+            f"a tensor of {tensor.dtype} cannot be read ({what:.120})",
+            where=name,
+            fix="Convert it to a float or integer tensor.",
+        ) from None
     return array
 
 

@@ -56,10 +56,14 @@ _SETTINGS = {
 }
 # Its processes, which only this machine can reach.
 _OWN: dict[str, Any] = {
-    "threads_per_worker": 1, "processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0",
+    "threads_per_worker": 1,
+    "processes": True,
+    "host": "127.0.0.1",
+    "dashboard_address": "127.0.0.1:0",
     "scheduler_kwargs": {"dashboard": False},
-    "silence_logs": logging.CRITICAL, "death_timeout": _STARTING,
-}  # fmt: skip
+    "silence_logs": logging.CRITICAL,
+    "death_timeout": _STARTING,
+}
 
 T = TypeVar("T")
 
@@ -79,9 +83,10 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Any]:
             client = distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, ImportError) as error:
             raise InputError(
-                f"no scheduler answers ({str(error) or type(error).__name__:.200})", where=scheduler,
+                f"no scheduler answers ({str(error) or type(error).__name__:.200})",
+                where=scheduler,
                 fix="Start one with `dask scheduler`, and give its address as tcp://HOST:PORT.",
-            ) from None  # fmt: skip
+            ) from None
         with client:
             yield client
         return
@@ -176,8 +181,9 @@ def _arriving(client: Any, function: Callable[[T], Any], tasks: Sequence[T]) -> 
                 yield number, answer
     except (distributed.comm.CommClosedError, CancelledError) as error:
         raise InputError(
-            f"the scheduler was lost ({str(error) or type(error).__name__:.200})", fix="Start it and run this again.",
-        ) from None  # fmt: skip
+            f"the scheduler was lost ({str(error) or type(error).__name__:.200})",
+            fix="Start it and run this again.",
+        ) from None
 
 
 def _finished(client: Any, running: Any) -> list[Any]:

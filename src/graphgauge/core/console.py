@@ -65,8 +65,9 @@ def _only_by_group(evaluation: Evaluation, results: Mapping[str, Result]) -> Tab
     for axis in evaluation.breakdowns:
         table = evaluation.by(axis)
         names = [table.column_of(key) for key in results]
-        known = any(table[name][row] == table[name][row] for name in names if name in table.columns
-                    for row in range(len(table)))  # fmt: skip
+        known = any(
+            table[name][row] == table[name][row] for name in names if name in table.columns for row in range(len(table))
+        )
         if known and len(table) <= _GROUPS:
             return table
     return None

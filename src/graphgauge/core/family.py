@@ -32,12 +32,46 @@ BUILT_IN = {
 }
 GROUP = "graphgauge.families"
 # Names that mean something else on the command line and in results.
-RESERVED = ("negatives", "merge", "aggregate", "compare", "init", "run", "verify", "gate", "report", "audit", "metrics",
-            "plan", "zoo", "demo", "results", "runs")  # fmt: skip
+RESERVED = (
+    "negatives",
+    "merge",
+    "aggregate",
+    "compare",
+    "init",
+    "run",
+    "verify",
+    "gate",
+    "report",
+    "audit",
+    "metrics",
+    "plan",
+    "zoo",
+    "demo",
+    "results",
+    "runs",
+)
 
 # Keys of `[[evaluate]]` in a study, and options of every command that evaluates.
-RESERVED_FIELDS = ("family", "dataset", "datasets", "method", "methods", "seeds", "run_seed", "output", "flat",
-                   "format", "form", "figure", "gate", "gates", "quiet", "debug", "store", "progress")  # fmt: skip
+RESERVED_FIELDS = (
+    "family",
+    "dataset",
+    "datasets",
+    "method",
+    "methods",
+    "seeds",
+    "run_seed",
+    "output",
+    "flat",
+    "format",
+    "form",
+    "figure",
+    "gate",
+    "gates",
+    "quiet",
+    "debug",
+    "store",
+    "progress",
+)
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,10 @@ def _in_place_of(sheet: _Sheet) -> Any:
     ax, place = sheet.ax, sheet.ax.get_subplotspec()
     if place is None:
         raise InputError(
-            "this figure has several panels, and the axes have no place in a grid", where="ax",
+            "this figure has several panels, and the axes have no place in a grid",
+            where="ax",
             fix="Pass axes of plt.subplots(), or none.",
-        )  # fmt: skip
+        )
     sheet.figure = ax.get_figure(root=True)
     part = ax.get_figure(root=False).add_subfigure(place)
     ax.remove()

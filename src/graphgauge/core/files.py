@@ -29,9 +29,22 @@ from graphgauge.core.urls import Url, as_place, is_url
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE)
 # What reading a file can raise that is damaged, or not what its ending says; libraries add their own classes.
 DAMAGE = (
-    LookupError, ArithmeticError, ValueError, TypeError, AttributeError, AssertionError, SyntaxError, OSError, EOFError,
-    RuntimeError, MemoryError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    LookupError,
+    ArithmeticError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    SyntaxError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 # Endings of files with several arrays, of which `FILE:NAME` is one.
 ARCHIVES = (".npz", ".pt", ".pth", ".safetensors")
 # Compressed input may unpack to this many bytes in any case, or to this many times its size.

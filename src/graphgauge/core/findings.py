@@ -135,11 +135,14 @@ def findings_grid(findings: Iterable[Finding]) -> Grid:
     heads = ["severity", "check", *(["run"] if several else []), "what", "fix"]
     rows = [
         [
-            Cell("ignored" if each.ignored else each.severity), Cell(each.check),
-            *([Cell(each.where)] if several else []), Cell(f"{each.message}."), Cell(each.remedy),
+            Cell("ignored" if each.ignored else each.severity),
+            Cell(each.check),
+            *([Cell(each.where)] if several else []),
+            Cell(f"{each.message}."),
+            Cell(each.remedy),
         ]
         for each in found
-    ]  # fmt: skip
+    ]
     return Grid(heads, rows)
 
 

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from graphgauge.core.forms import Form, Shown
 
 _COMPARE = {
-    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _GRAMMAR = re.compile(
     r"\s*(?P<key>[^\s<>=!\[\]]+?)(?:\[(?P<axis>[^=\]]+)(?:=(?P<label>.*))?\])?(?:\.(?P<bound>low|high))?"
     r"\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*"
@@ -127,9 +132,7 @@ class Gate:
             raise OptionError(
                 f"gate {text!r} cannot be read", fix=f"Write KEY[.low|.high] >= NUMBER, {_EXAMPLES}."
             ) from None
-        gate = cls(
-            text.strip(), match["key"], match["axis"], match["label"], match["bound"], match["sign"], limit
-        )  # fmt: skip
+        gate = cls(text.strip(), match["key"], match["axis"], match["label"], match["bound"], match["sign"], limit)
         if gate.axis is not None and isinstance(limit, str):
             raise OptionError(
                 f"gate {text!r}: groups have no level of {limit}", fix="Compare the value over all items with it."
@@ -160,9 +163,15 @@ class Gate:
             raise OptionError(f"gate {self.text!r}: {why[0]}", fix=why[1]).about("gate")
 
     def _obstacles(
-        self, family: Family, metric: Metric, params: Mapping[str, Any], values: Mapping[str, Any], form: Form | None,
-        companion: re.Match[str] | None, shown: Shown,
-    ) -> Iterator[tuple[str, str]]:  # fmt: skip
+        self,
+        family: Family,
+        metric: Metric,
+        params: Mapping[str, Any],
+        values: Mapping[str, Any],
+        form: Form | None,
+        companion: re.Match[str] | None,
+        shown: Shown,
+    ) -> Iterator[tuple[str, str]]:
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
         listed, now = ", ".join(names or ()), renamed_keys(family.name)

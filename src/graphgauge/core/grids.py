@@ -195,11 +195,28 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
-    "◎": r"$\circledcirc$", "–": "--", "α": r"$\alpha$", "†": r"$\dagger$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$",
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "◎": r"$\circledcirc$",
+    "–": "--",
+    "α": r"$\alpha$",
+    "†": r"$\dagger$",
+    "≥": r"$\geq$",
+    "<": r"$<$",
+    ">": r"$>$",
     "|": r"\textbar{}",
-}  # fmt: skip
+}
 
 
 def _escape_latex(text: str) -> str:

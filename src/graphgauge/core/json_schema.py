@@ -16,13 +16,23 @@ from typing import Any
 
 _LARGEST = int(sys.float_info.max)
 _TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float),
-    "boolean": (bool,), "null": (type(None),),
-}  # fmt: skip
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
 _WORDS = {
-    "object": "a table", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
-    "boolean": "true or false", "null": "null",
-}  # fmt: skip
+    "object": "a table",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
 # Keywords that describe, that only refer, or that another keyword reads.
 _SILENT = frozenset(("$schema", "$id", "$defs", "title", "description", "then"))
 
@@ -270,14 +280,18 @@ def _if(condition: _Check, then: _Check) -> _Check:
 
 
 _SIMPLE: dict[str, Callable[[Any], _Check]] = {
-    "type": _type, "const": _const, "enum": _enum, "pattern": _pattern, "required": _required,
+    "type": _type,
+    "const": _const,
+    "enum": _enum,
+    "pattern": _pattern,
+    "required": _required,
     "minimum": _bound(lambda value, stated: value < stated, "below"),
     "maximum": _bound(lambda value, stated: value > stated, "above"),
     "exclusiveMinimum": _bound(lambda value, stated: value <= stated, "not above"),
     "exclusiveMaximum": _bound(lambda value, stated: value >= stated, "not below"),
     "minItems": _size(lambda found, stated: found < stated),
     "maxItems": _size(lambda found, stated: found > stated),
-}  # fmt: skip
+}
 
 
 def _shown(value: Any) -> str:

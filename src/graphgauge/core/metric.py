@@ -379,9 +379,26 @@ def metric(
 
     def register(function: MetricFunction) -> Metric:
         entry = Metric(
-            key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
-            section, target, default, goal, interpretation, formerly, fair_to,
-        )  # fmt: skip
+            key,
+            family,
+            needs,
+            function,
+            direction,
+            bounds,
+            unit,
+            conventions,
+            reference,
+            chance,
+            interval,
+            laws,
+            section,
+            target,
+            default,
+            goal,
+            interpretation,
+            formerly,
+            fair_to,
+        )
         known = _REGISTRY.setdefault(family, {})
         if key in known:
             raise TypeError(f"metric {key!r} is registered twice in {family}")

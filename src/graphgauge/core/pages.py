@@ -61,9 +61,13 @@ class Chart:
 
     def content(self) -> dict[str, Any]:
         return {
-            "id": self.id, "spec": self.spec, "columns": self.columns, "rows": self.rows, "family": self.family,
+            "id": self.id,
+            "spec": self.spec,
+            "columns": self.columns,
+            "rows": self.rows,
+            "family": self.family,
             "more": self.more,
-        }  # fmt: skip
+        }
 
 
 def finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:

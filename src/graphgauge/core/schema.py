@@ -281,8 +281,11 @@ def checked_content(content: Any, where: str) -> dict[str, Any]:
     require_schema(content, where)
     if not is_unchanged(content):
         mark = "id" if content["schema"] == FIRST_SCHEMA else "root"
-        raise InputError(f"its {mark} does not match its content: it was damaged or edited after it was written",
-                         where=where, fix="Evaluate again, or fetch the file again.")  # fmt: skip
+        raise InputError(
+            f"its {mark} does not match its content: it was damaged or edited after it was written",
+            where=where,
+            fix="Evaluate again, or fetch the file again.",
+        )
     return as_current(content, where)
 
 

@@ -104,9 +104,10 @@ def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, An
         raise InputError(f"contains a {found} state", where=where, fix=f"Expected a {kind} state.")
     if version != VERSION:
         raise InputError(
-            f"contains a state of format {version}; this version reads format {VERSION}", where=where,
+            f"contains a state of format {version}; this version reads format {VERSION}",
+            where=where,
             fix="Count the data again with this version, or merge with the version that wrote the file.",
-        )  # fmt: skip
+        )
     return found, facts, arrays
 
 

@@ -44,8 +44,9 @@ def truths_of(name: str, receipt: Any) -> dict[str, Truth]:
     inputs = _inputs(receipt)
     mixed = {
         name: Truth(tuple(entry["path"] for entry in entries), tuple(str(entry["truth"]) for entry in entries))
-        for name, entries in inputs.items() if all(isinstance(entry.get("truth"), str) for entry in entries)
-    }  # fmt: skip
+        for name, entries in inputs.items()
+        if all(isinstance(entry.get("truth"), str) for entry in entries)
+    }
     if mixed:
         return mixed
     known = family(name).truths if name in family_names() else {}

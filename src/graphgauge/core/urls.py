@@ -17,11 +17,36 @@ from graphgauge.core.extras import need
 # A protocol of at least two letters: `C:/scores.npy` is a drive.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.+", re.DOTALL)
 # Packages that fsspec reads a protocol with, where their name is not in its own message.
-_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp",
-             "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs", "adl": "adlfs", "hf": "huggingface_hub"}  # fmt: skip
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "adl": "adlfs",
+    "hf": "huggingface_hub",
+}
 # What file systems call the version of a file; the first one that is there is taken.
-_VERSIONS = ("ETag", "etag", "md5Hash", "crc32c", "Content-MD5", "content_md5", "Digest", "checksum", "mtime",
-             "Last-Modified", "LastModified", "last_modified", "updated", "created")  # fmt: skip
+_VERSIONS = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "crc32c",
+    "Content-MD5",
+    "content_md5",
+    "Digest",
+    "checksum",
+    "mtime",
+    "Last-Modified",
+    "LastModified",
+    "last_modified",
+    "updated",
+    "created",
+)
 _CHUNK = 1 << 22
 
 

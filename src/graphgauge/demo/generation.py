@@ -82,9 +82,13 @@ def _write(folder: Path) -> None:
         train, held = split(seed)
         for name, setter in _SETTERS.items():
             table = collect(
-                setter(train, seed), data=Labelled(held.grids, held.labels),
-                train=Labelled(train.grids, train.labels), classifier=Rule(GRADES), num_samples=SAMPLES, seed=seed,
-            )  # fmt: skip
+                setter(train, seed),
+                data=Labelled(held.grids, held.labels),
+                train=Labelled(train.grids, train.labels),
+                classifier=Rule(GRADES),
+                num_samples=SAMPLES,
+                seed=seed,
+            )
             place = folder / "generation" / name / str(seed)
             place.mkdir(parents=True, exist_ok=True)
             table.save(place / "table.npz")

@@ -133,7 +133,10 @@ def _bounds(one: Answer) -> str:
 def _aligned(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        " " + "  ".join(cell.ljust(width) if place == 0 else cell.rjust(width) for place, (cell, width) in
-                        enumerate(zip(row, widths, strict=True))).rstrip()
+        " "
+        + "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
-    )  # fmt: skip
+    )

@@ -152,9 +152,10 @@ def _require_queries_apart(names: Sequence[np.ndarray[Any, Any]]) -> None:
     if len(twice):
         first, second = block[order[twice[0]]], block[order[twice[0] + 1]]
         raise InputError(
-            f"query {every[order[twice[0]]]} has candidates in block {first} and in block {second}", where="queries",
+            f"query {every[order[twice[0]]]} has candidates in block {first} and in block {second}",
+            where="queries",
             fix="Sort by query and split between queries, for example with dask.dataframe's shuffle.",
-        )  # fmt: skip
+        )
 
 
 def _blocks(arguments: Mapping[str, Any], axis: int) -> tuple[list[dict[str, Any]], list[int]]:

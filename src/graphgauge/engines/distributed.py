@@ -73,8 +73,10 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
     if refused is not None:
         raise refused
     if _REFUSED in sizes:
-        raise InputError(f"the state of process {sizes.index(_REFUSED)} of the group cannot be read",
-                         fix="See the error of that process.")  # fmt: skip
+        raise InputError(
+            f"the state of process {sizes.index(_REFUSED)} of the group cannot be read",
+            fix="See the error of that process.",
+        )
     parts = _gathered(torch.nn.functional.pad(own, (0, max(sizes) - len(own))), group)
     loaded = [
         type(state).load(io.BytesIO(part[:size].cpu().numpy().tobytes()))

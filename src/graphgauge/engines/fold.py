@@ -89,9 +89,10 @@ def _refuse_names(arrays: Mapping[str, Any]) -> None:
     for name, value in arrays.items():
         if has_names(value):
             raise InputError(
-                f"a {type(value).__name__} names its axes, but parts are split by position", where=name,
+                f"a {type(value).__name__} names its axes, but parts are split by position",
+                where=name,
                 fix="Bring the arrays into one order, and pass their plain values.",
-            )  # fmt: skip
+            )
 
 
 def _module(family: str) -> Any:

@@ -165,8 +165,9 @@ class Candidates:
         if len(self.sources) * len(self.targets) > _MOST_PAIRS:
             raise InputError(
                 f"{len(self.sources) * len(self.targets):,} pairs are too many to score",
-                where="negatives", fix='Pass negatives="sample".',
-            )  # fmt: skip
+                where="negatives",
+                fix='Pass negatives="sample".',
+            )
         total: TailCounts | None = None
         for first, second in self._blocks():
             part = tail_counts(-q, -points.order(first, second))
@@ -329,9 +330,12 @@ def _cancelled(
 
 
 def _redrawn(
-    replaced: Ints, pools: Ints, fits: Callable[[Ints, Ints], Flags], per_positive: int | None,
+    replaced: Ints,
+    pools: Ints,
+    fits: Callable[[Ints, Ints], Flags],
+    per_positive: int | None,
     rng: np.random.Generator,
-) -> tuple[Ints, Ints]:  # fmt: skip
+) -> tuple[Ints, Ints]:
     """Numbers of arms, and other nodes for them: `per_positive` random ones each, or all."""
     members = np.argsort(pools, kind="stable")
     ordered = pools[members]
@@ -345,9 +349,10 @@ def _redrawn(
         return owner[good], target[good]
     if per_positive * len(replaced) > _MOST_DRAWN:
         raise InputError(
-            f"{per_positive * len(replaced):,} pairs are too many to draw", where="negatives_per_positive",
+            f"{per_positive * len(replaced):,} pairs are too many to draw",
+            where="negatives_per_positive",
             fix='Draw fewer, or pass negatives="all".',
-        )  # fmt: skip
+        )
     pending = np.repeat(np.arange(len(replaced)), per_positive)
     owners, targets = [], []
     for _ in range(_REDRAWS):

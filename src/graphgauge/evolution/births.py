@@ -36,9 +36,18 @@ class Births:
 
     @classmethod
     def of(
-        cls, new_edges: Any, all_edges: Any, previous_edges: Any, nodes: int, *, last_edges: Any = None,
-        removed_edges: Any = None, undeclared: str = "refuse", directed: bool = False, seen: Ints | None = None,
-    ) -> Births:  # fmt: skip
+        cls,
+        new_edges: Any,
+        all_edges: Any,
+        previous_edges: Any,
+        nodes: int,
+        *,
+        last_edges: Any = None,
+        removed_edges: Any = None,
+        undeclared: str = "refuse",
+        directed: bool = False,
+        seen: Ints | None = None,
+    ) -> Births:
         """Read one cycle; the graph before defaults to `last_edges`, the graph after the last cycle.
 
         If neither is known, it is the graph after the cycle without its births, and nothing can be reconciled. `seen`
@@ -88,15 +97,25 @@ class Births:
         if reborn.any():
             counted["births of edges that existed before, left out of the areas"] = np.count_nonzero(reborn)
         balance = Balance(
-            len(new), len(appeared), len(lost), len(absent) + len(never), int(np.count_nonzero(reborn)),
-            deaths=int(np.count_nonzero(among(removed, before))), repeated=int(np.count_nonzero(old)),
+            len(new),
+            len(appeared),
+            len(lost),
+            len(absent) + len(never),
+            int(np.count_nonzero(reborn)),
+            deaths=int(np.count_nonzero(among(removed, before))),
+            repeated=int(np.count_nonzero(old)),
             transient=len(gone) - len(absent),
-        )  # fmt: skip
+        )
         return cls(
-            np.ascontiguousarray(edges[:, :2]), edges[:, 2], reborn, before,
-            distinct(np.concatenate([standing, absent])) if len(absent) else standing, codes,
-            tuple(f"{what}: {count}" for what, count in counted.items() if count), balance if known else None,
-        )  # fmt: skip
+            np.ascontiguousarray(edges[:, :2]),
+            edges[:, 2],
+            reborn,
+            before,
+            distinct(np.concatenate([standing, absent])) if len(absent) else standing,
+            codes,
+            tuple(f"{what}: {count}" for what, count in counted.items() if count),
+            balance if known else None,
+        )
 
     @classmethod
     def of_change(cls, change: Change) -> Births:
@@ -110,10 +129,16 @@ class Births:
             "births of edges that existed before, left out of the areas": change.balance.reborn,
         }
         return cls(
-            np.ascontiguousarray(edges[:, :2]), relation, reborn, change.before, change.after, change.codes,
-            tuple(f"{what}: {count}" for what, count in told.items() if count), change.balance,
+            np.ascontiguousarray(edges[:, :2]),
+            relation,
+            reborn,
+            change.before,
+            change.after,
+            change.codes,
+            tuple(f"{what}: {count}" for what, count in told.items() if count),
+            change.balance,
             distinct(change.codes.of(change.deaths)) if not len(change.merges) else None,
-        )  # fmt: skip
+        )
 
     @property
     def nodes(self) -> int:
@@ -142,14 +167,23 @@ class Births:
 
 
 _DISAGREE = {
-    "appeared": ("all_edges", "were neither in the graph before the cycle nor in new_edges",
-                 "Pass every edge born in this cycle as new_edges"),
-    "absent": ("new_edges", "were declared as births and are not in the graph after the cycle",
-               "Pass only edges that were added, and those that were removed again as removed_edges too"),
-    "lost": ("all_edges", "were in the graph before the cycle and are missing after it",
-             "Pass the edges that the system removed as removed_edges"),
+    "appeared": (
+        "all_edges",
+        "were neither in the graph before the cycle nor in new_edges",
+        "Pass every edge born in this cycle as new_edges",
+    ),
+    "absent": (
+        "new_edges",
+        "were declared as births and are not in the graph after the cycle",
+        "Pass only edges that were added, and those that were removed again as removed_edges too",
+    ),
+    "lost": (
+        "all_edges",
+        "were in the graph before the cycle and are missing after it",
+        "Pass the edges that the system removed as removed_edges",
+    ),
     "never": ("removed_edges", "were declared as removed and were not in the graph", "Pass only edges that existed"),
-}  # fmt: skip
+}
 
 
 def _disagreement(name: str, shown: Ints, count: int) -> InputError:

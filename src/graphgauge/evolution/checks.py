@@ -100,9 +100,12 @@ def undeclared_births(balances: Sequence[Balance]) -> Evidence | None:
         return None
     declared = sum(entry.declared for entry in balances)
     return {
-        "appeared": appeared, "declared": declared, "share": declared / (declared + appeared),
-        "cycles": sum(entry.appeared > 0 for entry in balances), "known": len(balances),
-    }  # fmt: skip
+        "appeared": appeared,
+        "declared": declared,
+        "share": declared / (declared + appeared),
+        "cycles": sum(entry.appeared > 0 for entry in balances),
+        "known": len(balances),
+    }
 
 
 @check(
@@ -120,9 +123,11 @@ def undeclared_removals(balances: Sequence[Balance]) -> Evidence | None:
     if not lost:
         return None
     return {
-        "lost": lost, "declared": sum(entry.declared for entry in balances),
-        "cycles": sum(entry.lost > 0 for entry in balances), "known": len(balances),
-    }  # fmt: skip
+        "lost": lost,
+        "declared": sum(entry.declared for entry in balances),
+        "cycles": sum(entry.lost > 0 for entry in balances),
+        "known": len(balances),
+    }
 
 
 @check(
@@ -137,8 +142,11 @@ def absent_declared(balances: Sequence[Balance]) -> Evidence | None:
     absent = sum(entry.absent + entry.stray for entry in balances)
     if not absent:
         return None
-    return {"absent": absent, "cycles": sum(entry.absent + entry.stray > 0 for entry in balances),
-            "known": len(balances)}  # fmt: skip
+    return {
+        "absent": absent,
+        "cycles": sum(entry.absent + entry.stray > 0 for entry in balances),
+        "known": len(balances),
+    }
 
 
 # Fewer re-births, or a smaller share of the births, may happen in any system that rewires its graph.
@@ -214,9 +222,10 @@ def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> E
         require_shape(rows, (None, None), "embeddings", "Pass one row per node.")
         if len(labelled) and labelled.ids[-1] >= len(rows):
             raise InputError(
-                f"node {labelled.ids[-1]} has a label, and there are {len(rows)} rows", where="embeddings",
+                f"node {labelled.ids[-1]} has a label, and there are {len(rows)} rows",
+                where="embeddings",
                 fix="Row i belongs to node i; pass node_ids if the labels belong to other nodes.",
-            )  # fmt: skip
+            )
         found = _given_away(rows[labelled.ids].astype(np.float64), labelled.classes)
         if found is not None:
             return {"what": what, **found}
@@ -255,9 +264,13 @@ def _given_away(rows: Floats, classes: Ints) -> dict[str, Any] | None:
     points = len(np.unique(np.round(_means(exact, classes) * np.sqrt(nodes), 6), axis=0))
     alone = columns[_within(centred, classes) < _ROUNDING]
     return {
-        "directions": exact.shape[1], "dimensions": dimensions, "nodes": nodes, "classes": len(names), "points": points,
+        "directions": exact.shape[1],
+        "dimensions": dimensions,
+        "nodes": nodes,
+        "classes": len(names),
+        "points": points,
         "column": f" (column {alone[0]} alone shows it)" if len(alone) else "",
-    }  # fmt: skip
+    }
 
 
 def _means(columns: Floats, classes: Ints) -> Floats:

@@ -130,26 +130,40 @@ class Grown:
         )
         if self.earlier is not None and len(self.earlier) > self.nodes:
             raise InputError(
-                f"{len(self.earlier)} rows before the cycle, {self.nodes} after it", where="previous_embeddings",
+                f"{len(self.earlier)} rows before the cycle, {self.nodes} after it",
+                where="previous_embeddings",
                 fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
-            )  # fmt: skip
+            )
         self._inserted = (
             None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings", after)
         )
         if self._inserted is not None and len(self._inserted) != self.nodes:
             raise InputError(
-                f"{len(self._inserted)} rows, {self.nodes} after the cycle", where="inserted_embeddings",
+                f"{len(self._inserted)} rows, {self.nodes} after the cycle",
+                where="inserted_embeddings",
                 fix="Pass one row per node; only those of new nodes are used.",
-            )  # fmt: skip
+            )
         if change is not None and change.nodes != self.nodes:
             raise InputError(
-                f"the ledger has {change.nodes} nodes, the embeddings have {self.nodes} rows", where="embeddings",
+                f"the ledger has {change.nodes} nodes, the embeddings have {self.nodes} rows",
+                where="embeddings",
                 fix="Pass a row for every id of the ledger; NaN for nodes that are not there yet.",
-            )  # fmt: skip
-        self.births = Births.of_change(change) if change is not None else Births.of(
-            new_edges, all_edges, previous_edges, self.nodes, last_edges=last_edges, removed_edges=removed_edges,
-            undeclared=options.undeclared, directed=options.directed, seen=recoded(seen, self.nodes),
-        )  # fmt: skip
+            )
+        self.births = (
+            Births.of_change(change)
+            if change is not None
+            else Births.of(
+                new_edges,
+                all_edges,
+                previous_edges,
+                self.nodes,
+                last_edges=last_edges,
+                removed_edges=removed_edges,
+                undeclared=options.undeclared,
+                directed=options.directed,
+                seen=recoded(seen, self.nodes),
+            )
+        )
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
         self._pools = None if pools is None else self._checked_pools(pools)
         self._types = None if node_types is None else self._checked_types(node_types)
@@ -229,11 +243,19 @@ class Grown:
         births = self.births.edges
         scored = self._fresh & points.holds(births) & fresh[births].any(axis=1)
         own = births[scored]
-        arms = np.concatenate([
-            np.stack([np.flatnonzero(fresh[own[:, end]]), np.full(np.count_nonzero(fresh[own[:, end]]), end),
-                      np.full(np.count_nonzero(fresh[own[:, end]]), 1 - end)], axis=1)
-            for end in (0, 1)
-        ])  # fmt: skip
+        arms = np.concatenate(
+            [
+                np.stack(
+                    [
+                        np.flatnonzero(fresh[own[:, end]]),
+                        np.full(np.count_nonzero(fresh[own[:, end]]), end),
+                        np.full(np.count_nonzero(fresh[own[:, end]]), 1 - end),
+                    ],
+                    axis=1,
+                )
+                for end in (0, 1)
+            ]
+        )
         why = "no birth has a new node" if len(self.births) else "no births"
         return self._against_matched(points, scored, arms, pools, "newborn", why)
 
@@ -248,9 +270,15 @@ class Grown:
             positives, np.zeros(len(positives), np.int64), np.flatnonzero(self.points.present), graph
         )
         return area_against_non_edges(
-            self.points, positives, group, candidates, per_positive=self.options.per_positive,
-            rng=self._rng("held_out"), reason="no test edges", threads=self.options.threads,
-        )  # fmt: skip
+            self.points,
+            positives,
+            group,
+            candidates,
+            per_positive=self.options.per_positive,
+            rng=self._rng("held_out"),
+            reason="no test edges",
+            threads=self.options.threads,
+        )
 
     @cached_property
     def kept(self) -> Kept:
@@ -270,9 +298,15 @@ class Grown:
         drawn = np.bincount(classes + 1, degrees, len(sizes) + 1)[1:]
         by_degree = float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan
         return LabelPairs(
-            ends[known], self.births.edges[known], len(self.births), int(np.count_nonzero(sizes)), int(sizes.sum()),
-            self.labelled.same_class[self.options.homophily_null], by_degree, self.options.directed,
-        )  # fmt: skip
+            ends[known],
+            self.births.edges[known],
+            len(self.births),
+            int(np.count_nonzero(sizes)),
+            int(sizes.sum()),
+            self.labelled.same_class[self.options.homophily_null],
+            by_degree,
+            self.options.directed,
+        )
 
     @cached_property
     def probe(self) -> Folds:
@@ -381,9 +415,15 @@ class Grown:
         group, candidates = self._grouped(births, self.births.relation[scored], eligible, None)
         # One stream for both, so that auc_birth uses the same pairs as auc_synthetic.
         return area_against_non_edges(
-            points, births, group, candidates, per_positive=self.options.per_positive, rng=self._rng("births"),
-            reason=reason, threads=self.options.threads,
-        )  # fmt: skip
+            points,
+            births,
+            group,
+            candidates,
+            per_positive=self.options.per_positive,
+            rng=self._rng("births"),
+            reason=reason,
+            threads=self.options.threads,
+        )
 
     def _grouped(
         self, edges: Ints, relation: Ints, eligible: Ints, graph: Ints | None
@@ -407,14 +447,20 @@ class Grown:
             candidates.append(Candidates(sources, targets, taken, self.nodes, directed))
         return group.reshape(-1), candidates
 
-    def _against_matched(
-        self, points: Points, scored: Flags, arms: Ints, pools: Ints, use: str, reason: str
-    ) -> Area:  # fmt: skip
+    def _against_matched(self, points: Points, scored: Flags, arms: Ints, pools: Ints, use: str, reason: str) -> Area:
         return area_against_matched(
-            points, self.births.edges[scored], arms, self.births.relation[scored], self.births.either, pools,
-            directed=self.options.directed, per_positive=self.options.per_positive, rng=self._rng(use), reason=reason,
+            points,
+            self.births.edges[scored],
+            arms,
+            self.births.relation[scored],
+            self.births.either,
+            pools,
+            directed=self.options.directed,
+            per_positive=self.options.per_positive,
+            rng=self._rng(use),
+            reason=reason,
             what=f"auc_{use}",
-        )  # fmt: skip
+        )
 
     def _pool_numbers(self) -> Ints:
         if self._pools is not None:

@@ -43,9 +43,10 @@ def poincare_distance(u: Any, v: Any) -> float | Floats:
     first, second = as_numeric(u, "u"), as_numeric(v, "v")
     if first.shape != second.shape or first.ndim not in (1, 2):
         raise InputError(
-            f"found shapes {first.shape} and {second.shape}", where="u and v",
+            f"found shapes {first.shape} and {second.shape}",
+            where="u and v",
             fix="Pass two points (D,), or two arrays of points (n, D).",
-        )  # fmt: skip
+        )
     pair = [Points.of(np.atleast_2d(points), name) for points, name in ((first, "u"), (second, "v"))]
     both = Points(np.concatenate([points.rows for points in pair]), np.ones(2 * len(pair[0]), bool))
     rows = np.arange(len(pair[0]))

@@ -126,10 +126,23 @@ def evaluate(
         from graphgauge.evolution.growth import replay_growth
 
         return replay_growth(
-            log, labels, embed=replay, node_ids=node_ids, conditions=conditions, log_seeds=log_seeds,
-            future_edges=future_edges, node_types=node_types, probe=replay_probe, score=replay_score, draws=replays,
-            directed=directed, undeclared=undeclared, metrics=metrics, confidence=confidence, seed=seed,
-        )  # fmt: skip
+            log,
+            labels,
+            embed=replay,
+            node_ids=node_ids,
+            conditions=conditions,
+            log_seeds=log_seeds,
+            future_edges=future_edges,
+            node_types=node_types,
+            probe=replay_probe,
+            score=replay_score,
+            draws=replays,
+            directed=directed,
+            undeclared=undeclared,
+            metrics=metrics,
+            confidence=confidence,
+            seed=seed,
+        )
     if embeddings is not None and not isinstance(log, Ledger):
         raise OptionError("embeddings are for a ledger", fix="The cycles of a log have their own.")
     source: Source
@@ -150,15 +163,29 @@ def evaluate(
     given = Facts(node_ids, labels, node_types, test_edges)
     first = given.of(source.ledger(runs[0]))
     options: dict[str, Any] = {
-        "negatives": negatives, "negatives_per_positive": negatives_per_positive, "temperature": temperature,
-        "folds": folds, "homophily_null": homophily_null, "undeclared": undeclared, "score": score,
-        "directed": directed, "metrics": metrics, "nan": nan, "confidence": confidence, "seed": seed,
-        "threads": threads, "device": device,
-    }  # fmt: skip
+        "negatives": negatives,
+        "negatives_per_positive": negatives_per_positive,
+        "temperature": temperature,
+        "folds": folds,
+        "homophily_null": homophily_null,
+        "undeclared": undeclared,
+        "score": score,
+        "directed": directed,
+        "metrics": metrics,
+        "nan": nan,
+        "confidence": confidence,
+        "seed": seed,
+        "threads": threads,
+        "device": device,
+    }
     suite = EvaluationSuite(
-        first.node_ids, first.labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=first.test_edges,
-        node_types=first.node_types, **options,
-    )  # fmt: skip
+        first.node_ids,
+        first.labels,
+        list(dict.fromkeys(name for name, _ in runs)),
+        test_edges=first.test_edges,
+        node_types=first.node_types,
+        **options,
+    )
     labelled = runs[0], first.labels is not None
     for part in mapped(_evaluated_run, [_RunTask(source, given, options, run, labelled) for run in runs]):
         if part is not None:
@@ -225,9 +252,10 @@ def _evaluated_run(task: _RunTask) -> RunPart | None:
     first, labelled = task.labelled
     if (own.labels is not None) != labelled:
         raise InputError(
-            f"{run[0]}, seed {run[1]}, and {first[0]}, seed {first[1]}: only one of them has labels", where="labels",
+            f"{run[0]}, seed {run[1]}, and {first[0]}, seed {first[1]}: only one of them has labels",
+            where="labels",
             fix="Give the labels of every run, or leave out those without.",
-        )  # fmt: skip
+        )
     facts = {"test_edges": own.test_edges, "node_types": own.node_types}
     suite = EvaluationSuite(own.node_ids, own.labels, [run[0]], **{**task.options, **facts})
     suite.replay(task.source.cycles(run))
@@ -302,9 +330,10 @@ def labels_by_row(ledger: Ledger, labels: Mapping[Any, Any]) -> dict[int, Any]:
     known = {row: label for node, label in labels.items() if (row := ledger.row(node)) is not None}
     if labels and not known:
         raise InputError(
-            f"none of the {len(labels)} labels is of a node of the ledger", where="labels",
+            f"none of the {len(labels)} labels is of a node of the ledger",
+            where="labels",
             fix="Pass a mapping from the ids of the ledger to labels.",
-        )  # fmt: skip
+        )
     return known
 
 

@@ -130,9 +130,18 @@ class AdaptiveEvaluator:
         node_types: Any = None,
     ) -> None:
         self.options = Options(
-            negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed, undeclared,
-            score, directed,
-        )  # fmt: skip
+            negatives,
+            negatives_per_positive,
+            temperature,
+            folds,
+            homophily_null,
+            nan,
+            threads,
+            seed,
+            undeclared,
+            score,
+            directed,
+        )
         self.confidence = confidence_level(confidence)
         if node_ids is None and labels is not None:
             node_ids = original_nodes(labels)
@@ -140,9 +149,7 @@ class AdaptiveEvaluator:
         self.node_types = node_types
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
         names = metric_names(metrics)
-        samples = (
-            *_SAMPLES, *(() if test_edges is None else ("held_out",)), *(() if labels is None else _OF_LABELS)
-        )  # fmt: skip
+        samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)), *(() if labels is None else _OF_LABELS))
         self._chosen = select("evolution", _with_reasons(names, labels, test_edges), samples)
         self._skipped = {} if names is not None else _skipped(labels, test_edges)
         self._smoothed: float | None = None
@@ -228,12 +235,26 @@ class AdaptiveEvaluator:
         number = self._next(cycle)
         follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
         grown = Grown(
-            self._nodes(embeddings, previous_embeddings), self.options, number, embeddings, new_edges, all_edges,
-            previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
-            pools=pools, tgc=tgc, last_tgc=self._smoothed, last_edges=self._last_edges if follows else None,
-            removed_edges=removed_edges, inserted_embeddings=inserted_embeddings, node_types=self.node_types,
-            seen=self._seen, born=self._born, active=self._active,
-        )  # fmt: skip
+            self._nodes(embeddings, previous_embeddings),
+            self.options,
+            number,
+            embeddings,
+            new_edges,
+            all_edges,
+            previous_embeddings=previous_embeddings,
+            previous_edges=previous_edges,
+            test_edges=self.test_edges,
+            pools=pools,
+            tgc=tgc,
+            last_tgc=self._smoothed,
+            last_edges=self._last_edges if follows else None,
+            removed_edges=removed_edges,
+            inserted_embeddings=inserted_embeddings,
+            node_types=self.node_types,
+            seen=self._seen,
+            born=self._born,
+            active=self._active,
+        )
         evaluation = self._evaluate(number, grown, tgc)
         self._last_edges = as_edges(all_edges, "all_edges", relations=True).copy()
         births = grown.births
@@ -283,11 +304,23 @@ class AdaptiveEvaluator:
             )
         number = self._next(change.cycle)
         grown = Grown(
-            self._nodes(embeddings, previous_embeddings), self.options, number, embeddings, None, None,
-            previous_embeddings=previous_embeddings, test_edges=self.test_edges, pools=pools, tgc=tgc,
-            last_tgc=self._smoothed, inserted_embeddings=inserted_embeddings, node_types=self.node_types,
-            born=self._born, change=change, active=self._active,
-        )  # fmt: skip
+            self._nodes(embeddings, previous_embeddings),
+            self.options,
+            number,
+            embeddings,
+            None,
+            None,
+            previous_embeddings=previous_embeddings,
+            test_edges=self.test_edges,
+            pools=pools,
+            tgc=tgc,
+            last_tgc=self._smoothed,
+            inserted_embeddings=inserted_embeddings,
+            node_types=self.node_types,
+            born=self._born,
+            change=change,
+            active=self._active,
+        )
         return self._evaluate(number, grown, tgc)
 
     def _next(self, cycle: int) -> int:
@@ -310,9 +343,11 @@ class AdaptiveEvaluator:
             return self._labelled
         rows = as_numeric(embeddings if previous is None else previous, "embeddings")
         require_shape(rows, (None, None), "embeddings", COORDINATES)
-        return Labelled.without_labels(np.flatnonzero(~np.isnan(rows.astype(float)).any(axis=1))
-                                       if rows.dtype.kind == "f" and self.options.score != "given"
-                                       else np.arange(len(rows)))  # fmt: skip
+        return Labelled.without_labels(
+            np.flatnonzero(~np.isnan(rows.astype(float)).any(axis=1))
+            if rows.dtype.kind == "f" and self.options.score != "given"
+            else np.arange(len(rows))
+        )
 
     def _evaluate(self, number: int, grown: Grown, tgc: float | None) -> Evaluation:
         conventions = grown.conventions
@@ -338,11 +373,14 @@ class AdaptiveEvaluator:
     @property
     def described(self) -> dict[str, Any]:
         return {
-            "negatives": self.options.negatives, "negatives_per_positive": self.options.negatives_per_positive,
-            "folds": self.options.folds, "seed": self.options.seed, "confidence": self.confidence,
+            "negatives": self.options.negatives,
+            "negatives_per_positive": self.options.negatives_per_positive,
+            "folds": self.options.folds,
+            "seed": self.options.seed,
+            "confidence": self.confidence,
             "score": self.options.score if isinstance(self.options.score, str) else "a function",
             "directed": self.options.directed,
-        }  # fmt: skip
+        }
 
     def _remember(self, cycle: int, evaluation: Evaluation, grown: Grown, tgc: float | None) -> None:
         if tgc is None and "tgc" in evaluation:

@@ -12,8 +12,17 @@ from graphgauge.core.forms import Shown
 # Options that go only with replayed growth, and only without it.
 OF_REPLAYS = ("replay_score", "replay_probe", "replays", "future_edges")
 # A limit of threads goes with both: replays run one after the other.
-OF_CYCLES = ("embeddings", "test_edges", "negatives", "negatives_per_positive", "temperature", "folds",
-             "homophily_null", "score", "nan")  # fmt: skip
+OF_CYCLES = (
+    "embeddings",
+    "test_edges",
+    "negatives",
+    "negatives_per_positive",
+    "temperature",
+    "folds",
+    "homophily_null",
+    "score",
+    "nan",
+)
 
 
 def refuse_together(given: Collection[str], shown: Shown = str) -> None:

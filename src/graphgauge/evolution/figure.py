@@ -111,8 +111,13 @@ def picture(suite: EvaluationSuite) -> Picture:
         raise InputError("no cycle was evaluated", fix="Call step() first.")
     first = next(iter(groups.values()))[0].evaluations[0]
     # A metric without any value, such as that of new nodes where none is born, has no panel.
-    known = {key for group in groups.values() for own in group for key, values in own.history.items()
-             if not np.isnan(values).all()}  # fmt: skip
+    known = {
+        key
+        for group in groups.values()
+        for own in group
+        for key, values in own.history.items()
+        if not np.isnan(values).all()
+    }
     keys = [key for key in TITLES if key in first and key in known] or [key for key in TITLES if key in first][:1]
     if not keys:
         raise InputError("no metric of the dashboard was computed", fix=f"It draws {', '.join(TITLES)}.")
@@ -214,8 +219,15 @@ def draw_evolution(picture: Picture, path: str | Path) -> None:
         if picture.growth:
             _draw_growth(whole.add_subplot(grid[rows, 0]), picture)
         _means(whole.add_subplot(grid[rows, 1 if picture.growth else 0 :]), picture)
-        whole.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6), fontsize=10,
-                     title=f"Shaded: {picture.band}; dotted: chance", title_fontsize=9)  # fmt: skip
+        whole.legend(
+            handles,
+            labels,
+            loc="outside upper center",
+            ncols=min(len(labels), 6),
+            fontsize=10,
+            title=f"Shaded: {picture.band}; dotted: chance",
+            title_fontsize=9,
+        )
 
 
 def _colour(index: int) -> str:
@@ -234,9 +246,16 @@ def _curves(axis: Any, picture: Picture, key: str) -> None:
         colour = _colour(index)
         axis.fill_between(curve.cycles, curve.low, curve.high, color=colour, alpha=0.16, lw=0)
         axis.plot(
-            curve.cycles, curve.values, ls=_of(_DASHES, index), marker=_of(SHAPES, index), color=colour, lw=1.6, ms=4,
-            markevery=max(1, len(curve.cycles) // 8), label=name,
-        )  # fmt: skip
+            curve.cycles,
+            curve.values,
+            ls=_of(_DASHES, index),
+            marker=_of(SHAPES, index),
+            color=colour,
+            lw=1.6,
+            ms=4,
+            markevery=max(1, len(curve.cycles) // 8),
+            label=name,
+        )
     if key in AREAS:
         axis.set_ylim(*picture.area_limits)
     axis.set(title=TITLES[key], xlabel="cycle", ylabel=key)
@@ -246,8 +265,16 @@ def _curves(axis: Any, picture: Picture, key: str) -> None:
 def _draw_growth(axis: Any, picture: Picture) -> None:
     axis.set(xlabel="tgc", ylabel="auc_synthetic")
     for index, (_, (tgc, auc)) in enumerate(picture.growth.items()):
-        axis.scatter(tgc, auc, s=14, alpha=0.5, color=_colour(index), marker=_of(SHAPES, index), lw=0,
-                     rasterized=len(tgc) > _VECTOR)  # fmt: skip
+        axis.scatter(
+            tgc,
+            auc,
+            s=14,
+            alpha=0.5,
+            color=_colour(index),
+            marker=_of(SHAPES, index),
+            lw=0,
+            rasterized=len(tgc) > _VECTOR,
+        )
     relation = picture.relation
     if relation is None:
         axis.set_title("Growth against AUC: nothing to correlate", fontsize=10)
@@ -271,14 +298,29 @@ def _means(axis: Any, picture: Picture) -> None:
             if mean.value != mean.value:
                 axis.text(place + offset, 0.01, "–", ha="center", va="bottom", fontsize=8)
                 continue
-            axis.bar(place + offset, mean.value, width * 0.94, color=_colour(index), alpha=0.75,
-                     hatch=_of(_HATCHES, index), edgecolor="white", lw=0.5)  # fmt: skip
+            axis.bar(
+                place + offset,
+                mean.value,
+                width * 0.94,
+                color=_colour(index),
+                alpha=0.75,
+                hatch=_of(_HATCHES, index),
+                edgecolor="white",
+                lw=0.5,
+            )
             if mean.low == mean.low:
                 axis.plot([place + offset] * 2, [mean.low, mean.high], color="#000000", lw=1.2)
             above = max(mean.value, mean.high) if mean.high == mean.high else mean.value
             if len(picture.conditions) <= 5:
-                axis.annotate(f"{mean.value:.3f}", (place + offset, max(above, 0)), xytext=(0, 2),
-                              textcoords="offset points", ha="center", va="bottom", fontsize=7)  # fmt: skip
+                axis.annotate(
+                    f"{mean.value:.3f}",
+                    (place + offset, max(above, 0)),
+                    xytext=(0, 2),
+                    textcoords="offset points",
+                    ha="center",
+                    va="bottom",
+                    fontsize=7,
+                )
     for place, key in enumerate(picture.means):
         if key in picture.chance:
             axis.plot([place - 0.44, place + 0.44], [picture.chance[key]] * 2, ls=(0, (1, 1)), color="#000000", lw=1.2)

@@ -14,9 +14,16 @@ from graphgauge.evolution.inputs import Labelled, Points, as_edges, original_nod
 
 
 def auc_synthetic(
-    embeddings: Any, new_edges: Any, all_edges: Any, *, node_ids: Any = None, negatives: str = "all",
-    negatives_per_positive: int = 1, threads: int | None = None, seed: int = 0,
-) -> float:  # fmt: skip
+    embeddings: Any,
+    new_edges: Any,
+    all_edges: Any,
+    *,
+    node_ids: Any = None,
+    negatives: str = "all",
+    negatives_per_positive: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+) -> float:
     """Probability that a birth is closer than a non-edge of original nodes (default: all nodes), after the cycle.
 
     Parameters
@@ -54,9 +61,16 @@ def auc_synthetic(
 
 
 def auc_birth(
-    previous_embeddings: Any, new_edges: Any, all_edges: Any, *, node_ids: Any = None, negatives: str = "all",
-    negatives_per_positive: int = 1, threads: int | None = None, seed: int = 0,
-) -> float:  # fmt: skip
+    previous_embeddings: Any,
+    new_edges: Any,
+    all_edges: Any,
+    *,
+    node_ids: Any = None,
+    negatives: str = "all",
+    negatives_per_positive: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+) -> float:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
     The embeddings must contain all nodes of the births.
@@ -90,9 +104,16 @@ def auc_birth(
 
 
 def auc_matched(
-    previous_embeddings: Any, new_edges: Any, all_edges: Any, *, node_ids: Any = None, pools: Any = None,
-    negatives: str = "all", negatives_per_positive: int = 1, seed: int = 0,
-) -> float:  # fmt: skip
+    previous_embeddings: Any,
+    new_edges: Any,
+    all_edges: Any,
+    *,
+    node_ids: Any = None,
+    pools: Any = None,
+    negatives: str = "all",
+    negatives_per_positive: int = 1,
+    seed: int = 0,
+) -> float:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
     Parameters
@@ -128,9 +149,15 @@ def auc_matched(
 
 
 def static_auc(
-    embeddings: Any, test_edges: Any, all_edges: Any, *, negatives: str = "all", negatives_per_positive: int = 1,
-    threads: int | None = None, seed: int = 0,
-) -> float:  # fmt: skip
+    embeddings: Any,
+    test_edges: Any,
+    all_edges: Any,
+    *,
+    negatives: str = "all",
+    negatives_per_positive: int = 1,
+    threads: int | None = None,
+    seed: int = 0,
+) -> float:
     """Probability that a held-out edge is closer than a non-edge of all nodes.
 
     Parameters
@@ -197,8 +224,15 @@ def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None, homoph
     # Only the nodes that occur, because node numbers may be large.
     nodes = np.unique(np.concatenate([labelled.ids, births.ravel()]))
     labelled, births = replace(labelled, ids=np.searchsorted(nodes, labelled.ids)), np.searchsorted(nodes, births)
-    grown = Grown(labelled, Options(homophily_null=homophily_null), 0, np.zeros((len(nodes), 1)), births, births,
-                  previous_edges=births[:0])  # fmt: skip
+    grown = Grown(
+        labelled,
+        Options(homophily_null=homophily_null),
+        0,
+        np.zeros((len(nodes), 1)),
+        births,
+        births,
+        previous_edges=births[:0],
+    )
     return float(_metrics.delta_homophily(grown.labels).value[0])
 
 
@@ -246,9 +280,16 @@ def _labelled(labels: Any, node_ids: Any) -> Labelled:
 
 
 def _value(
-    metric: Metric, options: Options, embeddings: Any, new_edges: Any, all_edges: Any, node_ids: Any, *,
-    before: bool = False, **more: Any,
-) -> float:  # fmt: skip
+    metric: Metric,
+    options: Options,
+    embeddings: Any,
+    new_edges: Any,
+    all_edges: Any,
+    node_ids: Any,
+    *,
+    before: bool = False,
+    **more: Any,
+) -> float:
     nodes = len(Points.of(embeddings, "previous_embeddings" if before else "embeddings"))
     labelled = Labelled.without_labels(range(nodes) if node_ids is None else node_ids)
     previous = embeddings if before else None

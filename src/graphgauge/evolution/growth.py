@@ -127,8 +127,9 @@ def replay_growth(
     if probe is not None and not callable(probe):
         raise OptionError("probe is not a function", fix="Pass a function of embeddings and graph.")
     names = metric_names(metrics)
-    histories = list(_histories(log, labels, node_ids, future_edges, conditions, log_seeds, node_types, directed,
-                                undeclared, seed))  # fmt: skip
+    histories = list(
+        _histories(log, labels, node_ids, future_edges, conditions, log_seeds, node_types, directed, undeclared, seed)
+    )
     absent = {
         outcome: why
         for outcome, why, missing in (
@@ -163,9 +164,17 @@ class History:
 
 
 def _histories(
-    log: Any, labels: Any, node_ids: Any, future_edges: Any, conditions: Any, log_seeds: Any, node_types: Any,
-    directed: bool, undeclared: str, seed: int,
-) -> Iterator[History]:  # fmt: skip
+    log: Any,
+    labels: Any,
+    node_ids: Any,
+    future_edges: Any,
+    conditions: Any,
+    log_seeds: Any,
+    node_types: Any,
+    directed: bool,
+    undeclared: str,
+    seed: int,
+) -> Iterator[History]:
     """The runs of a log, of cycles, or of one ledger."""
     one_of("undeclared", undeclared, UNDECLARED)
     given: dict[str, Any] = {"types": node_types, "undeclared": undeclared}
@@ -228,10 +237,16 @@ def _replayed(
     arms = {"shuffled": run.shuffled(draws, rng), "redrawn": run.redrawn(draws, rng)}
     found = {kind: [measure(run.graph(births)) for births in drawn] for kind, drawn in arms.items()}
     return ReplayedRun(
-        run.condition, run.seed, len(run.growth), measure(run.graph()), measure(run.withheld()),
+        run.condition,
+        run.seed,
+        len(run.growth),
+        measure(run.graph()),
+        measure(run.withheld()),
         {kind: {key: np.array([values[key].mean() for values in own]) for key in keys} for kind, own in found.items()},
-        {key: outcomes.ends(key) for key in keys}, outcomes.missing, (*run.notes, *_notes(run, arms, future_edges)),
-    )  # fmt: skip
+        {key: outcomes.ends(key) for key in keys},
+        outcomes.missing,
+        (*run.notes, *_notes(run, arms, future_edges)),
+    )
 
 
 def _notes(run: GrowthRun, arms: Mapping[str, list[Ints]], future_edges: Any) -> Iterator[str]:
@@ -264,15 +279,23 @@ def _sample(runs: Sequence[ReplayedRun], outcome: str, conditions: int, seed: in
         np.array([run.grown[outcome].mean() for run in measured_runs]),
         np.array([run.withheld[outcome].mean() for run in measured_runs]),
         {kind: np.array([run.chance[kind][outcome] for run in measured_runs]) for kind in CHANCES},
-        units, [run.ends[outcome] for run in measured_runs], conditions, reasons[0] if reasons else "no runs", seed,
+        units,
+        [run.ends[outcome] for run in measured_runs],
+        conditions,
+        reasons[0] if reasons else "no runs",
+        seed,
         len(runs) - len(measured_runs),
-    )  # fmt: skip
+    )
 
 
 def _evaluation(
-    runs: list[ReplayedRun], chosen: list[tuple[Metric, dict[str, Any]]], skipped: dict[str, str], confidence: float,
-    conventions: dict[str, str], seed: int,
-) -> Evaluation:  # fmt: skip
+    runs: list[ReplayedRun],
+    chosen: list[tuple[Metric, dict[str, Any]]],
+    skipped: dict[str, str],
+    confidence: float,
+    conventions: dict[str, str],
+    seed: int,
+) -> Evaluation:
     names = list(dict.fromkeys(run.condition for run in runs))
     groups = {name: [run for run in runs if run.condition == name] for name in names}
 

@@ -195,11 +195,18 @@ _REPLAYED = Exempt("the graph is embedded anew for every change of a birth, by a
 _WHOLE = Exempt("runs are replayed as a whole")
 _ROLES = Exempt("a run and its replays have different roles")
 _FACTS: dict[str, Any] = {
-    "family": "evolution", "direction": "higher", "unit": "run", "reference": "besag1989",
+    "family": "evolution",
+    "direction": "higher",
+    "unit": "run",
+    "reference": "besag1989",
     "conventions": {"embed": AS_CHOSEN, "score": AS_CHOSEN, "draws": AS_CHOSEN, "empty": "nan"},
-    "laws": {"permutation": Exempt("replays draw in the order of the births"), "merge": _WHOLE, "monotone": _REPLAYED,
-             "symmetry": _ROLES},
-}  # fmt: skip
+    "laws": {
+        "permutation": Exempt("replays draw in the order of the births"),
+        "merge": _WHOLE,
+        "monotone": _REPLAYED,
+        "symmetry": _ROLES,
+    },
+}
 _MEANING = {
     "probe": "the accuracy of a plain classifier of the nodes' labels",
     "future": "the share of non-edges that future edges outscore",
@@ -231,9 +238,12 @@ def _declare_chance(outcome: str, kind: str, name: str, facts: dict[str, Any]) -
 
     over.__doc__ = f"How much more growth did to {_MEANING[outcome]} than replays with {name}, on average."
     metric(
-        key=f"growth_{outcome}_over_{kind}", chance=_no_difference, interval=_chance_rule(kind),
-        bounds=_RANGE[outcome], **facts,
-    )(over)  # fmt: skip
+        key=f"growth_{outcome}_over_{kind}",
+        chance=_no_difference,
+        interval=_chance_rule(kind),
+        bounds=_RANGE[outcome],
+        **facts,
+    )(over)
 
     def p(sample: Replays) -> Estimate:
         return sample.estimate(lambda own: own.p(kind))
@@ -243,9 +253,12 @@ def _declare_chance(outcome: str, kind: str, name: str, facts: dict[str, Any]) -
     One-sided and exact: growth with random targets is below 0.05 in at most 5 % of cases, for any number of replays.
     """
     metric(
-        key=f"growth_{outcome}_p_{kind}", chance=NoChance("a p-value is compared with its level"),
-        interval=NoInterval("a p-value is not an estimate"), bounds=(0, 1), **facts | {"direction": "lower"},
-    )(p)  # fmt: skip
+        key=f"growth_{outcome}_p_{kind}",
+        chance=NoChance("a p-value is compared with its level"),
+        interval=NoInterval("a p-value is not an estimate"),
+        bounds=(0, 1),
+        **facts | {"direction": "lower"},
+    )(p)
 
 
 for _outcome in _MEANING:

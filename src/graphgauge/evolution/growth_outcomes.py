@@ -97,9 +97,10 @@ def embedded(embed: Embed, name: str, graph: GrownGraph) -> Floats:
     require_shape(rows, (None, None), "embed", COORDINATES)
     if len(rows) != graph.num_nodes:
         raise InputError(
-            f"returned {len(rows)} rows for {graph.num_nodes} nodes", where=f"embed ({name})",
+            f"returned {len(rows)} rows for {graph.num_nodes} nodes",
+            where=f"embed ({name})",
             fix="Return one row per node, also for nodes without edges.",
-        )  # fmt: skip
+        )
     refuse_nan(rows, f"embed ({name})", fix="Nodes without edges need finite coordinates too, such as zeros.")
     if not np.isfinite(rows).all():
         raise InputError("returned infinite coordinates", where=f"embed ({name})")
@@ -257,9 +258,10 @@ class Outcomes:
         values = np.atleast_1d(as_numeric(returned, "probe")).astype(float)
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise InputError(
-                "returned something else than finite numbers", where="probe",
+                "returned something else than finite numbers",
+                where="probe",
                 fix="Return one number, or one per unit, higher for better.",
-            )  # fmt: skip
+            )
         return values
 
 

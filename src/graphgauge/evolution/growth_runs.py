@@ -181,8 +181,14 @@ class GrowthRun:
             np.concatenate([self.start, births[kept]]),
             np.concatenate([np.full(len(self.start), -1), self.born[kept]]),
             np.concatenate([self.start_gone, self._ended(births)[kept]]),
-            self.arrived, self.cycles, self.embeddings, self.condition, self.seed, relations, self.ids,
-        )  # fmt: skip
+            self.arrived,
+            self.cycles,
+            self.embeddings,
+            self.condition,
+            self.seed,
+            relations,
+            self.ids,
+        )
 
     def _ended(self, births: Ints) -> Ints:
         """The cycle in which each birth disappears: it was removed, or one of its nodes left."""
@@ -397,9 +403,14 @@ class _Book:
         }
 
     def add(
-        self, cycle: int, births: Ints, after: Ints, moved: int = 0,
-        merges: Ints | None = None, stayed: Flags | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        cycle: int,
+        births: Ints,
+        after: Ints,
+        moved: int = 0,
+        merges: Ints | None = None,
+        stayed: Flags | None = None,
+    ) -> None:
         """Births in order, the last `moved` of them by merges, and the codes of the graph after the cycle.
 
         What leaves with its nodes, which have not `stayed`, has no end of its own.
@@ -445,11 +456,21 @@ class _Book:
         return of_births - of_others
 
     def run(
-        self, arrived: Ints, cycles: int, rng: np.random.Generator, *, condition: str = "run", seed: int = 0,
-        embeddings: Any = None, pools: Sequence[Ints | None] = (), types: Ints | None = None, notes: Iterable[str] = (),
-        ids: Sequence[Hashable] | None = None, present: Flags | None = None,
+        self,
+        arrived: Ints,
+        cycles: int,
+        rng: np.random.Generator,
+        *,
+        condition: str = "run",
+        seed: int = 0,
+        embeddings: Any = None,
+        pools: Sequence[Ints | None] = (),
+        types: Ints | None = None,
+        notes: Iterable[str] = (),
+        ids: Sequence[Hashable] | None = None,
+        present: Flags | None = None,
         renewed: Mapping[int, Ints] | None = None,
-    ) -> GrowthRun:  # fmt: skip
+    ) -> GrowthRun:
         width = self.start.shape[1]
         births = np.array(self.births, np.int64).reshape(-1, width)
         born, moved, kept = np.array(self.born, np.int64), np.array(self.moved, bool), np.array(self.kept, bool)
@@ -465,12 +486,28 @@ class _Book:
         }
         said = [f"{what}: {np.count_nonzero(which)}" for what, which in counted.items() if which.any()]
         return GrowthRun(
-            condition, seed, self.start[:, :2], np.array(self.gone, np.int64), pairs, born,
-            np.array(self.ended, np.int64), arrived, cycles, again | kept, moved,
-            None if embeddings is None else np.asarray(embeddings, float), pools, types,
-            self.start[:, 2] if width > 2 else None, births[:, 2] if width > 2 else None, self.codes.directed,
-            (*notes, *said), ids, present, renewed or {},
-        )  # fmt: skip
+            condition,
+            seed,
+            self.start[:, :2],
+            np.array(self.gone, np.int64),
+            pairs,
+            born,
+            np.array(self.ended, np.int64),
+            arrived,
+            cycles,
+            again | kept,
+            moved,
+            None if embeddings is None else np.asarray(embeddings, float),
+            pools,
+            types,
+            self.start[:, 2] if width > 2 else None,
+            births[:, 2] if width > 2 else None,
+            self.codes.directed,
+            (*notes, *said),
+            ids,
+            present,
+            renewed or {},
+        )
 
 
 def read_run(
@@ -496,15 +533,22 @@ def read_run(
         with named_run(cycle.condition, cycle.seed, cycle.cycle):
             # Births are reconciled as in an evaluation.
             births = Births.of(
-                cycle.new_edges, cycle.all_edges, cycle.previous_edges, size,
+                cycle.new_edges,
+                cycle.all_edges,
+                cycle.previous_edges,
+                size,
                 last_edges=last_edges if cycle.previous_edges is None else None,
-                removed_edges=cycle.removed_edges, undeclared=undeclared, directed=directed,
-            )  # fmt: skip
+                removed_edges=cycle.removed_edges,
+                undeclared=undeclared,
+                directed=directed,
+            )
             given = _without_loops(cycle.new_edges, "new_edges", size, typed)
             before, standing = births.before, births.after
             if last is not None and len(np.setxor1d(before, last)):
-                raise InputError("the graph before is not the one after the last cycle",
-                                 fix="Store every cycle, with all edges that appear and disappear.")  # fmt: skip
+                raise InputError(
+                    "the graph before is not the one after the last cycle",
+                    fix="Store every cycle, with all edges that appear and disappear.",
+                )
         own = codes.of(given)
         fresh = ~np.isin(own, before) & np.isin(own, standing)  # births that were removed in the same cycle are none
         _, places = np.unique(own, return_index=True)
@@ -521,10 +565,16 @@ def read_run(
     assert book is not None
     arrived = np.repeat(np.arange(-1, len(listed)), np.diff([0, *np.maximum.accumulate(sizes)]))
     return book.run(
-        arrived, len(listed), np.random.default_rng([seed, 7]), condition=first.condition, seed=first.seed,
-        embeddings=first.previous_embeddings, pools=pools, types=None if types is None else _checked_types(types, size),
+        arrived,
+        len(listed),
+        np.random.default_rng([seed, 7]),
+        condition=first.condition,
+        seed=first.seed,
+        embeddings=first.previous_embeddings,
+        pools=pools,
+        types=None if types is None else _checked_types(types, size),
         notes=[f"undeclared edges, replayed as births: {hidden}"] if hidden else [],
-    )  # fmt: skip
+    )
 
 
 def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refuse", seed: int = 0) -> GrowthRun:
@@ -564,9 +614,15 @@ def run_of_ledger(ledger: Ledger, *, types: Any = None, undeclared: str = "refus
     kinds = ledger.node_types if types is None else _checked_types(ledger.types_by_row(types), ledger.nodes)
     leaves = any((before & ~after).any() for before, after in pairwise(present))
     return book.run(
-        arrived, cycles, np.random.default_rng([seed, 7]), types=kinds, seed=seed, ids=ledger.ids,
-        present=np.array(present) if leaves or dead or (arrived[~present[0]] < 0).any() else None, renewed=renewed,
-    )  # fmt: skip
+        arrived,
+        cycles,
+        np.random.default_rng([seed, 7]),
+        types=kinds,
+        seed=seed,
+        ids=ledger.ids,
+        present=np.array(present) if leaves or dead or (arrived[~present[0]] < 0).any() else None,
+        renewed=renewed,
+    )
 
 
 def _declared_dead(ledger: Ledger) -> dict[int, Ints]:

@@ -67,9 +67,10 @@ def rows_by_index(embeddings: Any, name: str) -> Any:
     order = sorted(embeddings.index, key=lambda own: (str(type(own)), own))
     if order != list(range(len(order))):
         raise InputError(
-            "has an index other than the numbers of the nodes", where=name,
+            "has an index other than the numbers of the nodes",
+            where=name,
             fix="Pass the rows of nodes 0, 1, 2 … as an array; for a ledger, a mapping from id to vector.",
-        )  # fmt: skip
+        )
     return embeddings.loc[order]
 
 
@@ -81,9 +82,10 @@ def types_by_row(types: Any, nodes: int) -> Any:
     missing = [node for node in range(nodes) if node not in types]
     if missing:
         raise InputError(
-            f"{len(missing)} of {nodes} nodes have no type, the first is {missing[0]}", where="node_types",
+            f"{len(missing)} of {nodes} nodes have no type, the first is {missing[0]}",
+            where="node_types",
             fix="Give every node a type.",
-        )  # fmt: skip
+        )
     return [types[node] for node in range(nodes)]
 
 
@@ -235,16 +237,18 @@ class Labelled:
             missing = [node for node in ids.tolist() if node not in labels]
             if missing:
                 raise InputError(
-                    f"{len(missing)} of {len(ids)} node ids have no label, the first is {missing[0]}", where="labels",
+                    f"{len(missing)} of {len(ids)} node ids have no label, the first is {missing[0]}",
+                    where="labels",
                     fix="Give every original node a label, or leave it out of node_ids.",
-                )  # fmt: skip
+                )
             labels = [labels[node] for node in ids.tolist()]
         values, known = _label_values(labels)
         if len(values) != len(ids):
             raise InputError(
-                f"{len(ids)} node ids and {len(values)} labels", where="labels",
+                f"{len(ids)} node ids and {len(values)} labels",
+                where="labels",
                 fix="Pass one label per node id, in the same order, or a mapping from node id to label.",
-            )  # fmt: skip
+            )
         names, codes = np.unique(values[known], return_inverse=True)
         classes = np.full(len(ids), -1, np.int64)
         classes[known] = codes
@@ -396,9 +400,15 @@ class Points:
 
     @classmethod
     def of(
-        cls, embeddings: Any, name: str, *, nan: str = "raise", score: str | Callable[[Any, Any], Any] = "poincare",
-        directed: bool = False, there: Flags | None = None,
-    ) -> Points:  # fmt: skip
+        cls,
+        embeddings: Any,
+        name: str,
+        *,
+        nan: str = "raise",
+        score: str | Callable[[Any, Any], Any] = "poincare",
+        directed: bool = False,
+        there: Flags | None = None,
+    ) -> Points:
         """Check the embeddings. If it is known which nodes are `there`, the rows of others are not looked at."""
         device = embeddings.device if is_cuda(embeddings) else None
         given = as_numeric(rows_by_index(embeddings, name), name)
@@ -414,9 +424,10 @@ class Points:
         if score == "given":
             if len(rows) != rows.shape[1]:
                 raise InputError(
-                    f"expected a score for each pair of nodes, found shape {rows.shape}", where=name,
+                    f"expected a score for each pair of nodes, found shape {rows.shape}",
+                    where=name,
                     fix='With score="given", pass (N, N) scores, higher for likelier edges.',
-                )  # fmt: skip
+                )
             present = present & ~np.isnan(np.diagonal(rows)) if nan == "omit" else present
             scored = rows[np.ix_(present, present)]
             if np.isnan(scored).any():
@@ -466,11 +477,15 @@ class Points:
             return squared_gaps(self.rows, first, second)
         if not isinstance(self.score, str):
             return self._called(first, second)
-        products = np.concatenate([
-            np.empty(0),
-            *(-np.einsum("ij,ij->i", self.rows[first[at : at + _AT_ONCE]], self.rows[second[at : at + _AT_ONCE]])
-              for at in range(0, len(first), _AT_ONCE)),
-        ])  # fmt: skip
+        products = np.concatenate(
+            [
+                np.empty(0),
+                *(
+                    -np.einsum("ij,ij->i", self.rows[first[at : at + _AT_ONCE]], self.rows[second[at : at + _AT_ONCE]])
+                    for at in range(0, len(first), _AT_ONCE)
+                ),
+            ]
+        )
         # Cosines of parallel rows differ only by rounding.
         return np.round(products, _COSINE_DIGITS) if self.score == "cosine" else products
 
@@ -485,9 +500,10 @@ class Points:
                     f"{found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "NaN or infinite scores"
                 )
                 raise InputError(
-                    f"returned {wrong}", where="score",
+                    f"returned {wrong}",
+                    where="score",
                     fix="Return one finite number per pair of rows, higher for likelier edges.",
-                )  # fmt: skip
+                )
             return found
 
         if self.directed:
@@ -517,8 +533,9 @@ class Points:
         if self.score != "given" and by.rows.shape[1] != rows.shape[1]:
             raise InputError(
                 f"new nodes have {by.rows.shape[1]} coordinates, those that were there {rows.shape[1]}",
-                where="embeddings", fix="New and old nodes are compared: embed them in one space.",
-            )  # fmt: skip
+                where="embeddings",
+                fix="New and old nodes are compared: embed them in one space.",
+            )
         if self.score == "given":
             either = fresh[:, None] | fresh
             rows = np.where(either, by.rows[:nodes, :nodes], rows)

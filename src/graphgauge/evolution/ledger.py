@@ -93,9 +93,10 @@ class Codes:
         most = np.iinfo(np.int64).max // max(self.nodes, 1) ** 2 - 1
         if edges[:, 2].max(initial=0) > most:
             raise InputError(
-                f"relation {edges[:, 2].max()} is too large for {self.nodes} nodes: at most {most}", where="relations",
+                f"relation {edges[:, 2].max()} is too large for {self.nodes} nodes: at most {most}",
+                where="relations",
                 fix="Number the relations 0, 1, 2 …, such as np.unique(relations, return_inverse=True)[1].",
-            )  # fmt: skip
+            )
         return codes + edges[:, 2] * self.nodes**2
 
     def edges(self, codes: Ints, *, relations: bool = False) -> Ints:
@@ -242,9 +243,10 @@ class Ledger:
         missing = [own for own in self.ids if own not in types]
         if missing:
             raise InputError(
-                f"{len(missing)} of {self.nodes} nodes have no type, the first is {missing[0]!r}", where="node_types",
+                f"{len(missing)} of {self.nodes} nodes have no type, the first is {missing[0]!r}",
+                where="node_types",
                 fix="Give every node a type.",
-            )  # fmt: skip
+            )
         return [types[own] for own in self.ids]
 
     def row(self, own: Hashable) -> int | None:
@@ -289,13 +291,12 @@ class Ledger:
             return np.array([self._rows[own] for own in listed], np.int64)
         except KeyError as unknown:
             raise InputError(
-                f"{unknown.args[0]!r} is not a node of the ledger", where="ledger",
+                f"{unknown.args[0]!r} is not a node of the ledger",
+                where="ledger",
                 fix="Use the ids of its events, such as those in ledger.ids.",
-            ) from None  # fmt: skip
+            ) from None
 
-    def changes(
-        self, *, snapshots: Mapping[int, Any] | None = None, undeclared: str = "refuse"
-    ) -> Iterator[Change]:  # fmt: skip
+    def changes(self, *, snapshots: Mapping[int, Any] | None = None, undeclared: str = "refuse") -> Iterator[Change]:
         """Replay the ledger, one cycle at a time.
 
         Parameters
@@ -328,8 +329,9 @@ class Ledger:
         if waiting:
             raise InputError(
                 f"there are snapshots of cycles that the ledger does not have: {', '.join(map(str, waiting))}",
-                where="snapshots", fix="Number them by the cycles of the ledger; −1 is the start.",
-            )  # fmt: skip
+                where="snapshots",
+                fix="Number them by the cycles of the ledger; −1 is the start.",
+            )
 
     def edges_at(self, cycle: int) -> Ints:
         """The edges after a cycle, (E, 2) rows of `ids`, or (E, 3) with the relation; −1 is the start.
@@ -393,9 +395,10 @@ class Ledger:
                 shown = ", ".join([*map(str, listed), *(["…"] if count > len(listed) else [])])
                 when = "before the first cycle" if change.cycle == START else f"cycle {change.cycle}"
                 raise InputError(
-                    f"{count} {'nodes' if nodes else 'edges'} {what}: {shown}", where=f"ledger, {when}",
+                    f"{count} {'nodes' if nodes else 'edges'} {what}: {shown}",
+                    where=f"ledger, {when}",
                     fix=f'{fix} undeclared="report" counts them instead.',
-                )  # fmt: skip
+                )
 
 
 _WRONG = {
@@ -457,20 +460,34 @@ class _State:
         left = np.concatenate([touched[was & ~now], undeclared["lost"]])
         self.buried = distinct(np.concatenate([buried[~among(buried, back)], left]))
         balance = Balance(
-            declared=len(born), reborn=int(np.count_nonzero(reborn)), deaths=len(gone),
+            declared=len(born),
+            reborn=int(np.count_nonzero(reborn)),
+            deaths=len(gone),
             transient=transient,
             node_births=int(np.count_nonzero(self.present & ~present)),
             node_deaths=int(np.count_nonzero(~self.present & present)),
             node_reborn=int(np.count_nonzero(self.present & ~present & dead)),
-            merges=len(merges), **self._counts,
+            merges=len(merges),
+            **self._counts,
             **{name: len(codes) for name, codes in undeclared.items()},
-        )  # fmt: skip
+        )
         several = len(self.ledger.relations) > 1
         return Change(
-            cycle, self.codes, before, self.edges, births, reborn, self.codes.edges(gone, relations=several),
-            np.flatnonzero(self.present & ~present), np.flatnonzero(~self.present & present), merges,
-            self.present.copy(), balance, several, np.flatnonzero(self.present & ~present & dead),
-        )  # fmt: skip
+            cycle,
+            self.codes,
+            before,
+            self.edges,
+            births,
+            reborn,
+            self.codes.edges(gone, relations=several),
+            np.flatnonzero(self.present & ~present),
+            np.flatnonzero(~self.present & present),
+            merges,
+            self.present.copy(),
+            balance,
+            several,
+            np.flatnonzero(self.present & ~present & dead),
+        )
 
     # ---- events
 

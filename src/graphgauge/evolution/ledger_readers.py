@@ -53,9 +53,14 @@ _FORM = 'One event per line: {"cycle": 0, "action": "birth", "source": "a", "tar
 
 
 def read_ledger(
-    path: str | os.PathLike[str], *, directed: bool = False, every: str | float | None = None, start: Any = None,
-    ids: Sequence[Hashable] | None = None, columns: Mapping[str, str] | None = None,
-) -> Ledger:  # fmt: skip
+    path: str | os.PathLike[str],
+    *,
+    directed: bool = False,
+    every: str | float | None = None,
+    start: Any = None,
+    ids: Sequence[Hashable] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Ledger:
     """Read a log of events, .jsonl or .parquet.
 
     An event has an `action` (birth, death, merge; default: birth), a `cycle` or a `time`, and `source` and `target`,
@@ -120,10 +125,16 @@ def read_ledger(
 
 
 def ledger_of(
-    events: Iterable[Any], *, directed: bool = False, every: str | float | None = None, start: Any = None,
-    ids: Sequence[Hashable] | None = None, columns: Mapping[str, str] | None = None, where: str = "ledger",
+    events: Iterable[Any],
+    *,
+    directed: bool = False,
+    every: str | float | None = None,
+    start: Any = None,
+    ids: Sequence[Hashable] | None = None,
+    columns: Mapping[str, str] | None = None,
+    where: str = "ledger",
     cycles: int = 0,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """A ledger of events in memory, with so many cycles at least; see `read_ledger`."""
     book = _Book(ids, where)
     book.cycles = cycles
@@ -171,8 +182,11 @@ class _Book:
         if _missing(source) or (action == MERGE and _missing(target)):
             raise InputError(f"event {number} names no node", where=self.where, fix=_FORM)
         if _missing(target) and _missing(node):
-            raise InputError(f"event {number} has a source and no target", where=self.where,
-                             fix="Give both; an event of a node has `node`.")  # fmt: skip
+            raise InputError(
+                f"event {number} has a source and no target",
+                where=self.where,
+                fix="Give both; an event of a node has `node`.",
+            )
         first = self._row(number, source)
         second = -1 if _missing(target) else self._row(number, target)
         kind = "" if _missing(event.get("type")) else str(event["type"])
@@ -231,11 +245,19 @@ class _Book:
             columns[2] = np.where(columns[2] < 0, -1, numbers[columns[2]])
         whole = bool(self.rows) and all(_is_whole(own) for own in self.rows)
         return in_memory(
-            cycle[order], columns, cycles=max(len(times), self.cycles), ids=ids, directed=directed,
+            cycle[order],
+            columns,
+            cycles=max(len(times), self.cycles),
+            ids=ids,
+            directed=directed,
             relations=tuple(self.relations) or ("",),
-            type_names=tuple(self.types), node_types=self._types(numbers, len(ids)), labels=self.labels or None,
-            declares_nodes=self.declares_nodes, times=times, ordered=self.fixed or numbers is not None or not whole,
-        )  # fmt: skip
+            type_names=tuple(self.types),
+            node_types=self._types(numbers, len(ids)),
+            labels=self.labels or None,
+            declares_nodes=self.declares_nodes,
+            times=times,
+            ordered=self.fixed or numbers is not None or not whole,
+        )
 
     def _numbers(self) -> Ints | None:
         """The numbers of the nodes, if they are rows: whole numbers from 0, without many gaps."""
@@ -332,9 +354,14 @@ def in_memory(cycle: Ints, columns: Sequence[Ints], *, cycles: int = 0, **rest: 
 
 
 def from_bitemporal(
-    edges: Any, *, axis: str = "system", every: str | float | None = None, start: Any = None, directed: bool = True,
+    edges: Any,
+    *,
+    axis: str = "system",
+    every: str | float | None = None,
+    start: Any = None,
+    directed: bool = True,
     ids: Sequence[Hashable] | None = None,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """A ledger of edges that know when they began and ended, such as Graphiti's.
 
     `edges` are mappings or objects with `source_node_uuid`, `target_node_uuid`, `name`, and `created_at` and
@@ -397,9 +424,10 @@ def from_bitemporal(
             raise InputError(f"edge {number} has no source_node_uuid and target_node_uuid", where="edges")
         if _missing(born):
             raise InputError(
-                f"edge {number} has no {begins}", where="edges",
+                f"edge {number} has no {begins}",
+                where="edges",
                 fix='Choose the other axis, "system" or "valid", or leave it out.',
-            )  # fmt: skip
+            )
         kind = own.get("name", own.get("type"))
         key = source, target, "" if _missing(kind) else str(kind)
         if not directed and (target, source, key[2]) in spans:
@@ -419,8 +447,9 @@ def from_bitemporal(
             step = marks[place][1]
             if (step > 0 and alive == 0) or (step < 0 and alive == 1):
                 action = "birth" if step > 0 else "death"
-                events.append({"action": action, "time": marks[place][0], "source": source, "target": target,
-                               "type": kind})  # fmt: skip
+                events.append(
+                    {"action": action, "time": marks[place][0], "source": source, "target": target, "type": kind}
+                )
             alive += step
     return ledger_of(events, directed=directed, every=every, start=start, ids=ids, where="edges")
 
@@ -516,9 +545,10 @@ def _parts(snapshot: Any) -> tuple[dict[Any, Any], dict[tuple[Any, Any, str], No
         return dict.fromkeys(range(count), ""), dict.fromkeys(edges), oriented, False
     if np.shape(snapshot) == (2, 3):
         raise InputError(
-            "has shape (2, 3): two edges with relations, or an edge_index of three", where="snapshot",
+            "has shape (2, 3): two edges with relations, or an edge_index of three",
+            where="snapshot",
             fix="Pass edge_index.T, or a networkx graph or PyG Data.",
-        )  # fmt: skip
+        )
     given = as_edges(snapshot, "snapshot", relations=True)
     listed = [(u, v, str(*more)) for u, v, *more in given.tolist()]
     return {}, dict.fromkeys(listed), False, False
@@ -654,9 +684,10 @@ def _streamed(path: Path, names: Mapping[str, str], directed: bool) -> Ledger:
         raise InputError("has no events", where=str(path))
     if highest >= _SPARSE * events + _MOST_ROWS:
         raise InputError(
-            f"has {events:,} events and a node {highest:,}, but nodes are rows of the embeddings", where=str(path),
+            f"has {events:,} events and a node {highest:,}, but nodes are rows of the embeddings",
+            where=str(path),
             fix="Number the nodes from 0, or pass their ids in order as ids=.",
-        )  # fmt: skip
+        )
 
     def blocks() -> Iterator[tuple[int, Events]]:
         waiting: list[tuple[AnyArray, ...]] = []

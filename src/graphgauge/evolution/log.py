@@ -175,7 +175,7 @@ class EvolutionLog:
 
     def cycles(
         self, condition: str, seed: int, *, directed: bool = False, undeclared: str = "refuse"
-    ) -> Iterator[Cycle]:  # fmt: skip
+    ) -> Iterator[Cycle]:
         """The cycles of a run in order, loaded one at a time; a run of events says itself whether it has directions.
 
         Parameters
@@ -436,14 +436,27 @@ class EvolutionLog:
                 )
             elif last is not None and cycle > last + 1:
                 raise InputError(
-                    f"cycle {last + 1} is missing", where=str(path),
+                    f"cycle {last + 1} is missing",
+                    where=str(path),
                     fix="Store every cycle, or all_edges in this one; edges are the edges before plus the births.",
-                )  # fmt: skip
+                )
             else:
                 after = _rewired(edges, births, removed)
             tgc = None if "tgc" not in stored else _number(stored["tgc"], path)
-            yield Cycle(condition, seed, cycle, stored["embeddings"], births, after, embeddings, edges, tgc,
-                        stored.get("pools"), removed, stored.get("inserted_embeddings"))  # fmt: skip
+            yield Cycle(
+                condition,
+                seed,
+                cycle,
+                stored["embeddings"],
+                births,
+                after,
+                embeddings,
+                edges,
+                tgc,
+                stored.get("pools"),
+                removed,
+                stored.get("inserted_embeddings"),
+            )
             embeddings, edges, last = stored["embeddings"], after, cycle
 
 
@@ -485,9 +498,10 @@ def _embeddings(place: Path) -> Callable[[int], AnyArray | None]:
         if cycle < 0:
             return None
         raise InputError(
-            f"cycle {cycle} has no embeddings", where=str(path),
+            f"cycle {cycle} has no embeddings",
+            where=str(path),
             fix="Store one array per cycle, named by its number, and `start` for the state before.",
-        )  # fmt: skip
+        )
 
     return stored
 
@@ -538,9 +552,10 @@ def _of_cycle(embeddings: Any, cycle: int, ledger: Ledger, missing: Any = ...) -
         return _by_id(found, ledger)
     if found is not None and not ledger.ordered:
         raise InputError(
-            "the nodes of the ledger are numbers with many gaps, so they are no rows of an array", where="embeddings",
+            "the nodes of the ledger are numbers with many gaps, so they are no rows of an array",
+            where="embeddings",
             fix="Pass a mapping from id to vector, or the order of the rows as ids= of the reader.",
-        )  # fmt: skip
+        )
     # Numbers are rows: further rows are of nodes that no event names.
     if found is not None and isinstance(ledger.ids, range) and np.ndim(found) == 2 and len(found) > ledger.nodes:
         found = found[: ledger.nodes]
@@ -552,16 +567,18 @@ def _by_id(vectors: Mapping[Any, Any], ledger: Ledger) -> AnyArray:
     known = {row: own for node, own in vectors.items() if (row := ledger.row(node)) is not None}
     if not known:
         raise InputError(
-            f"none of the {len(vectors)} vectors is of a node of the ledger", where="embeddings",
+            f"none of the {len(vectors)} vectors is of a node of the ledger",
+            where="embeddings",
             fix="Pass a mapping from the ids of the ledger to vectors.",
-        )  # fmt: skip
+        )
     found = [as_numeric(own, "embeddings").astype(float) for own in known.values()]
     shapes = {own.shape for own in found}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
         raise InputError(
-            f"found vectors of shapes {', '.join(map(str, sorted(shapes)))}", where="embeddings",
+            f"found vectors of shapes {', '.join(map(str, sorted(shapes)))}",
+            where="embeddings",
             fix="Pass one vector per node, all of the same length.",
-        )  # fmt: skip
+        )
     rows = np.full((ledger.nodes, len(found[0])), np.nan)
     rows[list(known)] = found
     return rows
@@ -604,9 +621,10 @@ def _from_births(place: Path, condition: str, seed: int) -> Iterator[Cycle]:
         late = np.setdiff1d(born[born >= 0], list(members))
         if len(late):
             raise InputError(
-                f"cycle {late[0]} has births but no embeddings", where=str(place / _EMBEDDINGS),
+                f"cycle {late[0]} has births but no embeddings",
+                where=str(place / _EMBEDDINGS),
                 fix="Store one array per cycle, named by its number, and `start` for the state before.",
-            )  # fmt: skip
+            )
         embeddings = stored["start"] if "start" in stored.files else None
         edges = pairs[born < 0]
         for cycle in sorted(members):

@@ -138,9 +138,10 @@ def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
 def _no_difference(pairs: LabelPairs) -> Mapping[str, float]:
     """Births between random nodes, births drawn in proportion to degree, and the births' ends paired at random."""
     return {
-        "ends paired at random": pairs.by_ends - pairs.random, "pairs by degree": pairs.by_degree - pairs.random,
+        "ends paired at random": pairs.by_ends - pairs.random,
+        "pairs by degree": pairs.by_degree - pairs.random,
         "random pairs": 0.0,
-    }  # fmt: skip
+    }
 
 
 def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
@@ -155,8 +156,7 @@ def _fold_bounds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
 @_or_runs
 def _over_folds(folds: Folds, estimate: Estimate) -> IntervalRule:
     """t over the folds, which share most of their training data: approximate."""
-    return IntervalRule("t", "folds", _fold_bounds, approximate=True,
-                        note="folds share most of their training data")  # fmt: skip
+    return IntervalRule("t", "folds", _fold_bounds, approximate=True, note="folds share most of their training data")
 
 
 def _majority(folds: Folds) -> Mapping[str, float]:
@@ -176,25 +176,48 @@ _BOTH_SIDES = Exempt("a changed birth also changes the non-edges, so both sides 
 _PARTS = Exempt("births and non-edges have different roles")
 _LAWS: dict[str, bool | Exempt] = {"permutation": True, "merge": _WHOLE, "monotone": True, "symmetry": _PARTS}
 _AREA: dict[str, Any] = {
-    "family": "evolution", "direction": "higher", "bounds": (0, 1), "unit": "birth", "reference": "hanley1982",
-    "conventions": {"ties": "count half", "empty": "nan", "negatives": AS_CHOSEN}, "chance": _levels(_coin),
-    "interval": _over_births, "laws": _LAWS | {"monotone": _BOTH_SIDES},
-}  # fmt: skip
+    "family": "evolution",
+    "direction": "higher",
+    "bounds": (0, 1),
+    "unit": "birth",
+    "reference": "hanley1982",
+    "conventions": {"ties": "count half", "empty": "nan", "negatives": AS_CHOSEN},
+    "chance": _levels(_coin),
+    "interval": _over_births,
+    "laws": _LAWS | {"monotone": _BOTH_SIDES},
+}
 _COUNT: dict[str, Any] = {
-    "family": "evolution", "needs": ("after",), "direction": "none", "bounds": (0, np.inf), "unit": "node",
-    "reference": "yang2015", "conventions": {"empty": "nan", "negatives": AS_CHOSEN},
-    "chance": NoChance("a number of pairs is not scored"), "interval": _only_runs, "laws": _LAWS,
-}  # fmt: skip
+    "family": "evolution",
+    "needs": ("after",),
+    "direction": "none",
+    "bounds": (0, np.inf),
+    "unit": "node",
+    "reference": "yang2015",
+    "conventions": {"empty": "nan", "negatives": AS_CHOSEN},
+    "chance": NoChance("a number of pairs is not scored"),
+    "interval": _only_runs,
+    "laws": _LAWS,
+}
 _LABELS: dict[str, Any] = {
-    "family": "evolution", "needs": ("labels",), "direction": "higher", "bounds": (-1, 1), "unit": "birth",
-    "reference": "mcpherson2001", "conventions": {"empty": "nan", "births": "with both labels known"},
-    "interval": _over_labelled, "laws": _LAWS,
-}  # fmt: skip
+    "family": "evolution",
+    "needs": ("labels",),
+    "direction": "higher",
+    "bounds": (-1, 1),
+    "unit": "birth",
+    "reference": "mcpherson2001",
+    "conventions": {"empty": "nan", "births": "with both labels known"},
+    "interval": _over_labelled,
+    "laws": _LAWS,
+}
 _PROBE: dict[str, Any] = {
-    "family": "evolution", "needs": ("probe",), "bounds": (0, 1), "unit": "node", "reference": "alain2017",
+    "family": "evolution",
+    "needs": ("probe",),
+    "bounds": (0, 1),
+    "unit": "node",
+    "reference": "alain2017",
     "conventions": {"empty": "nan", "probe": "logistic regression, scaled within stratified folds"},
     "laws": _LAWS | {"monotone": Exempt("the probe is refitted to every input")},
-}  # fmt: skip
+}
 
 
 @metric(key="auc_synthetic", needs=("after",), **_AREA)
@@ -216,8 +239,11 @@ def auc_birth(area: Area) -> Estimate:
     return area.estimate()
 
 
-@metric(key="auc_newborn", needs=("newborn",), **_AREA | {
-    "reference": "libennowell2007", "conventions": _AREA["conventions"] | {"newborn": AS_CHOSEN}})  # fmt: skip
+@metric(
+    key="auc_newborn",
+    needs=("newborn",),
+    **_AREA | {"reference": "libennowell2007", "conventions": _AREA["conventions"] | {"newborn": AS_CHOSEN}},
+)
 def auc_newborn(area: Area) -> Estimate:
     """Probability that a new node is closer to the node it is linked to than to another that it could be linked to.
 
@@ -228,10 +254,10 @@ def auc_newborn(area: Area) -> Estimate:
 
 
 @metric(
-    key="auc_matched", needs=("matched",),
-    **_AREA | {"reference": "yang2015",
-               "conventions": _AREA["conventions"] | {"pools": AS_CHOSEN}},
-)  # fmt: skip
+    key="auc_matched",
+    needs=("matched",),
+    **_AREA | {"reference": "yang2015", "conventions": _AREA["conventions"] | {"pools": AS_CHOSEN}},
+)
 def auc_matched(area: Area) -> Estimate:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
@@ -241,8 +267,11 @@ def auc_matched(area: Area) -> Estimate:
     return area.estimate()
 
 
-@metric(key="delta_homophily", chance=_levels(_no_difference), **_LABELS | {
-    "conventions": _LABELS["conventions"] | {"null": AS_CHOSEN}})  # fmt: skip
+@metric(
+    key="delta_homophily",
+    chance=_levels(_no_difference),
+    **_LABELS | {"conventions": _LABELS["conventions"] | {"null": AS_CHOSEN}},
+)
 def delta_homophily(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the share among random pairs."""
     return pairs.difference(pairs.random, "fewer than two labelled nodes")
@@ -274,10 +303,18 @@ def homophily_new_edges(pairs: LabelPairs) -> Estimate:
 
 
 @metric(
-    key="homophily_baseline", chance=NoChance("it is a chance level"),
-    **_LABELS | {"direction": "none", "bounds": (0, 1), "unit": "node", "interval": _only_runs,
-                 "reference": "newman2003", "conventions": {"empty": "nan", "null": AS_CHOSEN}},
-)  # fmt: skip
+    key="homophily_baseline",
+    chance=NoChance("it is a chance level"),
+    **_LABELS
+    | {
+        "direction": "none",
+        "bounds": (0, 1),
+        "unit": "node",
+        "interval": _only_runs,
+        "reference": "newman2003",
+        "conventions": {"empty": "nan", "null": AS_CHOSEN},
+    },
+)
 def homophily_baseline(pairs: LabelPairs) -> Estimate:
     """Share of pairs in the same class among all pairs of labelled nodes."""
     return single(pairs.random, pairs.labelled, "fewer than two labelled nodes")
@@ -289,9 +326,16 @@ def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
     return pairs.difference(pairs.by_degree, _NO_DEGREES)
 
 
-@metric(key="delta_homophily_ends", chance=_levels(_no_agreement), **_LABELS | {
-    "reference": "newman2003", "interval": _linearised(LabelPairs.beyond_ends),
-    "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
+@metric(
+    key="delta_homophily_ends",
+    chance=_levels(_no_agreement),
+    **_LABELS
+    | {
+        "reference": "newman2003",
+        "interval": _linearised(LabelPairs.beyond_ends),
+        "laws": _LAWS | {"monotone": _TOGETHER},
+    },
+)
 def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the share if their ends were paired at random.
 
@@ -300,18 +344,35 @@ def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
     return pairs.difference(pairs.by_ends, "fewer than two births")
 
 
-@metric(key="adjusted_homophily", chance=_levels(_no_adjusted_agreement), **_LABELS | {
-    "reference": "platonov2023", "bounds": (-np.inf, 1), "interval": _linearised(LabelPairs.adjusted_influence),
-    "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
+@metric(
+    key="adjusted_homophily",
+    chance=_levels(_no_adjusted_agreement),
+    **_LABELS
+    | {
+        "reference": "platonov2023",
+        "bounds": (-np.inf, 1),
+        "interval": _linearised(LabelPairs.adjusted_influence),
+        "laws": _LAWS | {"monotone": _TOGETHER},
+    },
+)
 def adjusted_homophily(pairs: LabelPairs) -> Estimate:
     """Homophily of births beyond that of randomly paired ends, as a share of the most that is possible."""
     value = pairs.adjusted if pairs.kinds > 1 else np.nan
     return single(value, len(pairs), pairs.reason if not len(pairs) else "all ends of births are in one class")
 
 
-@metric(key="label_informativeness", **_LABELS | {
-    "reference": "platonov2023", "bounds": (0, 1), "chance": NoChance("it is biased upwards in small samples"),
-    "interval": _only_runs, "direction": "none", "laws": _LAWS | {"monotone": _TOGETHER}})  # fmt: skip
+@metric(
+    key="label_informativeness",
+    **_LABELS
+    | {
+        "reference": "platonov2023",
+        "bounds": (0, 1),
+        "chance": NoChance("it is biased upwards in small samples"),
+        "interval": _only_runs,
+        "direction": "none",
+        "laws": _LAWS | {"monotone": _TOGETHER},
+    },
+)
 def label_informativeness(pairs: LabelPairs) -> Estimate:
     """How much the class of one end of a birth says about that of the other: mutual information over entropy."""
     value = pairs.informativeness if len(pairs) and pairs.kinds > 1 else np.nan
@@ -319,10 +380,18 @@ def label_informativeness(pairs: LabelPairs) -> Estimate:
 
 
 @metric(
-    key="retention", family="evolution", needs=("kept",), direction="none", bounds=(0, 1), unit="edge",
-    conventions={"empty": "nan"}, reference="libennowell2007", chance=NoChance("a rate of survival is not scored"),
-    interval=_only_runs, laws=_LAWS,
-)  # fmt: skip
+    key="retention",
+    family="evolution",
+    needs=("kept",),
+    direction="none",
+    bounds=(0, 1),
+    unit="edge",
+    conventions={"empty": "nan"},
+    reference="libennowell2007",
+    chance=NoChance("a rate of survival is not scored"),
+    interval=_only_runs,
+    laws=_LAWS,
+)
 def retention(kept: Kept) -> Estimate:
     """Share of the edges born in earlier cycles that are in the graph after this one."""
     return single(kept.share, kept.born, "no births in earlier cycles")
@@ -341,10 +410,18 @@ def static_auc(area: Area) -> Estimate:
 
 
 @metric(
-    key="tgc", family="evolution", needs=("growth",), direction="none", bounds=(0, np.inf), unit="node",
-    conventions={"tgc": AS_CHOSEN, "empty": "nan"}, reference="erdos1960",
-    chance=NoChance("a rate of growth is not scored"), interval=_only_runs, laws=_LAWS,
-)  # fmt: skip
+    key="tgc",
+    family="evolution",
+    needs=("growth",),
+    direction="none",
+    bounds=(0, np.inf),
+    unit="node",
+    conventions={"tgc": AS_CHOSEN, "empty": "nan"},
+    reference="erdos1960",
+    chance=NoChance("a rate of growth is not scored"),
+    interval=_only_runs,
+    laws=_LAWS,
+)
 def tgc(growth: Growth) -> Estimate:
     """Topological generative capacity: births per node, times the share of nodes in the largest component.
 

@@ -28,8 +28,9 @@ def write_dashboard(picture: Picture, path: str | Path) -> None:
         for name in picture.conditions
     ]
     content = {"charts": [{"id": chart.id, "spec": chart.spec, "rows": chart.rows} for chart in charts]}
-    text = rendered(_TEMPLATE, content, charts=charts, heads=["condition", *picture.means], rows=rows,
-                    band=picture.band)  # fmt: skip
+    text = rendered(
+        _TEMPLATE, content, charts=charts, heads=["condition", *picture.means], rows=rows, band=picture.band
+    )
     write_product(path, text)
 
 
@@ -62,13 +63,19 @@ def _curves(picture: Picture) -> list[Chart]:
     charts = []
     for key, curves in picture.curves.items():
         rows = [
-            {"condition": clean(name), "cycle": cycle, "value": number_to_json(value), "low": number_to_json(low),
-             "high": number_to_json(high), "chance": number_to_json(picture.chance.get(key, float("nan")))}
+            {
+                "condition": clean(name),
+                "cycle": cycle,
+                "value": number_to_json(value),
+                "low": number_to_json(low),
+                "high": number_to_json(high),
+                "chance": number_to_json(picture.chance.get(key, float("nan"))),
+            }
             for name, curve in curves.items()
             for cycle, value, low, high in zip(
                 curve.cycles.tolist(), curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), strict=True
             )
-        ]  # fmt: skip
+        ]
         data = alt.Chart(alt.NamedData("rows"))
         axis = alt.X("cycle:Q", title="cycle", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(nice=False))
         limits = alt.Scale(domain=list(picture.area_limits)) if key in AREAS else alt.Scale(zero=False)
@@ -88,8 +95,16 @@ def _curves(picture: Picture) -> list[Chart]:
             .mark_point(filled=True, size=24, aria=False)
             .encode(axis, value, scales["color"], scales["shape"], tooltip=tips),
         )
-        charts.append(Chart(f"curve-{key}", TITLES[key], f"Shaded: {picture.band}; dotted: chance.",
-                            finished(alt, layers, _HEIGHT), list(rows[0]), rows))  # fmt: skip
+        charts.append(
+            Chart(
+                f"curve-{key}",
+                TITLES[key],
+                f"Shaded: {picture.band}; dotted: chance.",
+                finished(alt, layers, _HEIGHT),
+                list(rows[0]),
+                rows,
+            )
+        )
     return charts
 
 
@@ -124,11 +139,17 @@ def _means(picture: Picture) -> Chart:
     scales = _scales(alt, picture)
     names = [clean(name) for name in picture.conditions]
     rows = [
-        {"metric": key, "condition": clean(name), "value": number_to_json(mean.value), "low": number_to_json(mean.low),
-         "high": number_to_json(mean.high), "chance": number_to_json(picture.chance.get(key, float("nan")))}
+        {
+            "metric": key,
+            "condition": clean(name),
+            "value": number_to_json(mean.value),
+            "low": number_to_json(mean.low),
+            "high": number_to_json(mean.high),
+            "chance": number_to_json(picture.chance.get(key, float("nan"))),
+        }
         for key, own in picture.means.items()
         for name, mean in own.items()
-    ]  # fmt: skip
+    ]
     data = alt.Chart(alt.NamedData("rows"))
     place = alt.X("metric:N", sort=list(picture.means), title=None, axis=alt.Axis(labelAngle=0))
     offset = alt.XOffset("condition:N", sort=names)

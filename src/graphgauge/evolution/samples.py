@@ -300,10 +300,11 @@ class Trajectory:
         if self.births is not None and self._pooled[1] < FEWEST_DYADIC_DF:
             return NoInterval(TOO_FEW)
         return IntervalRule(
-            "cosine-t", "cycles and births" if self.births is not None else "cycles",
+            "cosine-t",
+            "cycles and births" if self.births is not None else "cycles",
             lambda sample, estimate, level: self._over_cycles(float(estimate.value[0]), level),
             coverage=lambda sample, estimate, level: self._expected(level),
-        )  # fmt: skip
+        )
 
     @cached_property
     def _values(self) -> Floats:
@@ -344,8 +345,10 @@ class Trajectory:
 
     def _expected(self, confidence: float) -> float | None:
         """What an interval over cycles covers with the longest memory that these cycles do not exclude."""
-        found = min(_serial_coverage(len(self._values), memory, share, confidence)
-                    for memory, share in _longest_memories(self._values, self._noise))  # fmt: skip
+        found = min(
+            _serial_coverage(len(self._values), memory, share, confidence)
+            for memory, share in _longest_memories(self._values, self._noise)
+        )
         return shortfall(found, confidence)
 
     @cached_property

@@ -54,9 +54,12 @@ class EvaluationSuite:
     """
 
     def __init__(
-        self, node_ids: Any = None, labels: Any = None, conditions: Sequence[str] = CONDITIONS,
+        self,
+        node_ids: Any = None,
+        labels: Any = None,
+        conditions: Sequence[str] = CONDITIONS,
         **options: Unpack[AllOptions],
-    ) -> None:  # fmt: skip
+    ) -> None:
         names = listed(conditions)
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise OptionError(
@@ -158,9 +161,17 @@ class EvaluationSuite:
         edges = edges if previous_edges is None else previous_edges
         with named_run(condition, seed, cycle):
             evaluation = evaluator.evaluate_cycle(
-                embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
-                removed_edges=removed_edges, inserted_embeddings=inserted_embeddings,
-            )  # fmt: skip
+                embeddings,
+                new_edges,
+                all_edges,
+                cycle,
+                before,
+                tgc,
+                previous_edges=edges,
+                pools=pools,
+                removed_edges=removed_edges,
+                inserted_embeddings=inserted_embeddings,
+            )
         if run not in self._starts:
             before_first = _rest(all_edges, new_edges) if edges is None else edges
             self._starts[run] = as_edges(before_first, "previous_edges", relations=True).copy()
@@ -172,9 +183,17 @@ class EvaluationSuite:
         return evaluation
 
     def step_ledger(
-        self, condition: str, change: Change, embeddings: Any, tgc: float | None = None, seed: int = 0, *,
-        previous_embeddings: Any = None, pools: Any = None, inserted_embeddings: Any = None,
-    ) -> Evaluation:  # fmt: skip
+        self,
+        condition: str,
+        change: Change,
+        embeddings: Any,
+        tgc: float | None = None,
+        seed: int = 0,
+        *,
+        previous_embeddings: Any = None,
+        pools: Any = None,
+        inserted_embeddings: Any = None,
+    ) -> Evaluation:
         """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`.
 
         Parameters
@@ -222,15 +241,27 @@ class EvaluationSuite:
             self._last[run] = known[0] if given[0] is None else given[0], known[1] if given[1] is None else given[1]
             if stored.change is not None:
                 self.step_ledger(
-                    stored.condition, stored.change, stored.embeddings, stored.tgc, stored.seed, pools=stored.pools,
+                    stored.condition,
+                    stored.change,
+                    stored.embeddings,
+                    stored.tgc,
+                    stored.seed,
+                    pools=stored.pools,
                     inserted_embeddings=stored.inserted_embeddings,
-                )  # fmt: skip
+                )
                 continue
             self.step(
-                stored.condition, stored.embeddings, stored.new_edges, stored.all_edges, stored.cycle, stored.tgc,
-                stored.seed, pools=stored.pools, removed_edges=stored.removed_edges,
+                stored.condition,
+                stored.embeddings,
+                stored.new_edges,
+                stored.all_edges,
+                stored.cycle,
+                stored.tgc,
+                stored.seed,
+                pools=stored.pools,
+                removed_edges=stored.removed_edges,
                 inserted_embeddings=stored.inserted_embeddings,
-            )  # fmt: skip
+            )
 
     # ---- results
 
@@ -339,9 +370,15 @@ class EvaluationSuite:
         return reported
 
     def compare(
-        self, metric: str = "auc_birth", *, baseline: str | None = None, missing: Any = "raise", alpha: float = 0.05,
-        direction: Any = None, test: Any = "mean",
-    ) -> Comparison:  # fmt: skip
+        self,
+        metric: str = "auc_birth",
+        *,
+        baseline: str | None = None,
+        missing: Any = "raise",
+        alpha: float = 0.05,
+        direction: Any = None,
+        test: Any = "mean",
+    ) -> Comparison:
         """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.stats.compare`.
 
         Parameters
@@ -360,11 +397,13 @@ class EvaluationSuite:
         """
         runs = [
             Evaluation(
-                "evolution", list(means([own]).values()), conventions=own.evaluations[0].conventions,
+                "evolution",
+                list(means([own]).values()),
+                conventions=own.evaluations[0].conventions,
                 run={"method": condition, "dataset": "the graph", "seed": seed},
             )
             for (condition, seed), own in self._runs().items()
-        ]  # fmt: skip
+        ]
         return compare(
             runs, metric=metric, baseline=baseline, missing=missing, alpha=alpha, direction=direction, test=test
         )
@@ -488,9 +527,14 @@ class NietzscheEvaluationSuite(EvaluationSuite):
     """`EvaluationSuite` under its earlier name, with the argument names of the original protocol."""
 
     def __init__(
-        self, cora_node_ids: Any, cora_labels: Any, conditions: Sequence[str] | None = None, device: Any = None,
-        temperature: float = 1.0, **options: Unpack[EvaluatorOptions],
-    ) -> None:  # fmt: skip
+        self,
+        cora_node_ids: Any,
+        cora_labels: Any,
+        conditions: Sequence[str] | None = None,
+        device: Any = None,
+        temperature: float = 1.0,
+        **options: Unpack[EvaluatorOptions],
+    ) -> None:
         say_renamed("NietzscheEvaluationSuite", "EvaluationSuite, and takes node_ids and labels")
         super().__init__(
             cora_node_ids, cora_labels, conditions or CONDITIONS, device=device, temperature=temperature, **options

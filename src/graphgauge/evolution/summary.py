@@ -59,9 +59,15 @@ def summary(
     if len(evaluators) == len(first.evaluations) == 1:
         one = first.evaluations[0]
         return Evaluation(
-            "evolution", list(one.values()), conventions=one.conventions, options=one.options, skipped=one.skipped,
-            findings=one.findings, notes=one.notes, figure=figure,
-        )  # fmt: skip
+            "evolution",
+            list(one.values()),
+            conventions=one.conventions,
+            options=one.options,
+            skipped=one.skipped,
+            findings=one.findings,
+            notes=one.notes,
+            figure=figure,
+        )
     names = list(dict.fromkeys(condition for condition, _ in runs))
     results = means(evaluators, len(names))
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]

@@ -25,9 +25,10 @@ def as_model(model: Any) -> Any:
         if callable(getattr(model, "predict_proba_with_mask", None)):
             return MaskedCalls(model)
     raise InputError(
-        f"{type(model).__name__} has neither predict nor predict_proba_with_mask", where="model",
+        f"{type(model).__name__} has neither predict nor predict_proba_with_mask",
+        where="model",
         fix="Give it predict(subgraph, target, masks), or wrap a PyTorch Geometric module in PyGModel.",
-    )  # fmt: skip
+    )
 
 
 def method_asked(model: Any) -> str:
@@ -91,9 +92,18 @@ _SELECTED = ("selected_eidx", "cf_event_ids", "coalition_eidx", "explanation_eve
 
 
 def from_result(
-    result: Any, context: Any = None, *, src: Any = None, dst: Any = None, time: Any = None, target: Any = None,
-    explainer: str | None = None, event: str | int | None = None, label: int | None = None, truth: Any = None,
-) -> Explanation:  # fmt: skip
+    result: Any,
+    context: Any = None,
+    *,
+    src: Any = None,
+    dst: Any = None,
+    time: Any = None,
+    target: Any = None,
+    explainer: str | None = None,
+    event: str | int | None = None,
+    label: int | None = None,
+    truth: Any = None,
+) -> Explanation:
     """An `Explanation` from a result of time_to_explain: an object with `importance_edges`, and its context.
 
     Every candidate event is a separate unit. If the result lists selected events (`extras["selected_eidx"]` and
@@ -170,9 +180,10 @@ def _ends(candidates: Any, src: Any, dst: Any, time: Any, native: Any, payload: 
         pairs = pairs.T if pairs.ndim == 2 and pairs.shape == (len(candidates), 2) else pairs
         if pairs.shape != (2, len(candidates)):
             raise InputError(
-                f"{len(candidates)} candidates, but their edges have shape {pairs.shape}", where="context.subgraph",
+                f"{len(candidates)} candidates, but their edges have shape {pairs.shape}",
+                where="context.subgraph",
                 fix="Pass src= and dst= of all events.",
-            )  # fmt: skip
+            )
         moments = getattr(native, "timestamps", None) if time is None else time
         return pairs, None if moments is None else lined_up(moments, len(candidates), "timestamps", "candidate")
     source, sink = as_labels(src, "src"), as_labels(dst, "dst")

@@ -99,8 +99,9 @@ def _node_numbers(src: Any, dst: Any) -> tuple[NDArray[np.int64], NDArray[np.int
     if joined.dtype.kind == "f" or (source.dtype.kind == "U") != (target.dtype.kind == "U"):
         raise InputError(
             f"src has {source.dtype} and dst {target.dtype}, which have no common type",
-            where="src and dst", fix="Use one type for all nodes, integers or text.",
-        )  # fmt: skip
+            where="src and dst",
+            fix="Use one type for all nodes, integers or text.",
+        )
     numbers = _numbered(joined)
     return numbers[: len(source)], numbers[len(source) :]
 

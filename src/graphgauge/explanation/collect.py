@@ -156,10 +156,21 @@ def collect(
     asked: Any = as_model(model) if kinds else None
     output = said_output(model, model_output) if kinds else None
     settings = Settings(
-        output, levels, topk, by, normalize, ties or "fixed", random, seed, AccAuc(**given.get("acc_auc", {})), kinds,
-        Robust(robust_drop, robust_keep, robust_samples), ceiling,
-        convention if convention in OWN_MASKS else None, said_masking(model) if kinds else None,
-    )  # fmt: skip
+        output,
+        levels,
+        topk,
+        by,
+        normalize,
+        ties or "fixed",
+        random,
+        seed,
+        AccAuc(**given.get("acc_auc", {})),
+        kinds,
+        Robust(robust_drop, robust_keep, robust_samples),
+        ceiling,
+        convention if convention in OWN_MASKS else None,
+        said_masking(model) if kinds else None,
+    )
     asking = Asking(asked, settings, whole_number("batch_edges", batch_edges, 1), nan)
     answers_of = asking.answers if source is None or not kinds else partial(answers_on_cluster, asking, source)
     events, notes = _checked(grouped(explanations), nan)

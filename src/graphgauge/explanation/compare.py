@@ -107,9 +107,12 @@ def compare(
     if entry.direction == "none":
         raise OptionError(f"{metric} has no direction, so no explainer is better", fix="Compare another metric.")
     blind = (
-        random and table.settings.random > 0 and RANDOM not in table.explainers and follows_ranking(entry)
+        random
+        and table.settings.random > 0
+        and RANDOM not in table.explainers
+        and follows_ranking(entry)
         and not isinstance(entry.chance, NoChance)
-    )  # fmt: skip
+    )
     names = _names(table.explainers, explainers, alone=blind)
     values = {}
     for name in names:

@@ -103,14 +103,16 @@ class Convention:
         if name not in OWN_MASKS or not table.settings.asked:
             return
         if table.settings.convention != name:
-            raise InputError(f"was not collected with the masks of {name}", where="table",
-                             fix=f'Collect with convention="{name}".')  # fmt: skip
+            raise InputError(
+                f"was not collected with the masks of {name}", where="table", fix=f'Collect with convention="{name}".'
+            )
         joined = [row.id for row in table if row.subgraph.unit_count != len(row.subgraph)]
         if joined and name != GRAPHXAI:
             raise InputError(
                 f"event {joined[0]!r:.80} masks edges together, and {name} masks them one by one",
-                where="units", fix="Pass units=range(edges) to Subgraph or from_pyg; from_result does.",
-            )  # fmt: skip
+                where="units",
+                fix="Pass units=range(edges) to Subgraph or from_pyg; from_result does.",
+            )
 
 
 _UP: Direction = "higher"

@@ -66,14 +66,25 @@ def _with_best(
     best = _value(function, sample.best(signed=signed), params)
     name = BEST if sample.exhausted(params.get("level")) else BEST_FOUND
     # The random explainer stays last: it is the level that tables show.
-    return {**{key: found[key] for key in found if key != RANDOM}, name: Ideal(best),
-            **{key: found[key] for key in found if key == RANDOM}}  # fmt: skip
+    return {
+        **{key: found[key] for key in found if key != RANDOM},
+        name: Ideal(best),
+        **{key: found[key] for key in found if key == RANDOM},
+    }
 
 
 EXPLAINED: dict[str, Any] = {
-    "family": "explanation", "needs": ("answers",), "interval": over_events, "chance": blind, "unit": "event",
-    "conventions": SCORED, "reference": "yuan2023", "laws": LAWS, "direction": "higher", "bounds": (0, 1),
-}  # fmt: skip
+    "family": "explanation",
+    "needs": ("answers",),
+    "interval": over_events,
+    "chance": blind,
+    "unit": "event",
+    "conventions": SCORED,
+    "reference": "yuan2023",
+    "laws": LAWS,
+    "direction": "higher",
+    "bounds": (0, 1),
+}
 
 
 def follows_ranking(metric: Metric) -> bool:

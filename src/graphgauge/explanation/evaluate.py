@@ -184,8 +184,10 @@ def evaluate(
 
     chosen = _chosen(metrics, library, samples, answers, rules)
     found = measured(chosen, sample_with, confidence=confidence, conventions=shown, skip=are_default(metrics))
-    results = [_against_random(result, *choice, sample_with, found.estimates[result.key], confidence)
-               for result, choice in _paired(found.results, chosen)]  # fmt: skip
+    results = [
+        _against_random(result, *choice, sample_with, found.estimates[result.key], confidence)
+        for result, choice in _paired(found.results, chosen)
+    ]
     by_event = {key: own.facts["events"] for key, own in found.estimates.items() if "events" in own.facts}
     signed = _signed_values(chosen, sample, by_event) if keep == "items" and rules.absolute else {}
 
@@ -276,8 +278,7 @@ def _breakdowns(
         labels = [str(label) for label in labels]
         names = sorted(set(labels))
         places = {name: [place for place, label in enumerate(labels) if label == name] for name in names}
-        columns: dict[str, Any] = {axis: np.array(names, np.str_),
-                                   "n": np.array([len(places[name]) for name in names])}  # fmt: skip
+        columns: dict[str, Any] = {axis: np.array(names, np.str_), "n": np.array([len(places[name]) for name in names])}
         for metric, params in chosen:
             key = metric.key_of(**params)
             if key in keys:
@@ -305,8 +306,10 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
     if groups is None:
         return {}
     if not isinstance(groups, Mapping | Iterable):
-        raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}",
-                          fix=f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}.")  # fmt: skip
+        raise OptionError(
+            f"groups must be names or dictionaries by event, not {groups!r:.40}",
+            fix=f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}.",
+        )
     given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(_listed(groups))
     labels: dict[str, list[Any]] = {}
     for axis, by_event in given.items():
@@ -319,8 +322,9 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
         if not isinstance(by_event, Mapping):
             raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
         names = {str(event): group for event, group in by_event.items()}
-        absent = [event.row.id for event in sample.events
-                  if (group := names.get(str(event.row.id))) is None or group != group]  # fmt: skip
+        absent = [
+            event.row.id for event in sample.events if (group := names.get(str(event.row.id))) is None or group != group
+        ]
         if absent:
             raise InputError(f"event {absent[0]!r:.80} has no group", where=f"groups, {axis}")
         labels[axis] = [names[str(event.row.id)] for event in sample.events]
@@ -351,9 +355,10 @@ def as_table(table: Any) -> AnswerTable:
     if isinstance(table, Sequence) and not isinstance(table, str) and table:
         return AnswerTable.of(table)
     raise InputError(
-        f"expected the result of collect(), found {type(table).__name__}", where="table",
+        f"expected the result of collect(), found {type(table).__name__}",
+        where="table",
         fix="With a model, also pass explanations; read a file with read_table.",
-    )  # fmt: skip
+    )
 
 
 def _refuse_unknown(metrics: Sequence[str] | None, library: Convention | None) -> None:
@@ -396,23 +401,27 @@ def _chosen(
 
 
 _TIES = {
-    "fixed": "by time, source and target", "average": "average over random orders", "position": "by position",
-}  # fmt: skip
+    "fixed": "by time, source and target",
+    "average": "average over random orders",
+    "position": "by position",
+}
 
 
 # What happens to masked edges or features.
 _MASKING = {
-    "remove": "removed", "weight": "weighted: messages or features times 0",
+    "remove": "removed",
+    "weight": "weighted: messages or features times 0",
     "resample": "resampled: another source or value",
-}  # fmt: skip
+}
 
 
 def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     settings, sweep = table.settings, rules.acc_auc
     scores = {
-        "class": "probability of the class predicted on the whole graph", "max": "largest probability",
+        "class": "probability of the class predicted on the whole graph",
+        "max": "largest probability",
         "label": "probability of the label",
-    }  # fmt: skip
+    }
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
         **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
@@ -455,8 +464,10 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
             notes.append(f"the best sets were searched for in {searched} of {len(sample)} events, and are not shown")
         repeated = _repeated(sample)
         if repeated:
-            notes.append(f"{repeated} of {len(sample)} events repeat the question and explanation of another, and "
-                         "intervals and tests count them as independent")  # fmt: skip
+            notes.append(
+                f"{repeated} of {len(sample)} events repeat the question and explanation of another, and "
+                "intervals and tests count them as independent"
+            )
         notes += _reach(sample)
         tied = float(np.mean([event.tied for event in sample.events]))
         if tied:
@@ -472,8 +483,10 @@ def _paired_edges(sample: EventSample) -> list[str]:
     alone = sum(int(np.count_nonzero(np.bincount(part.unit_of) == 1)) for part in parts if len(part))
     if not 0 < alone < edges:
         return []
-    return [f"{(edges - alone) / edges:.0%} of the candidate edges are masked together with their other direction, the "
-            'others alone, because it is no candidate or absent; units="edges" masks each alone']  # fmt: skip
+    return [
+        f"{(edges - alone) / edges:.0%} of the candidate edges are masked together with their other direction, the "
+        'others alone, because it is no candidate or absent; units="edges" masks each alone'
+    ]
 
 
 def _repeated(sample: EventSample) -> int:

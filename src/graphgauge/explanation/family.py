@@ -6,8 +6,20 @@ from graphgauge.core.family import BUILT_IN, Family, Split
 from graphgauge.core.forms import Form
 
 # Options for collecting answers, which are fixed in a table.
-ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "ceiling", "robust_drop",
-          "robust_keep", "robust_samples", "batch_edges")  # fmt: skip
+ASKING = (
+    "levels",
+    "topk",
+    "model_output",
+    "by",
+    "normalize",
+    "ties",
+    "random",
+    "ceiling",
+    "robust_drop",
+    "robust_keep",
+    "robust_samples",
+    "batch_edges",
+)
 # Those that also decide about explanations without a model.
 ORDERING = ("levels", "topk", "by", "normalize", "ties", "random")
 

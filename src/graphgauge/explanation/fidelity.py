@@ -223,8 +223,9 @@ def _over_both(sample: EventSample, estimate: Estimate) -> IntervalRule:
     return IntervalRule("t", "events", _harmonic_bounds)
 
 
-@metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False,
-                                                       "interval": _over_both})  # fmt: skip
+@metric(
+    key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False, "interval": _over_both}
+)
 def characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`."""
     return harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
@@ -280,8 +281,9 @@ def _score_area(sample: EventSample, mode: str) -> Estimate:
 
 _AREA = EXPLAINED | {
     "conventions": SCORED | {"area": "trapezoid over the achieved k/E from 0, divided by its span"},
-    "reference": "petsiuk2018", "default": False,
-}  # fmt: skip
+    "reference": "petsiuk2018",
+    "default": False,
+}
 
 
 @metric(key="deletion_auc", **_AREA | {"direction": "lower"})
@@ -308,8 +310,11 @@ def _robust(sample: EventSample, kind: str, level: Level) -> Estimate:
 
 
 _ROBUST = EXPLAINED | {
-    "bounds": (-1, 1), "reference": "zheng2024", "default": False, "conventions": SCORED | {"robust": AS_CHOSEN},
-}  # fmt: skip
+    "bounds": (-1, 1),
+    "reference": "zheng2024",
+    "default": False,
+    "conventions": SCORED | {"robust": AS_CHOSEN},
+}
 
 
 @metric(key="robust_drop@{level}", **_ROBUST)
@@ -398,9 +403,12 @@ _AS_RANDOM = 0.05
 # Smaller differences are rounding.
 _NOTHING = 1e-9
 _WAY = EXPLAINED | {
-    "needs": ("ceiling",), "bounds": (-np.inf, 1), "conventions": SCORED, "interval": _fieller,
+    "needs": ("ceiling",),
+    "bounds": (-np.inf, 1),
+    "conventions": SCORED,
+    "interval": _fieller,
     "chance": NoChance("the random explainer is 0 and the best set 1"),
-}  # fmt: skip
+}
 
 
 @metric(key="fidelity_drop.reached@{level}", **_WAY)
@@ -417,10 +425,14 @@ def fidelity_keep_reached(sample: EventSample, *, level: Level = DEFAULT) -> Est
 
 @metric(
     key="unfaithfulness@{level}",
-    **EXPLAINED | {
-        "direction": "lower", "reference": "agarwal2023", "conventions": EMPTY | {"kl": AS_CHOSEN}, "default": False,
+    **EXPLAINED
+    | {
+        "direction": "lower",
+        "reference": "agarwal2023",
+        "conventions": EMPTY | {"kl": AS_CHOSEN},
+        "default": False,
     },
-)  # fmt: skip
+)
 def unfaithfulness(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of all class probabilities when only the explanation is kept: 1 − exp(−KL).
 
@@ -443,11 +455,14 @@ def _kl(first: Floats, second: Floats) -> float:
 
 @metric(
     key="fidelity_curve_auc",
-    **_LABELS | {
-        "default": False, "bounds": (0, np.inf), "interval": NoInterval("an area under ratios of means"),
+    **_LABELS
+    | {
+        "default": False,
+        "bounds": (0, np.inf),
+        "interval": NoInterval("an area under ratios of means"),
         "chance": NoChance("a random explainer may change every label, and then the ratio is undefined"),
     },
-)  # fmt: skip
+)
 def fidelity_curve_auc(sample: EventSample) -> Estimate:
     """The trapezoid area under `label_flip_drop` / (1 − `label_flip_keep`) over the mean achieved shares k/E."""
     shares = [sample.share(level) for level in sample.grid]

@@ -60,8 +60,11 @@ def lines_up(value: Any, count: int, name: str, what: str) -> AnyArray:
     if array.ndim < 2:
         return lined_up(array, count, name, what)
     if array.ndim > 2 or array.shape[1] != count or not len(array):
-        raise InputError(f"shape {array.shape} for {count} {what}s", where=name,
-                         fix=f"Give one number per {what}, or several rows of them.")  # fmt: skip
+        raise InputError(
+            f"shape {array.shape} for {count} {what}s",
+            where=name,
+            fix=f"Give one number per {what}, or several rows of them.",
+        )
     return as_numeric(array, name)
 
 
@@ -70,8 +73,11 @@ def type_names(value: Any, count: int, name: str, what: str) -> AnyArray:
     array = _host(value, name)
     array = array.astype(np.str_) if array.size == 0 else array
     if array.shape != (count,) or array.dtype.kind != "U":
-        raise InputError(f"expected {count} names, found shape {array.shape} of {array.dtype}", where=name,
-                         fix=f"Give one name per {what}.")  # fmt: skip
+        raise InputError(
+            f"expected {count} names, found shape {array.shape} of {array.dtype}",
+            where=name,
+            fix=f"Give one name per {what}.",
+        )
     return array
 
 
@@ -103,8 +109,9 @@ def named_rows(value: Any, count: int, name: str, what: str) -> Mapping[str, Any
     arrays = {key: numbers(each, f"{name}, {key}") for key, each in value.items()}
     for key, array in arrays.items():
         if array.ndim == 0 or len(array) != count:
-            raise InputError(f"shape {array.shape} for {count} {what}s", where=f"{name}, {key}",
-                             fix=f"Give one row per {what}.")  # fmt: skip
+            raise InputError(
+                f"shape {array.shape} for {count} {what}s", where=f"{name}, {key}", fix=f"Give one row per {what}."
+            )
     return {key: frozen(array) for key, array in arrays.items()}
 
 
@@ -208,9 +215,10 @@ def checked_outputs(outputs: Floats, model_output: str | None, where: str) -> Fl
         worst = int(np.argmax(np.abs(totals - 1)))
         if abs(totals[worst] - 1) > _SUM:
             raise InputError(
-                f"probabilities of one mask sum to {totals[worst]:.4g}", where=where,
+                f"probabilities of one mask sum to {totals[worst]:.4g}",
+                where=where,
                 fix="Classes must be mutually exclusive: normalise the outputs, or return a single one.",
-            )  # fmt: skip
+            )
     return np.clip(outputs, 0, 1)
 
 

@@ -150,9 +150,11 @@ def draw_explanation(picture: Picture, path: str | Path) -> None:
         _curves(drop, picture, picture.drop, "fidelity_drop (higher is better)")
         _curves(keep, picture, picture.keep, "fidelity_keep (lower is better)")
         drop.legend(
-            fontsize=7.5, title=f"bands: {picture.confidence:.0%} over events", title_fontsize=7,
+            fontsize=7.5,
+            title=f"bands: {picture.confidence:.0%} over events",
+            title_fontsize=7,
             **_BELOW,
-        )  # fmt: skip
+        )
         if picture.areas:
             _bars(bars, picture)
         else:

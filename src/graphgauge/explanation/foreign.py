@@ -142,8 +142,7 @@ def _positive(explanation: Explanation) -> Masks:
         return np.asarray(importance > 0.1 * importance.max())
     if masked == FEATURES:
         return np.asarray(importance > importance.mean())
-    raise InputError("GraphXAI does not evaluate entries of features", where="masked",
-                     fix="Rank nodes or features.")  # fmt: skip
+    raise InputError("GraphXAI does not evaluate entries of features", where="masked", fix="Rank nodes or features.")
 
 
 def graphxai_accuracy(sample: EventSample) -> Estimate:
@@ -172,8 +171,9 @@ def graphxai_faithfulness(sample: EventSample) -> Estimate:
         found = []
         for explanation in event.explanations:
             if explanation.context.subgraph.masked not in (EDGES, NODES):
-                raise InputError("GraphXAI's faithfulness is of edges or nodes", where="masked",
-                                 fix="Rank edges or nodes.")  # fmt: skip
+                raise InputError(
+                    "GraphXAI's faithfulness is of edges or nodes", where="masked", fix="Rank edges or nodes."
+                )
             masked = event.probabilities[event.rows[packed(hard_mask(explanation)[np.newaxis])[0]]]
             whole = event.probabilities[event.whole]
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -205,8 +205,9 @@ def _compared(moved: Explanation, plain: Explanation) -> tuple[Floats, Floats]:
     """What GraphXAI compares of two explanations."""
     masked, both = plain.context.subgraph.masked, (plain.importance, moved.importance)
     if masked not in (EDGES, NODES, FEATURES):
-        raise InputError("GraphXAI does not evaluate entries of features", where="masked",
-                         fix="Rank nodes or features.")  # fmt: skip
+        raise InputError(
+            "GraphXAI does not evaluate entries of features", where="masked", fix="Rank nodes or features."
+        )
     if masked == EDGES or (masked == NODES and all(len(np.unique(each)) == 2 for each in both)):
         return both
     top = int(len(plain.importance) * GRAPHXAI_NODES)
@@ -245,9 +246,11 @@ def _own_answers(sample: EventSample, event: Scored, name: str) -> list[tuple[Ex
     if sample.paths not in ("own", "random"):
         return []
     return [
-        (each, own) for each in event.explanations for own in each.own
+        (each, own)
+        for each in event.explanations
+        for own in each.own
         if own.name == name and (own.random is None) == (sample.paths == "own")
-    ]  # fmt: skip
+    ]
 
 
 def has_random_masks(sample: EventSample) -> bool:
@@ -268,9 +271,10 @@ def _of_own(
     if np.isnan(values).all() and sample.paths == "own":
         size = f" at {name}" if name else ""
         raise InputError(
-            f"the explanations have no answers to their own masks{size}", where="explanations",
+            f"the explanations have no answers to their own masks{size}",
+            where="explanations",
             fix=f"Pass from_pyg(explanation, PyGModel(module){', topk=[' + name[2:] + ']' if name else ''}).",
-        )  # fmt: skip
+        )
     return sample.mean(values, "no answers to own masks", possible)
 
 

@@ -173,15 +173,19 @@ class Subgraph:
             fields["node_types"] = type_names(self.node_types, len(nodes), "node_types", "node")
             fields["edge_types"] = type_names(self.edge_types, count, "edge_types", "edge")
             if self.node_features is not None or self.edge_features is not None:
-                raise InputError("a heterogeneous graph has features by type", where="node_features",
-                                 fix='Pass node_inputs={"paper/x": …}.')  # fmt: skip
+                raise InputError(
+                    "a heterogeneous graph has features by type",
+                    where="node_features",
+                    fix='Pass node_inputs={"paper/x": …}.',
+                )
             listed = np.unique(fields["edge_types"]) if self.relations is None else ids(self.relations, "relations")
             fields["relations"] = listed.astype(np.str_)
         for name, value in fields.items():
             object.__setattr__(self, name, frozen(value))
         for name, types, rows, what in (
-            ("node_inputs", self.node_types, len(nodes), "node"), ("edge_inputs", self.edge_types, count, "edge")
-        ):  # fmt: skip
+            ("node_inputs", self.node_types, len(nodes), "node"),
+            ("edge_inputs", self.edge_types, count, "edge"),
+        ):
             given = getattr(self, name)
             checked = named_rows(given, rows, name, what) if types is None else typed_rows(given, types, name, what)
             object.__setattr__(self, name, checked)
@@ -192,8 +196,11 @@ class Subgraph:
         if self.units is not None:
             named = ids(self.units, "units")
             if len(named) != len(self.candidates):
-                raise InputError(f"{len(named)} ids for {len(self.candidates)} candidate edges", where="units",
-                                 fix="Give one id for each candidate.")  # fmt: skip
+                raise InputError(
+                    f"{len(named)} ids for {len(self.candidates)} candidate edges",
+                    where="units",
+                    fix="Give one id for each candidate.",
+                )
             object.__setattr__(self, "units", frozen(named))
         if self.graph_edges is not None:
             object.__setattr__(self, "graph_edges", integer(self.graph_edges, "graph_edges"))
@@ -223,8 +230,11 @@ class Subgraph:
     def features(self) -> list[tuple[Ints, AnyArray]]:
         """The node features, with the nodes whose rows they are: one array, or one for each type that has some."""
         if self.node_types is not None:
-            found = [(np.flatnonzero(self.node_types == name.rpartition("/")[0]), x)
-                     for name, x in sorted(self.node_inputs.items()) if name.rpartition("/")[2] == "x"]  # fmt: skip
+            found = [
+                (np.flatnonzero(self.node_types == name.rpartition("/")[0]), x)
+                for name, x in sorted(self.node_inputs.items())
+                if name.rpartition("/")[2] == "x"
+            ]
         else:
             x = self.node_inputs.get("x", self.node_features)
             found = [] if x is None else [(np.arange(len(self.nodes)), x)]
@@ -480,9 +490,10 @@ class Explanation:
         if importance.shape != (expected,):
             masked = self.context.subgraph.masked
             raise InputError(
-                f"shape {importance.shape} for {expected} candidate {masked}", where="importance",
+                f"shape {importance.shape} for {expected} candidate {masked}",
+                where="importance",
                 fix=f"{self.who}. Give one number per candidate {SINGULAR[masked]} of the subgraph, in order.",
-            )  # fmt: skip
+            )
         if self.seed is not None:
             object.__setattr__(self, "seed", integer(self.seed, "seed"))
         if self.perturbed is not None:

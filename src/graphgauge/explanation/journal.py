@@ -81,8 +81,9 @@ class Journal:
         if changed or not known or not same_question(found.context, event.context):
             raise InputError(
                 f"contains event {event.id!r:.80} with a different subgraph, target, truth or importance",
-                where="table" if self._path is None else str(self._path), fix="Collect into another file.",
-            )  # fmt: skip
+                where="table" if self._path is None else str(self._path),
+                fix="Collect into another file.",
+            )
         earlier = [replace(old[key], context=event.context) for key in old if key not in new]
         return Event(event.context, (*earlier, *event.explanations))
 
@@ -135,9 +136,10 @@ class Journal:
             stored, asked = table.settings.to_dict(), self._settings.to_dict()
             differing = ", ".join(name for name in stored if stored[name] != asked[name])
             raise InputError(
-                f"was collected with different settings: {differing}", where=where,
+                f"was collected with different settings: {differing}",
+                where=where,
                 fix="Collect into another file; levels can be added, but not left out.",
-            )  # fmt: skip
+            )
         self.notes = table.notes
         self._held = {row.id: row for row in table.rows}
 

@@ -359,9 +359,13 @@ def hard_mask(explanation: Explanation) -> Masks:
 
 
 def event_masks(
-    subgraph: Subgraph, orders: Iterable[Ints], settings: Settings, event: Any = None, known: Iterable[bytes] = (),
+    subgraph: Subgraph,
+    orders: Iterable[Ints],
+    settings: Settings,
+    event: Any = None,
+    known: Iterable[bytes] = (),
     further: Sequence[Masks] = (),
-) -> Masks:  # fmt: skip
+) -> Masks:
     """Every distinct mask that an event's rankings need, without those that are known.
 
     The whole graph comes first, the empty one second.

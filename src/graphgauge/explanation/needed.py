@@ -47,9 +47,14 @@ MASKS: dict[str, tuple[str, ...]] = {
 }
 # Metrics over all levels.
 _CURVES = (
-    "fidelity_best", "fidelity_best.k", "necessity_auc", "sufficiency_auc", "deletion_auc", "insertion_auc",
+    "fidelity_best",
+    "fidelity_best.k",
+    "necessity_auc",
+    "sufficiency_auc",
+    "deletion_auc",
+    "insertion_auc",
     "fidelity_curve_auc",
-)  # fmt: skip
+)
 
 
 def needed_masks(names: Sequence[str] | None, convention: str | None = None) -> tuple[str, ...]:

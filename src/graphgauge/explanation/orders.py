@@ -94,13 +94,19 @@ def _refuse_other_explanations(tables: Mapping[str, AnswerTable], chosen: Sequen
     for way in others:
         absent = set(names) ^ set(tables[way].explainers) if listed is None else set()
         if absent:
-            raise InputError(f"explainer {min(absent)!r:.80} is not in both {first!r} and {way!r}", where="tables",
-                             fix="Collect all tables from the same explanations, or name the explainers.")  # fmt: skip
+            raise InputError(
+                f"explainer {min(absent)!r:.80} is not in both {first!r} and {way!r}",
+                where="tables",
+                fix="Collect all tables from the same explanations, or name the explainers.",
+            )
         same = {row.id: row for row in tables[way]}
         for row in tables[first]:
             if _explained(row, names) != _explained(same[row.id], names):
-                raise InputError(f"event {row.id!r:.80} has other explanations in {way!r} than in {first!r}",
-                                 where="tables", fix="Collect all tables from the same explanations.")  # fmt: skip
+                raise InputError(
+                    f"event {row.id!r:.80} has other explanations in {way!r} than in {first!r}",
+                    where="tables",
+                    fix="Collect all tables from the same explanations.",
+                )
 
 
 def _explained(row: Answered, names: Sequence[str]) -> Any:
@@ -116,5 +122,8 @@ def _refuse_other_events(tables: Mapping[str, AnswerTable]) -> None:
     for way in others:
         different = events ^ {row.id for row in tables[way]}
         if different:
-            raise InputError(f"event {min(different, key=str)!r:.80} is not in both {first!r} and {way!r}",
-                             where="tables", fix="Collect all tables from the same explanations.")  # fmt: skip
+            raise InputError(
+                f"event {min(different, key=str)!r:.80} is not in both {first!r} and {way!r}",
+                where="tables",
+                fix="Collect all tables from the same explanations.",
+            )

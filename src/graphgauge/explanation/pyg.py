@@ -31,11 +31,23 @@ from graphgauge.explanation.pyg_question import (
 
 
 def from_pyg(
-    explanation: Any, model: PyGModel | None = None, *, explainer: str = "explainer", event: str | int | None = None,
-    target: Any = None, target_type: str | Sequence[str] | None = None, truth: Any = None, elapsed: float | None = None,
-    seed: int | None = None, masked: str | None = None, num_hops: int | None = None, candidates: Any = None,
-    units: Any = None, topk: Sequence[int] | int = (), random: int = 3,
-) -> Explanation:  # fmt: skip
+    explanation: Any,
+    model: PyGModel | None = None,
+    *,
+    explainer: str = "explainer",
+    event: str | int | None = None,
+    target: Any = None,
+    target_type: str | Sequence[str] | None = None,
+    truth: Any = None,
+    elapsed: float | None = None,
+    seed: int | None = None,
+    masked: str | None = None,
+    num_hops: int | None = None,
+    candidates: Any = None,
+    units: Any = None,
+    topk: Sequence[int] | int = (),
+    random: int = 3,
+) -> Explanation:
     """An `Explanation` from a `torch_geometric.explain.Explanation` or `HeteroExplanation`.
 
     Edges are ranked by the edge mask, nodes and features by the node mask (`masked`). With `model`, the module is also
@@ -112,16 +124,32 @@ def from_pyg(
     'gradient'
     """
     return _converted(
-        explanation, model, target, own_rows(explanation, model, topk), explainer=explainer, event=event,
-        target_type=target_type, truth=truth, elapsed=elapsed, seed=seed, masked=masked, num_hops=num_hops,
-        candidates=candidates, units=units, random=random,
-    )[0]  # fmt: skip
+        explanation,
+        model,
+        target,
+        own_rows(explanation, model, topk),
+        explainer=explainer,
+        event=event,
+        target_type=target_type,
+        truth=truth,
+        elapsed=elapsed,
+        seed=seed,
+        masked=masked,
+        num_hops=num_hops,
+        candidates=candidates,
+        units=units,
+        random=random,
+    )[0]
 
 
 def split_pyg(
-    explanation: Any, model: PyGModel | None = None, *, topk: Sequence[int] | int = (), together: str | None = None,
+    explanation: Any,
+    model: PyGModel | None = None,
+    *,
+    topk: Sequence[int] | int = (),
+    together: str | None = None,
     **options: Any,
-) -> list[Explanation]:  # fmt: skip
+) -> list[Explanation]:
     """Explanations from one of torch_geometric that is about several nodes, pairs or graphs: one for each of them.
 
     All have the same masks, and each is a separate event. `convention="pyg"` gives torch_geometric's numbers, which are
@@ -164,8 +192,11 @@ def split_pyg(
         prediction = explanation_value(explanation, "prediction")
         answers = explanation_value(explanation, "target") if prediction is None else prediction
         if answers is None:
-            raise InputError("says neither which targets nor how many answers it explains", where="explanation",
-                             fix="Explain some of them (index=).")  # fmt: skip
+            raise InputError(
+                "says neither which targets nor how many answers it explains",
+                where="explanation",
+                fix="Explain some of them (index=).",
+            )
         targets = list(range(len(answers)))
     rows = own_rows(explanation, model, topk)
     name = together if together is not None else rows.fingerprint
@@ -173,15 +204,31 @@ def split_pyg(
 
 
 def _converted(
-    explanation: Any, model: PyGModel | None, target: Any, own: OwnRows, *, explainer: str = "explainer",
-    event: str | int | None = None, target_type: Any = None, truth: Any = None, elapsed: float | None = None,
-    seed: int | None = None, masked: str | None = None, num_hops: int | None = None, candidates: Any = None,
-    units: Any = None, together: str | None = None, random: int = 3,
-) -> tuple[Explanation, Ints]:  # fmt: skip
+    explanation: Any,
+    model: PyGModel | None,
+    target: Any,
+    own: OwnRows,
+    *,
+    explainer: str = "explainer",
+    event: str | int | None = None,
+    target_type: Any = None,
+    truth: Any = None,
+    elapsed: float | None = None,
+    seed: int | None = None,
+    masked: str | None = None,
+    num_hops: int | None = None,
+    candidates: Any = None,
+    units: Any = None,
+    together: str | None = None,
+    random: int = 3,
+) -> tuple[Explanation, Ints]:
     """The explanation of one target, and the numbers of its candidates in the whole graph."""
     if model is not None and not isinstance(model, PyGModel):
-        raise InputError(f"expected a PyGModel, found {type(model).__name__}", where="model",
-                         fix='Wrap the module: PyGModel(module, task="node").')  # fmt: skip
+        raise InputError(
+            f"expected a PyGModel, found {type(model).__name__}",
+            where="model",
+            fix='Wrap the module: PyGModel(module, task="node").',
+        )
     question = Question.of(explanation, model, target, target_type)
     said = Importances.of(explanation, question)
     masked = said.usual if masked is None else one_of("masked", masked, MASKED)
@@ -213,10 +260,22 @@ def _converted(
 
 
 def explain_pyg(
-    explainers: Any, data: Any, index: Any = None, *, model: PyGModel | None = None, truth: Any = None,
-    topk: Sequence[int] | int = (), masked: str | None = None, target_type: str | Sequence[str] | None = None,
-    units: Any = None, random: int = 3, perturb: int = 0, perturb_share: float = 0.05, seed: int = 0, **inputs: Any,
-) -> list[Explanation]:  # fmt: skip
+    explainers: Any,
+    data: Any,
+    index: Any = None,
+    *,
+    model: PyGModel | None = None,
+    truth: Any = None,
+    topk: Sequence[int] | int = (),
+    masked: str | None = None,
+    target_type: str | Sequence[str] | None = None,
+    units: Any = None,
+    random: int = 3,
+    perturb: int = 0,
+    perturb_share: float = 0.05,
+    seed: int = 0,
+    **inputs: Any,
+) -> list[Explanation]:
     """Run explainers of torch_geometric on nodes, pairs or graphs, and collect their explanations with their times.
 
     Parameters
@@ -297,9 +356,19 @@ def explain_pyg(
                 said = explainer(x, edge_index, **given, **place, **wanted)
                 seconds = perf_counter() - start
                 one, numbers = _converted(
-                    said, model, None, own_rows(said, model, topk), explainer=name, event=event, truth=right,
-                    elapsed=seconds, masked=masked, target_type=target_type, units=units, random=random,
-                )  # fmt: skip
+                    said,
+                    model,
+                    None,
+                    own_rows(said, model, topk),
+                    explainer=name,
+                    event=event,
+                    truth=right,
+                    elapsed=seconds,
+                    masked=masked,
+                    target_type=target_type,
+                    units=units,
+                    random=random,
+                )
                 found.append(one)
                 for move, other in enumerate(moved):
                     if other is not None:
@@ -334,8 +403,11 @@ def _labels(graph: Any, target_type: Any) -> Any:
     if own is None and isinstance(target_type, str) and is_heterogeneous(graph):
         own = graph[target_type].get("y")
     if own is None:
-        raise InputError("has no y, which explains a phenomenon", where="data",
-                         fix="Store the classes, or the module's predictions, as y.")  # fmt: skip
+        raise InputError(
+            "has no y, which explains a phenomenon",
+            where="data",
+            fix="Store the classes, or the module's predictions, as y.",
+        )
     return own
 
 
@@ -385,8 +457,11 @@ def _numbered(index: Any) -> list[int]:
     given = np.flatnonzero(given) if given.dtype.kind == "b" and given.ndim == 1 else given
     numbers = whole_numbers(given, "index")
     if numbers.ndim != 1 or len(np.unique(numbers)) < len(numbers) or (numbers < 0).any():
-        raise InputError("expected a list of different numbers, or a mask", where="index",
-                         fix="Number the nodes, or the pairs of edge_label_index.")  # fmt: skip
+        raise InputError(
+            "expected a list of different numbers, or a mask",
+            where="index",
+            fix="Number the nodes, or the pairs of edge_label_index.",
+        )
     return [int(each) for each in numbers]
 
 
@@ -413,9 +488,14 @@ class OwnRows:
     answer: Callable[[Any], Any] | None = None
 
     def at_random(
-        self, candidates: Ints, tries: int, draw: np.random.Generator, place: int, label: int | None,
+        self,
+        candidates: Ints,
+        tries: int,
+        draw: np.random.Generator,
+        place: int,
+        label: int | None,
         together: str | None,
-    ) -> tuple[OwnAnswers, ...]:  # fmt: skip
+    ) -> tuple[OwnAnswers, ...]:
         """The answers under random masks of the same candidates."""
         found = []
         for name, mask in self.masks.items():
@@ -498,9 +578,10 @@ def _part(question: Question, model: PyGModel | None, num_hops: int | None, chos
         found = question.part(question.within(hops + 1, flow), question.within(hops, flow))
         if model is not None and not question.same_answers(model, found):
             raise InputError(
-                f"edges beyond {hops} hops change the answer of {model.name}", where="num_hops",
+                f"edges beyond {hops} hops change the answer of {model.name}",
+                where="num_hops",
                 fix="Increase num_hops, or leave it out.",
-            )  # fmt: skip
+            )
     elif model is not None and model.hops is not None:
         found = _widened(question, model, model.hops)
     elif chosen is not None:
@@ -561,8 +642,11 @@ def _chosen(candidates: Any, count: int, masked: str) -> Ints | None:
     numbers = whole_numbers(given, "candidates").reshape(-1)
     within(numbers, count, "candidates", SINGULAR[masked])
     if len(np.unique(numbers)) < len(numbers):
-        raise InputError(f"{SINGULAR[masked]} {_repeated(numbers)} is listed twice", where="candidates",
-                         fix="List numbers once; a mask is an array of booleans.")  # fmt: skip
+        raise InputError(
+            f"{SINGULAR[masked]} {_repeated(numbers)} is listed twice",
+            where="candidates",
+            fix="List numbers once; a mask is an array of booleans.",
+        )
     return np.sort(numbers)
 
 

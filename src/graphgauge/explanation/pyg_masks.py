@@ -60,9 +60,10 @@ class Importances:
         edge_mask, node_mask = mask_of(explanation, "edge_mask"), mask_of(explanation, "node_mask")
         if edge_mask is None and node_mask is None:
             raise InputError(
-                "has neither edge_mask nor node_mask", where="explanation",
+                "has neither edge_mask nor node_mask",
+                where="explanation",
                 fix="Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=).",
-            )  # fmt: skip
+            )
         edges = None if edge_mask is None else _of_edges(explanation, question, edge_mask)
         return cls(edges, None if node_mask is None else _of_nodes(explanation, question))
 
@@ -80,12 +81,16 @@ class Importances:
         """One number per edge, node, feature or entry of the whole graph; entries are added up for the others."""
         if masked == EDGES:
             if self.edges is None:
-                raise InputError("has no edge_mask", where="explanation",
-                                 fix="Let the explainer mask edges (edge_mask_type=).")  # fmt: skip
+                raise InputError(
+                    "has no edge_mask", where="explanation", fix="Let the explainer mask edges (edge_mask_type=)."
+                )
             return self.edges
         if self.nodes is None:
-            raise InputError(f"has no node_mask, which ranks {masked}", where="explanation",
-                             fix="Let the explainer mask nodes (node_mask_type=).")  # fmt: skip
+            raise InputError(
+                f"has no node_mask, which ranks {masked}",
+                where="explanation",
+                fix="Let the explainer mask nodes (node_mask_type=).",
+            )
         return np.concatenate([_reduced(mask, shape, masked) for mask, shape in self.nodes])
 
 
@@ -93,8 +98,11 @@ def _reduced(mask: AnyArray, shape: tuple[int, int], masked: str) -> AnyArray:
     rows, columns = mask.shape
     short = {NODES: rows < shape[0], FEATURES: columns < shape[1]}
     if short.get(masked) or (masked == ENTRIES and mask.shape != shape):
-        raise InputError(f"node_mask has shape {mask.shape} and does not rank {masked}", where="explanation",
-                         fix="See node_mask_type of the Explainer.")  # fmt: skip
+        raise InputError(
+            f"node_mask has shape {mask.shape} and does not rank {masked}",
+            where="explanation",
+            fix="See node_mask_type of the Explainer.",
+        )
     if masked == NODES:
         return np.asarray(mask.sum(axis=1))
     return np.asarray(mask.sum(axis=0)) if masked == FEATURES else mask.reshape(-1)

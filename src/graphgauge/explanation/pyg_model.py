@@ -58,8 +58,9 @@ class PyGModel:
         if caching:
             raise InputError(
                 f"{caching[0]} keeps the graph of its first call (cached=True), so masks would have no effect",
-                where="module", fix="Build it with cached=False and load the weights.",
-            )  # fmt: skip
+                where="module",
+                fix="Build it with cached=False and load the weights.",
+            )
 
     @classmethod
     def of(cls, explainer: Any, *, masking: str = "remove", seed: int = 0) -> PyGModel:
@@ -191,8 +192,10 @@ class PyGModel:
         union = _Union(subgraphs, masks, self.masking, self._seed, self._precision)
         if union.typed and self.task == "node":
             # The output is about one type; targets of other types are asked about separately.
-            types = [str(each.node_types[node_row(target, len(each.nodes))])
-                     for each, target in zip(subgraphs, targets, strict=True)]  # fmt: skip
+            types = [
+                str(each.node_types[node_row(target, len(each.nodes))])
+                for each, target in zip(subgraphs, targets, strict=True)
+            ]
             if len(set(types)) > 1:
                 return [self.predict(*each) for each in zip(subgraphs, targets, masks, strict=True)]
         return self._answers(union, targets, union.kept if self.masking == "weight" else None)
@@ -338,8 +341,11 @@ class PyGModel:
             edges[_type_key(name)] = tensor(place[union.edge_index[:, chosen]])
             if weights is not None:
                 kept[_type_key(name)] = tensor(weights[chosen].astype(np.float64))
-        given = {f"{name}_dict" if self.names(f"{name}_dict") else name: each
-                 for name, each in by_name.items() if name != "x"}  # fmt: skip
+        given = {
+            f"{name}_dict" if self.names(f"{name}_dict") else name: each
+            for name, each in by_name.items()
+            if name != "x"
+        }
         return by_name.get("x", {}), edges, given, None if weights is None else kept
 
     def _answer(self, x: Any, edge_index: Any, weights: Any, given: Mapping[str, Any]) -> Any:
@@ -347,8 +353,11 @@ class PyGModel:
             return self._module(x, edge_index, **given)
         tools = need("torch_geometric.explain.algorithm.utils", "multiplying messages by masks")
         if not self.multiplies_messages:
-            raise InputError(f"{self.name} has no torch_geometric layers, whose messages can be multiplied",
-                             where="module", fix='Use masking="remove".')  # fmt: skip
+            raise InputError(
+                f"{self.name} has no torch_geometric layers, whose messages can be multiplied",
+                where="module",
+                fix='Use masking="remove".',
+            )
         if isinstance(weights, Mapping):
             tools.set_hetero_masks(self._module, weights, edge_index, apply_sigmoid=False)
         else:
@@ -417,10 +426,13 @@ class _Union:
         self.edge_index = np.concatenate(
             [each + start for each, start in zip(edges, self._starts, strict=True)], axis=1
         )
-        by_node = _joined([
-            arrays for subgraph, part in zip(subgraphs, masks, strict=True)
-            for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None, precision)
-        ])  # fmt: skip
+        by_node = _joined(
+            [
+                arrays
+                for subgraph, part in zip(subgraphs, masks, strict=True)
+                for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None, precision)
+            ]
+        )
         of_edges = [_edge_arrays(subgraph) for subgraph in subgraphs]
         by_edge = _joined([arrays for arrays, part in zip(of_edges, masks, strict=True) for _ in part])
         if self.typed:

@@ -75,8 +75,9 @@ class Question:
         if target_type is not None:
             raise OptionError("target_type is for heterogeneous graphs", fix="Leave it out.")
         if not callable(getattr(explanation, "get", None)):
-            raise InputError(f"expected a torch_geometric Explanation, found {type(explanation).__name__}",
-                             where="explanation")  # fmt: skip
+            raise InputError(
+                f"expected a torch_geometric Explanation, found {type(explanation).__name__}", where="explanation"
+            )
         edge_index = whole_numbers(explanation.get("edge_index"), "edge_index")
         if edge_index.ndim != 2 or edge_index.shape[0] != 2:
             raise InputError(f"expected shape (2, edges), found {edge_index.shape}", where="edge_index")
@@ -163,11 +164,17 @@ class Question:
         if task == "edge":
             kinds = _two_types(target_type, counts)
             (one, other), place = _pair(index, asked, max(counts.values()))
-            index = [starts[kinds[0]] + node_row(one, counts[kinds[0]]),
-                     starts[kinds[1]] + node_row(other, counts[kinds[1]])]  # fmt: skip
+            index = [
+                starts[kinds[0]] + node_row(one, counts[kinds[0]]),
+                starts[kinds[1]] + node_row(other, counts[kinds[1]]),
+            ]
         elif task == "node" and index is not None:
-            kind = _one_type(target_type, counts, explanation_value(explanation, "prediction"),
-                             explanation_value(explanation, "target"))  # fmt: skip
+            kind = _one_type(
+                target_type,
+                counts,
+                explanation_value(explanation, "prediction"),
+                explanation_value(explanation, "target"),
+            )
             place = node_row(_one(index), counts[kind])
             index = starts[kind] + place
         elif batch is not None:
@@ -326,14 +333,21 @@ class Question:
         if masked == ENTRIES and array.ndim > 1:
             array = array.reshape(*array.shape[:-2], -1)
         if array.ndim not in (1, 2) or array.shape[-1] != size:
-            raise InputError(f"shape {array.shape} for {size} {masked}", where=what,
-                             fix=f"Give one value for each {SINGULAR[masked]} of the explanation.")  # fmt: skip
+            raise InputError(
+                f"shape {array.shape} for {size} {masked}",
+                where=what,
+                fix=f"Give one value for each {SINGULAR[masked]} of the explanation.",
+            )
         return array
 
     def cut(
-        self, part: Part, units: Any = None, masked: str = EDGES, candidates: Ints | None = None,
+        self,
+        part: Part,
+        units: Any = None,
+        masked: str = EDGES,
+        candidates: Ints | None = None,
         maskable: int | None = None,
-    ) -> Subgraph:  # fmt: skip
+    ) -> Subgraph:
         """The part as a subgraph; its candidates are those of the part, or numbers of what is masked instead."""
         by_node = {name: self._of_nodes(name, array, part.nodes) for name, array in self.by_node.items()}
         by_edge = {name: self._of_edges(name, array, part.kept) for name, array in self.by_edge.items()}
@@ -341,9 +355,16 @@ class Question:
         if masked != EDGES:
             ids = None if units is None else np.asarray(units)
             return Subgraph(
-                edge_index, self.names(part.nodes), candidates=candidates, units=ids, masked=masked,
-                node_inputs=by_node, edge_inputs=by_edge, graph_edges=maskable, **self._cut_types(part),
-            )  # fmt: skip
+                edge_index,
+                self.names(part.nodes),
+                candidates=candidates,
+                units=ids,
+                masked=masked,
+                node_inputs=by_node,
+                edge_inputs=by_edge,
+                graph_edges=maskable,
+                **self._cut_types(part),
+            )
         # Integer arrays, and arrays that are not two-dimensional, are passed on unchanged.
         x, features = by_node.get("x"), by_edge.get("edge_attr")
         if x is not None and x.ndim == 2 and x.dtype.kind == "f":
@@ -368,8 +389,11 @@ class Question:
         if self.types is None:
             return {}
         kinds = self.types
-        return {"node_types": kinds.nodes[part.nodes], "edge_types": kinds.edges[part.kept],
-                "relations": kinds.relations}  # fmt: skip
+        return {
+            "node_types": kinds.nodes[part.nodes],
+            "edge_types": kinds.edges[part.kept],
+            "relations": kinds.relations,
+        }
 
     def answers(self, model: PyGModel, part: Part, masks: Masks) -> AnyArray:
         """The module's answers for a part under masks over all edges; one number per class."""
@@ -421,11 +445,16 @@ class Question:
         source, sink = self.edge_index
         crossed = np.where(shift > 0, source, source + self.nodes)  # sources of the edges that end in the copy
         both = Question(
-            self.task, np.concatenate([[source + shift, sink], [crossed, sink + self.nodes]], axis=1), 2 * self.nodes,
+            self.task,
+            np.concatenate([[source + shift, sink], [crossed, sink + self.nodes]], axis=1),
+            2 * self.nodes,
             {name: np.concatenate([array, altered[name]]) for name, array in self.by_node.items()},
             {name: np.concatenate([array, array]) for name, array in self.by_edge.items()},
-            self.target, np.tile(self.own, 2), self.place, None if self.types is None else self.types.twice(),
-        )  # fmt: skip
+            self.target,
+            np.tile(self.own, 2),
+            self.place,
+            None if self.types is None else self.types.twice(),
+        )
         kept = np.concatenate([part.kept, part.kept + self.edges])
         joined = Part(np.concatenate([part.nodes, part.nodes + self.nodes]), kept, kept)
         masks = self.all_and_half(edges)
@@ -441,11 +470,16 @@ class Question:
         if self.types is not None:
             types = Types(self.types.nodes[part.nodes], self.types.edges[part.kept], self.types.relations)
         return Question(
-            self.task, np.searchsorted(part.nodes, self.edge_index[:, part.kept]), len(part.nodes),
+            self.task,
+            np.searchsorted(part.nodes, self.edge_index[:, part.kept]),
+            len(part.nodes),
             {name: self._of_nodes(name, array, part.nodes) for name, array in self.by_node.items()},
             {name: self._of_edges(name, array, part.kept) for name, array in self.by_edge.items()},
-            self.relabelled(part), self.own[part.nodes], self.place, types,
-        )  # fmt: skip
+            self.relabelled(part),
+            self.own[part.nodes],
+            self.place,
+            types,
+        )
 
     def _altered(self, nodes: Ints) -> dict[str, AnyArray] | None:
         """Node inputs in which all rows of these nodes differ, where possible; None if no input can be altered."""
@@ -535,15 +569,19 @@ def _one_type(given: Any, counts: dict[str, int], *outputs: Any) -> str:
     rows = next((len(each) for each in outputs if each is not None), None)
     fitting = [name for name, count in counts.items() if count == rows]
     if len(fitting) != 1:
-        raise OptionError(f"cannot determine the type of the explained node among {', '.join(counts)}",
-                          fix='Pass target_type="paper".')  # fmt: skip
+        raise OptionError(
+            f"cannot determine the type of the explained node among {', '.join(counts)}",
+            fix='Pass target_type="paper".',
+        )
     return fitting[0]
 
 
 def _two_types(given: Any, counts: dict[str, int]) -> tuple[str, str]:
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-        raise OptionError("cannot determine the types of the explained pair",
-                          fix='Pass the types of its nodes: target_type=("user", "movie").')  # fmt: skip
+        raise OptionError(
+            "cannot determine the types of the explained pair",
+            fix='Pass the types of its nodes: target_type=("user", "movie").',
+        )
     return one_of("target_type", str(given[0]), counts), one_of("target_type", str(given[1]), counts)
 
 
@@ -558,8 +596,11 @@ def _counted(kinds: AnyArray) -> Ints:
 
 def _one(index: Any) -> Any:
     if isinstance(index, list):
-        raise InputError(f"explains {len(index)} nodes at once", where="target",
-                         fix="Choose one with target=, or take all with split_pyg.")  # fmt: skip
+        raise InputError(
+            f"explains {len(index)} nodes at once",
+            where="target",
+            fix="Choose one with target=, or take all with split_pyg.",
+        )
     return index
 
 
@@ -600,8 +641,11 @@ def _task(explanation: Any, model: PyGModel | None, index: Any) -> str:
     level = getattr(attribute(explanation, "_model_config"), "task_level", None)
     told = str(getattr(level, "value", level)) if level is not None else None
     if model is not None and told is not None and told != model.task:
-        raise InputError(f"explains a {told}-level model, but PyGModel has task={model.task!r}",
-                         where="explanation", fix=f'Pass PyGModel(module, task="{told}").')  # fmt: skip
+        raise InputError(
+            f"explains a {told}-level model, but PyGModel has task={model.task!r}",
+            where="explanation",
+            fix=f'Pass PyGModel(module, task="{told}").',
+        )
     return model.task if model is not None else told or ("graph" if index is None else "node")
 
 
@@ -610,8 +654,11 @@ def carried(explanation: Any, model: PyGModel | None) -> Iterator[tuple[str, Any
     given = [str(name) for name in attribute(explanation, "_model_args") or ()]
     for name in given:
         if model is not None and not model.takes(name):
-            raise InputError(f"was made with {name}, which {model.name}.forward does not take", where="explanation",
-                             fix="Pass the module that was explained.")  # fmt: skip
+            raise InputError(
+                f"was made with {name}, which {model.name}.forward does not take",
+                where="explanation",
+                fix="Pass the module that was explained.",
+            )
     keys = explanation.keys() if callable(getattr(explanation, "keys", None)) else ()
     for name in dict.fromkeys((*given, *(key for key in keys if isinstance(key, str) and key not in _SAID))):
         asked = name in given or (name in ("edge_attr", "edge_weight", "batch") if model is None else model.names(name))
@@ -650,12 +697,16 @@ def _pair(index: Any, pairs: Ints | None, nodes: int) -> tuple[list[int], int]:
     if isinstance(index, list | tuple) and len(index) == 2:
         return [node_row(node, nodes) for node in index], 0
     if pairs is None or pairs.ndim != 2 or pairs.shape[0] != 2 or not pairs.shape[1]:
-        raise InputError("the explanation of an edge has no edge_label_index", where="target",
-                         fix="Give the two nodes as target=.")  # fmt: skip
+        raise InputError(
+            "the explanation of an edge has no edge_label_index", where="target", fix="Give the two nodes as target=."
+        )
     place = 0 if index is None and pairs.shape[1] == 1 else index
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < pairs.shape[1]:
-        raise InputError(f"expected one of {pairs.shape[1]} pairs, found {place!r:.60}", where="target",
-                         fix="Choose one with target=, or take all with split_pyg.")  # fmt: skip
+        raise InputError(
+            f"expected one of {pairs.shape[1]} pairs, found {place!r:.60}",
+            where="target",
+            fix="Choose one with target=, or take all with split_pyg.",
+        )
     return [node_row(int(node), nodes) for node in pairs[:, place]], place
 
 
@@ -667,8 +718,11 @@ def _graph(task: str, index: Any, batch: Ints) -> int:
     if index is None and len(graphs) == 1:
         return int(graphs[0])
     if isinstance(index, bool) or not isinstance(index, int) or index not in graphs:
-        raise InputError(f"expected one of {len(graphs)} graphs, found {index!r:.60}", where="target",
-                         fix="Choose one with target=, or take all with split_pyg.")  # fmt: skip
+        raise InputError(
+            f"expected one of {len(graphs)} graphs, found {index!r:.60}",
+            where="target",
+            fix="Choose one with target=, or take all with split_pyg.",
+        )
     return index
 
 

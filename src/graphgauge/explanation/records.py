@@ -40,9 +40,10 @@ class Event:
         if len(set(said)) < len(said):
             name, seed, _ = next(one for index, one in enumerate(said) if one in said[:index])
             raise InputError(
-                f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}", where="explanations",
+                f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}",
+                where="explanations",
                 fix="Name every explainer (explainer=); give runs of one explainer different seeds (seed=).",
-            )  # fmt: skip
+            )
 
     @property
     def id(self) -> EventId:
@@ -160,14 +161,16 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     twice = [number for number, context in enumerate(contexts) if context.event is None and number in given]
     if twice:
         raise InputError(
-            f"the id {twice[0]} is given to one event and also numbers another without an id", where="explanations",
+            f"the id {twice[0]} is given to one event and also numbers another without an id",
+            where="explanations",
             fix="Give ids to all events or to none.",
-        )  # fmt: skip
+        )
     if len({str(event) for event in by_id}) < len(by_id):
         raise InputError(
-            "two event ids are the same number, once as a number and once as text", where="explanations",
+            "two event ids are the same number, once as a number and once as text",
+            where="explanations",
             fix="Use numbers or text for all event ids, not both.",
-        )  # fmt: skip
+        )
     return [_event(event, found) for event, found in by_id.items()]
 
 
@@ -193,9 +196,10 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
         different = "subgraphs or targets" if not same_question(first, other) else _disagreement(first, other)
         if different:
             raise InputError(
-                f"event {event!r:.80} has two different {different}", where="explanations",
+                f"event {event!r:.80} has two different {different}",
+                where="explanations",
                 fix="Use one subgraph, target, label and truth per event; give other events other ids (event=).",
-            )  # fmt: skip
+            )
     label = next((context.label for context in (first, *others) if context.label is not None), None)
     truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
     shared = replace(first, event=event, label=label, truth=truth)
@@ -287,9 +291,20 @@ def _subgraph_to_dict(subgraph: Subgraph, compact: bool = True) -> dict[str, Any
 
 def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
     names = (
-        "nodes", "candidates", "times", "node_features", "edge_features", "units", "node_inputs", "edge_inputs",
-        "graph_edges", "masked", "node_types", "edge_types", "relations",
-    )  # fmt: skip
+        "nodes",
+        "candidates",
+        "times",
+        "node_features",
+        "edge_features",
+        "units",
+        "node_inputs",
+        "edge_inputs",
+        "graph_edges",
+        "masked",
+        "node_types",
+        "edge_types",
+        "relations",
+    )
     given = {name: _unpacked(content[name], name) for name in names if content.get(name) is not None}
     for name in ("node_features", "edge_features"):
         if isinstance(given.get(name), list):

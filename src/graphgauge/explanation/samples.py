@@ -73,9 +73,13 @@ class Rules:
 
     @classmethod
     def of(
-        cls, options: Mapping[str, Mapping[str, Any]] | None, sweep: AccAuc, score: str, absolute: bool,
+        cls,
+        options: Mapping[str, Mapping[str, Any]] | None,
+        sweep: AccAuc,
+        score: str,
+        absolute: bool,
         label_threshold: float,
-    ) -> Rules:  # fmt: skip
+    ) -> Rules:
         """The rules given in a call; options of its sweep override those of `sweep`."""
         given = checked_options(options, _OPTIONS)
         return cls(
@@ -113,8 +117,9 @@ class Path:
                 raise InputError(
                     f"event {self._event.row.id!r:.80}: the model was not asked to {mode} {count} of "
                     f"{self._event.units} edges",
-                    where="table", fix="Collect again with this level in levels= or topk=, or these options.",
-                )  # fmt: skip
+                    where="table",
+                    fix="Collect again with this level in levels= or topk=, or these options.",
+                )
             self._rows[mode, count] = self._event.rows[key]
         return self._rows[mode, count]
 
@@ -127,9 +132,10 @@ class Path:
         keys = packed(masks)
         if not all(key in event.rows for key in keys):
             raise InputError(
-                f"event {event.row.id!r:.80}: the model was not asked for robust fidelity", where="table",
+                f"event {event.row.id!r:.80}: the model was not asked for robust fidelity",
+                where="table",
                 fix='Collect again with metrics=["robust_drop", "robust_keep"].',
-            )  # fmt: skip
+            )
         return [event.rows[key] for key in keys]
 
     def selected(self, count: int) -> Masks:
@@ -347,10 +353,12 @@ class EventSample:
         levels = self.grid if level is None else (level,)
         return all(
             event.best_sets("class", True)[0].exhausts(mode, each.of(event.units))
-            for event in self.events if event.units
+            for event in self.events
+            if event.units
             for each in levels
-            for mode in MODES if mode in event.settings.asked
-        )  # fmt: skip
+            for mode in MODES
+            if mode in event.settings.asked
+        )
 
     def only(self, places: Sequence[int]) -> EventSample:
         """Some of the events."""

@@ -37,8 +37,10 @@ def _cohesiveness(sample: EventSample, level: Level, pairs: str) -> Estimate:
 
 
 _COHESION = _EDGES | {
-    "needs": ("times",), "reference": "chen2023", "conventions": EMPTY | {"delta_t": AS_CHOSEN},
-}  # fmt: skip
+    "needs": ("times",),
+    "reference": "chen2023",
+    "conventions": EMPTY | {"delta_t": AS_CHOSEN},
+}
 
 
 @metric(key="cohesiveness@{level}", **_COHESION)
@@ -74,11 +76,15 @@ def sparsity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
 
 @metric(
     key="elapsed",
-    **_EDGES | {
-        "needs": ("elapsed",), "direction": "lower", "bounds": (0, np.inf), "conventions": {"empty": "nan"},
+    **_EDGES
+    | {
+        "needs": ("elapsed",),
+        "direction": "lower",
+        "bounds": (0, np.inf),
+        "conventions": {"empty": "nan"},
         "chance": NoChance("guessing takes no time"),
     },
-)  # fmt: skip
+)
 def elapsed(sample: EventSample) -> Estimate:
     """Running time of an explanation in seconds."""
 
@@ -232,11 +238,14 @@ def _random_auc(event: Scored) -> float:
 
 @metric(
     key="truth_auc",
-    **_TRUTH | {
-        "chance": _even, "reference": "hanley1982", "conventions": {"empty": "nan", "ties": "count half"},
+    **_TRUTH
+    | {
+        "chance": _even,
+        "reference": "hanley1982",
+        "conventions": {"empty": "nan", "ties": "count half"},
         "default": True,
     },
-)  # fmt: skip
+)
 def truth_auc(sample: EventSample) -> Estimate:
     """Chance that an edge of the right explanation has a higher importance than another, ties counted half.
 
@@ -259,8 +268,9 @@ def truth_auc(sample: EventSample) -> Estimate:
 # -------------------------------------------------------------------------------------------- other seeds
 
 
-def _pairwise(sample: EventSample, agreement: Callable[[Scored, int, int], float], possible: tuple[float, float],
-              reason: str) -> Estimate:  # fmt: skip
+def _pairwise(
+    sample: EventSample, agreement: Callable[[Scored, int, int], float], possible: tuple[float, float], reason: str
+) -> Estimate:
     """The mean over events of the mean agreement between pairs of an event's explanations."""
 
     def value(event: Scored) -> float:
@@ -328,9 +338,14 @@ def stability_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimat
 
 @metric(
     key="stability_spearman",
-    **_SEEDS | {"chance": _unrelated, "reference": "spearman1904", "bounds": (-1, 1),
-                "conventions": {"empty": "nan", "ties": "share their rank"}},
-)  # fmt: skip
+    **_SEEDS
+    | {
+        "chance": _unrelated,
+        "reference": "spearman1904",
+        "bounds": (-1, 1),
+        "conventions": {"empty": "nan", "ties": "share their rank"},
+    },
+)
 def stability_spearman(sample: EventSample) -> Estimate:
     """Agreement of an event's rankings under different seeds: the mean rank correlation."""
 
@@ -346,8 +361,12 @@ _NOT_PERTURBED = "not explained with a perturbed input"
 _PERTURBED = _EDGES | {"needs": ("perturbed",), "reference": "agarwal2023", "default": False}
 
 
-def _moved(sample: EventSample, agreements: Callable[[Scored], list[float]], possible: tuple[float, float],
-           reason: str = _NOT_PERTURBED) -> Estimate:  # fmt: skip
+def _moved(
+    sample: EventSample,
+    agreements: Callable[[Scored], list[float]],
+    possible: tuple[float, float],
+    reason: str = _NOT_PERTURBED,
+) -> Estimate:
     """The mean over events of the mean agreement between the explanation and those of perturbed inputs."""
 
     def value(event: Scored) -> float:
@@ -370,9 +389,14 @@ def perturbation_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Esti
 
 @metric(
     key="perturbation_spearman",
-    **_PERTURBED | {"chance": _unrelated, "bounds": (-1, 1), "default": True,
-                    "conventions": {"empty": "nan", "ties": "share their rank"}},
-)  # fmt: skip
+    **_PERTURBED
+    | {
+        "chance": _unrelated,
+        "bounds": (-1, 1),
+        "default": True,
+        "conventions": {"empty": "nan", "ties": "share their rank"},
+    },
+)
 def perturbation_spearman(sample: EventSample) -> Estimate:
     """Agreement of the ranking with that under a slightly perturbed input: the mean rank correlation."""
 

@@ -442,8 +442,11 @@ def write_explanations(explanations: Iterable[Explanation], path: str | Path) ->
     ['mine']
     """
     if isinstance(explanations, str | Path):
-        raise InputError("expected explanations, found a path", where="explanations",
-                         fix="Call write_explanations(explanations, path).")  # fmt: skip
+        raise InputError(
+            "expected explanations, found a path",
+            where="explanations",
+            fix="Call write_explanations(explanations, path).",
+        )
     _write_lines((event.to_dict() for event in grouped(explanations)), path_of(path))
 
 
@@ -485,8 +488,9 @@ def _located(place: str) -> Iterator[None]:
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
     if ending not in _ENDINGS:
-        raise InputError(f"unknown file ending {ending!r} for a table", where=str(path),
-                         fix=f"Use {' or '.join(_ENDINGS)}.")  # fmt: skip
+        raise InputError(
+            f"unknown file ending {ending!r} for a table", where=str(path), fix=f"Use {' or '.join(_ENDINGS)}."
+        )
     return ending
 
 

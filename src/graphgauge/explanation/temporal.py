@@ -85,8 +85,9 @@ def _alike(given: Mapping[str, AnyArray]) -> list[AnyArray]:
     texts = [name for name, array in ids.items() if array.dtype.kind == "U"]
     if texts and len(texts) < len(ids):
         number = next(name for name in ids if name not in texts)
-        raise InputError(f"are text, and those of {number} are numbers", where=texts[0],
-                         fix="Use the same ids for all nodes.")  # fmt: skip
+        raise InputError(
+            f"are text, and those of {number} are numbers", where=texts[0], fix="Use the same ids for all nodes."
+        )
     if texts:
         return [array.astype(np.str_) for array in given.values()]
     if any(array.max() > np.iinfo(np.int64).max for array in ids.values()):

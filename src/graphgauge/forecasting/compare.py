@@ -33,16 +33,21 @@ from graphgauge.stats.intervals import Bounds, is_rounding, t_quantile, tail
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
 # The forms that have each loss; a point has a crps, its absolute error.
 _FORMS = {
-    "crps": ("point", "gaussian", "samples", "quantiles", "distribution"), "crps_fair": ("samples",),
+    "crps": ("point", "gaussian", "samples", "quantiles", "distribution"),
+    "crps_fair": ("samples",),
     "nll": ("gaussian", "distribution"),
-    "pinball": ("quantiles",), "energy": ("samples",),
-}  # fmt: skip
+    "pinball": ("quantiles",),
+    "energy": ("samples",),
+}
 # A test uses few cosines already; fewer only if slow changes are beyond doubt, by so many standard errors.
 _RESEMBLE = 3.0
 _GIVEN = {
-    "point": "a point forecast", "gaussian": "std", "samples": "samples", "quantiles": "quantiles and levels",
+    "point": "a point forecast",
+    "gaussian": "std",
+    "samples": "samples",
+    "quantiles": "quantiles and levels",
     "distribution": "distribution",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -247,9 +252,10 @@ def _both(y_true: Any, a: Any, b: Any, common: dict[str, Any]) -> tuple[Batch, B
         one = _batch("a", y_true, a, common, _owned({**two.labels, **one.labels}, "b"))
     if one.shape != two.shape:
         raise InputError(
-            f"the forecasts have the shapes {one.shape} and {two.shape} (time, horizon, node)", where="a and b",
+            f"the forecasts have the shapes {one.shape} and {two.shape} (time, horizon, node)",
+            where="a and b",
             fix="Select the issue times and lead times that both have.",
-        )  # fmt: skip
+        )
     return one, two
 
 
@@ -366,8 +372,15 @@ def _step_losses(
     counted = ("scores",) if batch.form in ("gaussian", "distribution") and loss in ("crps", "nll") else ()
     batch = batch.scored((), bool(counted))
     scale = None if weights is None else weights_of(node_weights(weights, y_true), batch)
-    layout = Layout(batch.form, *batch.shape[1:], (), batch.levels, members, counted=counted,
-                    weights=None if scale is None else "given")  # fmt: skip
+    layout = Layout(
+        batch.form,
+        *batch.shape[1:],
+        (),
+        batch.levels,
+        members,
+        counted=counted,
+        weights=None if scale is None else "given",
+    )
     if batch.on_device:
         parts = [_device_losses(batch, layout, loss, scale)] if prod(batch.shape) else []
     else:

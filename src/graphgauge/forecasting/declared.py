@@ -259,8 +259,10 @@ _OVER_TIME = (
 
 
 def _percentile(drawn: Floats) -> dict[str, float]:
-    return {"perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
-            "perfect forecaster": Ideal(drawn.mean())}  # fmt: skip
+    return {
+        "perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
+        "perfect forecaster": Ideal(drawn.mean()),
+    }
 
 
 def perfect_shares(weights: Callable[[Floats], Floats], score: Callable[[Reliability], Floats]) -> Any:

@@ -79,9 +79,15 @@ class Found(NamedTuple):
 
 
 def counted(
-    batch: Batch, layout: Layout, blocks: Blocks, *, scale: Floats | None, weights: Floats | None, graph: Ints | None,
+    batch: Batch,
+    layout: Layout,
+    blocks: Blocks,
+    *,
+    scale: Floats | None,
+    weights: Floats | None,
+    graph: Ints | None,
     by_node_pit: bool,
-) -> Found:  # fmt: skip
+) -> Found:
     """Count a batch that has at least one cell; `graph` are pairs of nodes."""
     import torch
 
@@ -109,9 +115,7 @@ def counted(
     return found._replace(dropped=int(dropped))
 
 
-def _with_steady_truths(
-    batch: Batch, layout: Layout, blocks: Blocks, weights: Floats | None, found: Found
-) -> Found:  # fmt: skip
+def _with_steady_truths(batch: Batch, layout: Layout, blocks: Blocks, weights: Floats | None, found: Found) -> Found:
     """The same with the sums of truths that hardly vary, or not at all, in two floats, as on the host.
 
     They are the sums of distances from the mean, which are exact, moved back: y = c + d, y² = c² + 2cd + d².
@@ -158,7 +162,7 @@ def _steady(sums: Sums, layout: Layout) -> tuple[Floats, Floats, NDArray[np.bool
 
 def _moved_back(
     sums: Sums, layout: Layout, n: Floats, centre: Floats, steady: NDArray[np.bool_], first: Floats, second: Floats
-) -> Sums:  # fmt: skip
+) -> Sums:
     n, centre, first, second = (each[steady] for each in (n, centre, first, second))
     moved, nothing = dd_times(n, 0.0, centre), np.zeros_like(n)
     y = dd_add(*moved, first, nothing)
@@ -199,9 +203,16 @@ class _Tables:
     """The tables of a batch that are filled slab by slab."""
 
     def __init__(
-        self, batch: Batch, layout: Layout, blocks: Blocks, scale: Floats | None, weights: Floats | None,
-        graph: Ints | None, *, with_errors: bool,
-    ) -> None:  # fmt: skip
+        self,
+        batch: Batch,
+        layout: Layout,
+        blocks: Blocks,
+        scale: Floats | None,
+        weights: Floats | None,
+        graph: Ints | None,
+        *,
+        with_errors: bool,
+    ) -> None:
         import torch
 
         steps, horizons, nodes = batch.shape

@@ -40,9 +40,10 @@ class Distribution:
         if missing:
             shown = {"cdf": "cdf", "quantile": "ppf or icdf", "log_density": "logpdf or log_prob"}
             raise InputError(
-                f"{type(given).__name__} has no {', no '.join(shown[name] for name in missing)}", where="distribution",
+                f"{type(given).__name__} has no {', no '.join(shown[name] for name in missing)}",
+                where="distribution",
                 fix=_DRAW,
-            )  # fmt: skip
+            )
         return cls(given, shape)
 
     def cdf(self, values: Floats) -> Floats:
@@ -100,9 +101,10 @@ class Distribution:
             return values.detach().expand(self.shape) if is_tensor(values) else np.broadcast_to(values, self.shape)
         except (ValueError, RuntimeError):
             raise InputError(
-                f"has the shape {tuple(values.shape)}, and the truth {self.shape}", where="distribution",
+                f"has the shape {tuple(values.shape)}, and the truth {self.shape}",
+                where="distribution",
                 fix="Give it parameters of the shape of y_true.",
-            ) from None  # fmt: skip
+            ) from None
 
 
 def _of_cells(given: Any) -> Any:
@@ -170,11 +172,16 @@ def scored(
     columns = [distribution.cdf(y)]
     if with_scores:
         columns += [-distribution.log_density(y), crps_of(distribution, y, columns[0])]
-    columns += [distribution.quantile(np.full(y.shape, level))
-                for known in coverage for level in ((1 - known) / 2, (1 + known) / 2)]  # fmt: skip
+    columns += [
+        distribution.quantile(np.full(y.shape, level))
+        for known in coverage
+        for level in ((1 - known) / 2, (1 + known) / 2)
+    ]
     for threshold in thresholds:
-        columns += [np.square(1 - distribution.cdf(np.full(y.shape, threshold)) - (y > threshold)),
-                    crps_above(distribution, y, threshold)]  # fmt: skip
+        columns += [
+            np.square(1 - distribution.cdf(np.full(y.shape, threshold)) - (y > threshold)),
+            crps_above(distribution, y, threshold),
+        ]
     return np.stack(columns, axis=-1)
 
 

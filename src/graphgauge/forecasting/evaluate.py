@@ -38,13 +38,19 @@ Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
-    "gaussian": "std=", "distribution": "distribution=", "samples": "samples=",
-    "quantiles": "quantiles= and levels=", "scaled": "naive=",
-    "root_scaled": "naive= as a history", "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
-    "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
-    "paths": "samples= of at least two horizons", "spread": "std=",
+    "gaussian": "std=",
+    "distribution": "distribution=",
+    "samples": "samples=",
+    "quantiles": "quantiles= and levels=",
+    "scaled": "naive=",
+    "root_scaled": "naive= as a history",
+    "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
+    "joint": "samples= of at least two nodes",
+    "pairs": "samples= and graph=",
+    "paths": "samples= of at least two horizons",
+    "spread": "std=",
     "reliability": "std=, samples=, or quantiles= and levels=",
-}  # fmt: skip
+}
 
 
 def evaluate(
@@ -172,27 +178,54 @@ def evaluate(
     metrics = metric_names(metrics)
     null_value, null_tolerance = masked_by(convention, null_value, null_tolerance)
     batch = Batch.of(
-        y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
-        distribution=distribution, mask=mask,
-        null_value=null_value, null_tolerance=null_tolerance, axes=axes, nan=nan,
-        nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(), ahead=ahead,
-    )  # fmt: skip
+        y_true,
+        y_pred,
+        std=std,
+        quantiles=quantiles,
+        levels=levels,
+        samples=samples,
+        distribution=distribution,
+        mask=mask,
+        null_value=null_value,
+        null_tolerance=null_tolerance,
+        axes=axes,
+        nan=nan,
+        nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
+        ahead=ahead,
+    )
     weights = node_weights(weights, y_true)
     if weights is not None and batch.channels is not None:
         weights = weights_of(weights, batch)
     state = empty_state(
-        axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes,
-        ahead=ahead if batch.ahead is None else batch.ahead, season=season,
-        naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph,
-        weights=weights, thresholds=thresholds, metrics=metrics,
-    )  # fmt: skip
+        axes=batch.axes,
+        coverage=coverage,
+        nodes=nodes if batch.nodes is None else batch.nodes,
+        ahead=ahead if batch.ahead is None else batch.ahead,
+        season=season,
+        naive=naive,
+        null_value=null_value,
+        null_tolerance=null_tolerance,
+        graph=graph,
+        weights=weights,
+        thresholds=thresholds,
+        metrics=metrics,
+    )
     _refuse_unused(
-        {"true": y_true, "pred": batch.mean, "std": std if distribution is None else distribution,
-         "quantiles": quantiles, "samples": samples},
-        {"levels": levels, "graph": graph,
-         "thresholds": thresholds, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
-         "bins": None if bins == 10 else bins},
-    )  # fmt: skip
+        {
+            "true": y_true,
+            "pred": batch.mean,
+            "std": std if distribution is None else distribution,
+            "quantiles": quantiles,
+            "samples": samples,
+        },
+        {
+            "levels": levels,
+            "graph": graph,
+            "thresholds": thresholds,
+            "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+            "bins": None if bins == 10 else bins,
+        },
+    )
     if batch.form == "distribution" and bins != 10:
         raise OptionError("distribution= does not take bins", fix="Leave bins= out.")
     if season is not None and naive is None:
@@ -200,9 +233,18 @@ def evaluate(
     state.percentiles_by_node = by is None or convention is not None or "node" in listed(by)
     state.update_batch(batch, threads=threads)
     return evaluate_state(
-        state, horizons=horizons, by=by, bins=bins, convention=convention, metrics=metrics, nan=nan,
-        confidence=confidence, seed=seed, whole=batch, threads=threads,
-    )  # fmt: skip
+        state,
+        horizons=horizons,
+        by=by,
+        bins=bins,
+        convention=convention,
+        metrics=metrics,
+        nan=nan,
+        confidence=confidence,
+        seed=seed,
+        whole=batch,
+        threads=threads,
+    )
 
 
 def _refuse_unused(forecast: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -231,10 +273,20 @@ def empty_state(
 ) -> ForecastState:
     """A state that counts what the metrics and their chance levels need."""
     state = ForecastState(
-        axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
-        null_tolerance=null_tolerance, graph=graph, weights=weights, thresholds=thresholds, metrics=metrics,
+        axes=axes,
+        coverage=coverage,
+        nodes=nodes,
+        ahead=ahead,
+        season=season,
+        naive=naive,
+        null_value=null_value,
+        null_tolerance=null_tolerance,
+        graph=graph,
+        weights=weights,
+        thresholds=thresholds,
+        metrics=metrics,
         shard=shard,
-    )  # fmt: skip
+    )
     if "size" not in state.counted:
         state.counted = (*state.counted, CHANCE)
     return state
@@ -274,7 +326,7 @@ def evaluate_state(
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
         chosen, samples, confidence=confidence, conventions=conventions, skip=are_default(metrics), by=axes
-    )  # fmt: skip
+    )
     begin = first_steps(whole)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:

@@ -92,9 +92,14 @@ def _draw_pit(table: Table, axis: Any) -> None:
         edges[:-1], table["share"] / width, width, align="edge", color=COLOURS[0], alpha=0.7, edgecolor="white", lw=0.5
     )
     axis.fill_between(
-        edges, *(np.append(table[side] / width, table[side][-1] / width[-1]) for side in ("low", "high")),
-        step="post", color=CHANCE, alpha=0.35, lw=0, label=_BAND,
-    )  # fmt: skip
+        edges,
+        *(np.append(table[side] / width, table[side][-1] / width[-1]) for side in ("low", "high")),
+        step="post",
+        color=CHANCE,
+        alpha=0.35,
+        lw=0,
+        label=_BAND,
+    )
     axis.axhline(1, color=CHANCE, ls="--", lw=1)
     axis.set(title="PIT histogram", xlabel="forecast probability of less", ylabel="density of truths", xlim=(0, 1))
     axis.set_ylim(0, 1.2 * max(1.0, float(np.max(table["share"] / width)), float(np.max(table["high"] / width))))

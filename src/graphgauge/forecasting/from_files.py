@@ -228,18 +228,28 @@ def _common(given: Mapping[str, Any], files: dict[str, list[ArrayFile]]) -> dict
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
     node_weights = None if given["weights"] is None else _one_row(_whole(files, "weights", given["weights"]))
-    return {"graph": neighbours, "weights": node_weights, "naive": history, "thresholds": given["thresholds"],
-            "coverage": given["coverage"], "season": given["season"],
-            "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
+    return {
+        "graph": neighbours,
+        "weights": node_weights,
+        "naive": history,
+        "thresholds": given["thresholds"],
+        "coverage": given["coverage"],
+        "season": given["season"],
+        "null_value": given["null_value"],
+        "null_tolerance": given["null_tolerance"],
+    }
 
 
 # --------------------------------------------------------------------- arrays
 
 
 def _from_arrays(
-    given: Mapping[str, Any], files: Mapping[str, list[ArrayFile]], common: dict[str, Any], shown: dict[str, Any],
+    given: Mapping[str, Any],
+    files: Mapping[str, list[ArrayFile]],
+    common: dict[str, Any],
+    shown: dict[str, Any],
     progress: Progress,
-) -> tuple[Evaluation, ForecastState | None]:  # fmt: skip
+) -> tuple[Evaluation, ForecastState | None]:
     streamed = given["save_state"] is not None
     arrays = {name: parts for name, parts in files.items() if name in _ARRAYS}
     reading = {name: given[name] for name in ("levels", "null_value", "null_tolerance")}
@@ -334,9 +344,10 @@ def _refuse_copies(arrays: Mapping[str, list[ArrayFile]]) -> None:
             content_hash([parts[number]]) == content_hash([parts[other]]) for parts in arrays.values()
         ):
             raise InputError(
-                f"has the same content as {arrays['true'][other].path.name}", where=str(truth.path),
+                f"has the same content as {arrays['true'][other].path.name}",
+                where=str(truth.path),
                 fix="Every shard counts once.",
-            )  # fmt: skip
+            )
 
 
 def _counting(metrics: Sequence[str] | None, kept: bool, **options: Any) -> ForecastState:
@@ -367,8 +378,10 @@ def _check_shards(lengths: Mapping[str, list[int]], axes: tuple[str, ...]) -> No
         if parts != lengths["true"]:
             raise InputError(
                 f"{len(parts)} files of {sum(parts)} steps, those of --true are {len(lengths['true'])} of "
-                f"{sum(lengths['true'])}", where=f"--{name}", fix="Shards go together in the order of their names.",
-            )  # fmt: skip
+                f"{sum(lengths['true'])}",
+                where=f"--{name}",
+                fix="Shards go together in the order of their names.",
+            )
 
 
 def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:

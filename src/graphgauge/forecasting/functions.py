@@ -233,9 +233,14 @@ def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def mase(
-    y_true: Any, y_pred: Any, naive: Any, *, season: int | None = None, axes: Any = ("time", "node"),
+    y_true: Any,
+    y_pred: Any,
+    naive: Any,
+    *,
+    season: int | None = None,
+    axes: Any = ("time", "node"),
     **reading: Unpack[Reading],
-) -> float:  # fmt: skip
+) -> float:
     """Mean absolute error over that of the (seasonal) naive forecast in the history `naive` (time, node).
 
     Parameters
@@ -301,9 +306,16 @@ def nll(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
 
 
 def crps(
-    y_true: Any, mean: Any = None, std: Any = None, *, samples: Any = None, quantiles: Any = None, levels: Any = None,
-    fair: bool = False, **reading: Unpack[Reading],
-) -> float:  # fmt: skip
+    y_true: Any,
+    mean: Any = None,
+    std: Any = None,
+    *,
+    samples: Any = None,
+    quantiles: Any = None,
+    levels: Any = None,
+    fair: bool = False,
+    **reading: Unpack[Reading],
+) -> float:
     """Mean CRPS of Gaussians, quantiles or samples (member axis last; `fair` estimates the score of infinitely many).
 
     Parameters

@@ -26,9 +26,11 @@ COS_LATITUDE = "cos-latitude"
 _WIDER = ("quantiles", "samples")
 # Units of lead times that are numbers, in nanoseconds.
 _UNITS = {
-    ("days", "day", "d"): 86_400 * 10**9, ("hours", "hour", "hrs", "hr", "h"): 3_600 * 10**9,
-    ("minutes", "minute", "mins", "min"): 60 * 10**9, ("seconds", "second", "secs", "sec", "s"): 10**9,
-}  # fmt: skip
+    ("days", "day", "d"): 86_400 * 10**9,
+    ("hours", "hour", "hrs", "hr", "h"): 3_600 * 10**9,
+    ("minutes", "minute", "mins", "min"): 60 * 10**9,
+    ("seconds", "second", "secs", "sec", "s"): 10**9,
+}
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,10 @@ def _stacked(name: str, array: Labelled, places: tuple[str, ...]) -> Labelled:
     missing = [dim for dim in places if dim not in array.dims]
     if missing:
         raise InputError(
-            f"has the dimensions {', '.join(array.dims)}, but y_true has {', '.join(missing)}", where=name,
+            f"has the dimensions {', '.join(array.dims)}, but y_true has {', '.join(missing)}",
+            where=name,
             fix="Dimensions are matched by name: rename them.",
-        )  # fmt: skip
+        )
     if not places:
         return array
     others = [dim for dim in array.dims if dim not in places]
@@ -158,8 +161,11 @@ def _names(sides: list[AnyArray]) -> AnyArray:
 def _by_issue_time(found: dict[str, Any]) -> dict[str, Any]:
     """The truth at issue time plus lead time; cells whose valid time it lacks are masked."""
     truth = found["y_true"]
-    name, forecast = next((name, array) for name, array in found.items()
-                          if name not in ("y_true", "mask") and "horizon" in (dims_of(array) or ()))  # fmt: skip
+    name, forecast = next(
+        (name, array)
+        for name, array in found.items()
+        if name not in ("y_true", "mask") and "horizon" in (dims_of(array) or ())
+    )
     for owner, array in (("y_true", truth), (name, forecast)):
         if "time" not in array.coords or "time" not in array.dims:
             raise InputError("has no coordinate time", where=owner, fix="Lead times are added to issue times.")
@@ -172,8 +178,10 @@ def _by_issue_time(found: dict[str, Any]) -> dict[str, Any]:
     mask = found.get("mask")
     if mask is None:
         if not there.all():
-            shape = tuple(len(index) if dim == "time" else index.shape[1] if dim == "horizon" else size
-                          for dim, size in zip(found["y_true"].dims, found["y_true"].shape, strict=True))  # fmt: skip
+            shape = tuple(
+                len(index) if dim == "time" else index.shape[1] if dim == "horizon" else size
+                for dim, size in zip(found["y_true"].dims, found["y_true"].shape, strict=True)
+            )
             seen = np.broadcast_to(there.reshape(*there.shape, *(1,) * (len(shape) - 2)), shape)
             found["mask"] = Labelled(np.ascontiguousarray(seen), found["y_true"].dims, found["y_true"].coords)
     elif dims_of(mask) is not None and "horizon" not in mask.dims:
@@ -202,20 +210,23 @@ def _valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray, name: str) 
         raise InputError(f"its issue times are {kinds[1]}, but the times of y_true are {kinds[0]}", where=name)
     if kinds[0] == "dates" and leads.dtype.kind != "m":
         raise InputError(
-            "its lead times are numbers without a unit", where=name,
+            "its lead times are numbers without a unit",
+            where=name,
             fix="Make them durations, as in np.array([6, 12], 'm8[h]'), or set the attribute units of the coordinate.",
-        )  # fmt: skip
+        )
     if kinds[0] == "numbers" and leads.dtype.kind not in "iuf":
         raise InputError(
-            "its lead times are durations, but its issue times are numbers", where=name,
+            "its lead times are durations, but its issue times are numbers",
+            where=name,
             fix="Give lead times in the unit of the issue times.",
-        )  # fmt: skip
+        )
     if known.dtype.kind == "O" or issued.dtype.kind == "O":
         # Dates of other calendars.
         known, issued, leads = known.astype(object), issued.astype(object), leads.astype("m8[us]").astype(object)
     elif known.dtype.kind in "u" or issued.dtype.kind == "u" or leads.dtype.kind == "u":
-        known, issued, leads = (times.astype(np.int64 if times.dtype.kind == "u" else times.dtype)
-                                for times in (known, issued, leads))  # fmt: skip
+        known, issued, leads = (
+            times.astype(np.int64 if times.dtype.kind == "u" else times.dtype) for times in (known, issued, leads)
+        )
     valid = issued[:, np.newaxis] + leads[np.newaxis]
     order = np.argsort(known, kind="stable")
     times = known[order]
@@ -287,9 +298,10 @@ def node_weights(weights: Any, y_true: Any) -> Any:
     name = next((name for name in _LATITUDE if name in coords), None)
     if name is None:
         raise InputError(
-            f"weights={COS_LATITUDE!r} needs a coordinate {' or '.join(_LATITUDE[:2])}", where="y_true",
+            f"weights={COS_LATITUDE!r} needs a coordinate {' or '.join(_LATITUDE[:2])}",
+            where="y_true",
             fix="Pass weights=cos_latitude(…), with one latitude per node.",
-        )  # fmt: skip
+        )
     latitude = _values(coords[name])
     known = {*AXES, CHANNEL, *(other for others in _NAMES.values() for other in others)}
     places = [dim for dim in dims if dim not in known or dim == "node"]

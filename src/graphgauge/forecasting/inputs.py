@@ -59,8 +59,16 @@ class Slab:
         def taken(array: Any) -> Any:
             return None if array is None else np.concatenate([array[steps, ahead] for steps, ahead in parts])[:, None]
 
-        return Slab(taken(self.y), taken(self.mean), taken(self.std), taken(self.quantiles), taken(self.members),
-                    taken(self.mask), 0, taken(self.scores))  # fmt: skip
+        return Slab(
+            taken(self.y),
+            taken(self.mean),
+            taken(self.std),
+            taken(self.quantiles),
+            taken(self.members),
+            taken(self.mask),
+            0,
+            taken(self.scores),
+        )
 
     @property
     def counted(self) -> Mask:
@@ -119,14 +127,28 @@ class Batch:
     ) -> Batch:
         """Check and align the arrays; `nodes`, `ahead` and `known` are labels that labelled arrays must match."""
         nan_policy(nan)
-        said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples),
-                                         ("distribution", distribution)) if given is not None]  # fmt: skip
+        said = [
+            name
+            for name, given in (
+                ("std", std),
+                ("quantiles", quantiles),
+                ("samples", samples),
+                ("distribution", distribution),
+            )
+            if given is not None
+        ]
         if len(said) > 1:
             raise InputError(f"{' and '.join(said)} are given", fix="Pass only one of them.")
         if (levels is None) != (quantiles is None):
             raise OptionError("quantiles= and levels= must be given together", fix="Give both or neither.")
-        given = {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples,
-                 "mask": mask}  # fmt: skip
+        given = {
+            "y_true": y_true,
+            "y_pred": y_pred,
+            "std": std,
+            "quantiles": quantiles,
+            "samples": samples,
+            "mask": mask,
+        }
         refuse_several(given)
         predicted, point_of = None, ""
         if distribution is not None:
@@ -151,17 +173,19 @@ class Batch:
             names = ("time",)  # a single series has only a time axis
         if y.ndim != len(names):
             raise InputError(
-                f"expected the axes {', '.join(names)}, found {y.ndim} dimensions", where="y_true",
+                f"expected the axes {', '.join(names)}, found {y.ndim} dimensions",
+                where="y_true",
                 fix='Name them, for example axes=("time", "node").',
-            )  # fmt: skip
+            )
         probabilities = () if levels is None else checked_levels(levels)
         if levels is not None and not probabilities:
             raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
         if distribution is not None and original is not y_true and not _same_order(given["y_true"], y):
             raise InputError(
-                "has no labels, but those of y_true had to be put in another order", where="distribution",
+                "has no labels, but those of y_true had to be put in another order",
+                where="distribution",
                 fix="Give y_true in the order of nodes=, with the axes in the order of axes=.",
-            )  # fmt: skip
+            )
         quantiles = in_order(quantiles, found.levels, probabilities)
         labelled = dict(zip(names, map(shown, found.names), strict=False))
         batch = cls(
@@ -218,8 +242,19 @@ class Batch:
         y, mean, std, quantiles, members, mask = map(
             folded, (self.y, self.mean, self.std, self.quantiles, self.members, self.mask)
         )
-        return replace(self, axes=(*others, "node"), y=y, mean=mean, std=std, quantiles=quantiles, members=members,
-                       mask=mask, nodes=names, channels=channels, places=self.nodes)  # fmt: skip
+        return replace(
+            self,
+            axes=(*others, "node"),
+            y=y,
+            mean=mean,
+            std=std,
+            quantiles=quantiles,
+            members=members,
+            mask=mask,
+            nodes=names,
+            channels=channels,
+            places=self.nodes,
+        )
 
     def scored(self, coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> Batch:
         """The same with what a state with these levels and thresholds needs of the predicted distributions."""
@@ -233,9 +268,10 @@ class Batch:
     def _require_point(self) -> None:
         if self.members is not None and self.members.shape[-1] < 2:
             raise InputError(
-                f"{self.members.shape[-1]} members", where="samples",
+                f"{self.members.shape[-1]} members",
+                where="samples",
                 fix="The last axis is that of the members, of which there must be at least two.",
-            )  # fmt: skip
+            )
         if self.mean is not None or self.members is not None:
             return
         if self.quantiles is None:
@@ -314,9 +350,15 @@ class Batch:
             node = len(self.axes) - 1
             return as_numeric(some.flatten(node, node + 1) if self.y.ndim > len(self.axes) else some, name)
 
-        return replace(self, y=copied(self.y, "y_true"), mean=copied(self.mean, "y_pred"), std=copied(self.std, "std"),
-                       quantiles=copied(self.quantiles, "quantiles"), members=copied(self.members, "samples"),
-                       mask=copied(self.mask, "mask"))  # fmt: skip
+        return replace(
+            self,
+            y=copied(self.y, "y_true"),
+            mean=copied(self.mean, "y_pred"),
+            std=copied(self.std, "std"),
+            quantiles=copied(self.quantiles, "quantiles"),
+            members=copied(self.members, "samples"),
+            mask=copied(self.mask, "mask"),
+        )
 
     def slab(self, rows: slice) -> Slab:
         """Some time steps, converted and masked."""
@@ -328,9 +370,15 @@ class Batch:
         parts = {name: _converted(self._rows(array, rows), dtype, name) for name, array in given.items()}
         mask, dropped = self._counted(parts, rows)
         return Slab(
-            parts["y_true"], self._point(parts), parts.get("std"), parts.get("quantiles"), parts.get("samples"),
-            mask, dropped, parts.get("distribution"),
-        )  # fmt: skip
+            parts["y_true"],
+            self._point(parts),
+            parts.get("std"),
+            parts.get("quantiles"),
+            parts.get("samples"),
+            mask,
+            dropped,
+            parts.get("distribution"),
+        )
 
     @property
     def in_place(self) -> bool:
@@ -412,8 +460,11 @@ class Batch:
         for (name, what, fix), values in found.items():
             if values.count:
                 place = values.first[0] if len(values.first) == 1 else values.first
-                raise InputError(f"{values.count} of {values.size} values are {what}, the first at index {place}",
-                                 where=name, fix=fix)  # fmt: skip
+                raise InputError(
+                    f"{values.count} of {values.size} values are {what}, the first at index {place}",
+                    where=name,
+                    fix=fix,
+                )
         what = "errors" if self.std is None else "errors or standard deviations"
         raise InputError(f"{what} too large, or too far apart, for sums of squares in float64", fix="Rescale the data.")
 
@@ -576,8 +627,9 @@ def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...])
         names, wanted_names = (", ".join(f"{level:g}" for level in some) for some in (own, levels))
         raise InputError(
             f"labelled {', '.join(map(str, named)) if not own else names:.120}, but levels= are {wanted_names:.120}",
-            where="quantiles", fix="Label them with their levels, such as 0.1 or q10, and pass the same levels.",
-        )  # fmt: skip
+            where="quantiles",
+            fix="Label them with their levels, such as 0.1 or q10, and pass the same levels.",
+        )
     return np.take(quantiles, [place for place in places if place is not None], axis=-1)
 
 

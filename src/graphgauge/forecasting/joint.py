@@ -155,15 +155,17 @@ def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:
         edges = array if array.shape[1] == 2 else array.T
         if array.shape == (2, 2) and not _same_pairs(array):
             raise InputError(
-                "two edges in two rows: are the rows edges, or the columns, as in PyTorch Geometric?", where="graph",
+                "two edges in two rows: are the rows edges, or the columns, as in PyTorch Geometric?",
+                where="graph",
                 fix="Repeat an edge, so that there are three rows or three columns, or pass an adjacency matrix.",
-            )  # fmt: skip
+            )
         ends = _positions(edges, nodes, names)
     else:
         raise InputError(
-            f"has the shape {array.shape}, for {nodes} nodes", where="graph",
+            f"has the shape {array.shape}, for {nodes} nodes",
+            where="graph",
             fix="Pass an adjacency matrix (node, node), or edges as rows (source, target).",
-        )  # fmt: skip
+        )
     pairs = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0).astype(np.int64)
     if not len(pairs):
         raise InputError("has no edge between two nodes", where="graph", fix="Leave it out.")

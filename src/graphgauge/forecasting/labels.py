@@ -62,9 +62,10 @@ def refuse_several(given: Mapping[str, Any]) -> None:
         variables = getattr(value, "data_vars", None)
         if variables is not None:
             raise InputError(
-                f"is a dataset of {', '.join(map(str, variables)):.120}", where=name,
+                f"is a dataset of {', '.join(map(str, variables)):.120}",
+                where=name,
                 fix="Select a variable: dataset['…'].",
-            )  # fmt: skip
+            )
 
 
 def has_names(value: Any) -> bool:
@@ -214,9 +215,10 @@ def _order(name: str, dims: tuple[str, ...], found: Matched, axes: Sequence[str]
     missing = [dim for dim in found.dims if dim not in dims]
     if missing:
         raise InputError(
-            f"has the dimensions {', '.join(dims)}, but {found.dims_of} has {', '.join(found.dims)}", where=name,
+            f"has the dimensions {', '.join(dims)}, but {found.dims_of} has {', '.join(found.dims)}",
+            where=name,
             fix="Dimensions are matched by name: rename them.",
-        )  # fmt: skip
+        )
     rest = [place for place, dim in enumerate(dims) if dim not in found.dims]
     return [*(dims.index(dim) for dim in found.dims), *rest]
 
@@ -240,9 +242,10 @@ def _matched_names(own: Names, known: Names | None, axis: str) -> tuple[Names, l
     else:
         what = "it has duplicates" if lacking is None else f"it lacks {lacking!r:.60}"
     raise InputError(
-        f"its labels along {axis} differ from those of {known.owner}: {what}", where=own.owner,
+        f"its labels along {axis} differ from those of {known.owner}: {what}",
+        where=own.owner,
         fix="Labels are matched: select the same rows and columns of both, or pass plain arrays.",
-    )  # fmt: skip
+    )
 
 
 def require_distinct(names: Sequence[Any], owner: str, axis: str) -> None:
@@ -250,9 +253,10 @@ def require_distinct(names: Sequence[Any], owner: str, axis: str) -> None:
     if len(set(names)) < len(names):
         again = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(
-            f"its labels along {axis} cannot be matched: it has duplicates, such as {again!r:.60}", where=owner,
+            f"its labels along {axis} cannot be matched: it has duplicates, such as {again!r:.60}",
+            where=owner,
             fix="Label each row and column once, or pass plain arrays.",
-        )  # fmt: skip
+        )
 
 
 def named(nodes: list[Any] | None, known: list[Any] | None, values: Any, owner: str) -> tuple[list[Any] | None, Any]:

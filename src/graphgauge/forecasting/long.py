@@ -24,9 +24,14 @@ from graphgauge.io.tables import column_batches, column_names
 
 # The roles of columns and the names that they have by default; `unique_id`, `ds` and `cutoff` are Nixtla's.
 _ROLES = {
-    "id": ("id", "unique_id"), "time": ("time", "ds"), "horizon": ("horizon",), "issued": ("cutoff",), "y": ("y",),
-    "mean": ("mean",), "std": ("std",),
-}  # fmt: skip
+    "id": ("id", "unique_id"),
+    "time": ("time", "ds"),
+    "horizon": ("horizon",),
+    "issued": ("cutoff",),
+    "y": ("y",),
+    "mean": ("mean",),
+    "std": ("std",),
+}
 ROLES = tuple(_ROLES)
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
@@ -162,15 +167,17 @@ def table_arrays(
     for role in ("id", "time", "y"):
         if role not in roles:
             raise InputError(
-                f"has no column {' or '.join(_ROLES[role])}; it has {', '.join(frame.names):.200}", where=frame.where,
+                f"has no column {' or '.join(_ROLES[role])}; it has {', '.join(frame.names):.200}",
+                where=frame.where,
                 fix=f"Name it: columns={{'{role}': …}}.",
-            )  # fmt: skip
+            )
     if "mean" not in roles and quantiles is None and samples is None:
         others = [name for name in frame.names if name not in roles.values()]
         raise InputError(
-            f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300], where=frame.where,
+            f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300],
+            where=frame.where,
             fix="Name it: model=…, or call it mean.",
-        )  # fmt: skip
+        )
     nodes, node = _places(frame, roles["id"])
     if not len(node):
         raise InputError("has no rows", where=frame.where)
@@ -246,8 +253,9 @@ def _of_model(frame: _Frame, model: str) -> tuple[str, dict[float, str] | None]:
         if level in levels:
             raise InputError(
                 f"columns {levels[level]!r} and {name!r} are both the quantile {level:g} of {model!r}"[:200],
-                where=frame.where, fix="Drop one of them.",
-            )  # fmt: skip
+                where=frame.where,
+                fix="Drop one of them.",
+            )
         if level is not None:
             levels[level] = name
     if model in frame.names:
@@ -305,9 +313,10 @@ def in_order_of_time(times: AnyArray, name: str, where: str) -> AnyArray:
     keys = time_keys(times.tolist()) if times.dtype.kind == "U" else times
     if keys is None:
         raise InputError(
-            f"column {name!r} has times such as {str(times[0])!r:.40}, whose order is unknown", where=where,
+            f"column {name!r} has times such as {str(times[0])!r:.40}, whose order is unknown",
+            where=where,
             fix="Write them as 2026-01-31 or 2026-01-31T12:00, or as numbers.",
-        )  # fmt: skip
+        )
     return np.asarray(keys)
 
 
@@ -349,8 +358,10 @@ def _counted_horizons(frame: _Frame, roles: Mapping[str, str]) -> Ints:
     if {valid.dtype.kind, issued.dtype.kind} & {"U"} or (valid.dtype.kind == "M") != (issued.dtype.kind == "M"):
         raise InputError(
             f"columns {roles['time']!r} and {roles['issued']!r} are not both dates, or both numbers, so the horizon "
-            "cannot be counted", where=frame.where, fix="Convert them, or add a column horizon.",
-        )  # fmt: skip
+            "cannot be counted",
+            where=frame.where,
+            fix="Convert them, or add a column horizon.",
+        )
     if valid.dtype.kind == "u" or issued.dtype.kind == "u":
         valid, issued = valid.astype(np.int64), issued.astype(np.int64)
     if not (valid > issued).all():
@@ -431,8 +442,9 @@ class _Frame:
                 if values.shape != known.shape:
                     raise InputError(
                         f"column {name!r} has the shape {values.shape}, but {other!r} has {known.shape}",
-                        where=self.where, fix="Columns must be equally long.",
-                    )  # fmt: skip
+                        where=self.where,
+                        fix="Columns must be equally long.",
+                    )
             if values.ndim != 1:
                 raise InputError(f"column {name!r} has {values.ndim} dimensions", where=self.where)
             self._read[name] = values
@@ -488,7 +500,8 @@ def _native(table: Any) -> Any:
         frame = narwhals.from_native(table)
     except TypeError:
         raise InputError(
-            f"a {type(table).__name__} is not a table", where="table",
+            f"a {type(table).__name__} is not a table",
+            where="table",
             fix="Pass a data frame, a mapping of columns, or a file.",
-        ) from None  # fmt: skip
+        ) from None
     return frame.collect() if hasattr(frame, "collect") else frame

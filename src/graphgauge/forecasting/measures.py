@@ -39,14 +39,33 @@ def gaussian_edges() -> Floats:
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
 ALL = (
-    "bias", "size", "relative", "symmetric", "spread", "over", "scores", "scaled_scores", "pit", "bins", "joint",
+    "bias",
+    "size",
+    "relative",
+    "symmetric",
+    "spread",
+    "over",
+    "scores",
+    "scaled_scores",
+    "pit",
+    "bins",
+    "joint",
     "paths",
-)  # fmt: skip
+)
 _NEEDED = {
-    "bias": ("bias",), "mape": ("relative",), "smape": ("symmetric",), "wape": ("size",), "r2": ("size",),
-    "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
-    "interval_score": ("spread", "over"), "wql": ("size",), "msis": ("scaled_scores",),
-}  # fmt: skip
+    "bias": ("bias",),
+    "mape": ("relative",),
+    "smape": ("symmetric",),
+    "wape": ("size",),
+    "r2": ("size",),
+    "nll": ("scores",),
+    "crps": ("scores",),
+    "sharpness": ("spread",),
+    "width": ("spread",),
+    "interval_score": ("spread", "over"),
+    "wql": ("size",),
+    "msis": ("scaled_scores",),
+}
 # The sums of `size` without their order in time, which chance levels need.
 CHANCE = "chance"
 # Parts of sums that the kernel does not compute.
@@ -244,8 +263,9 @@ def _weighted_sums(
     together = max(1, _AT_ONCE // max(1, nodes * columns))
     for first in range(0, blocks * horizons, together):
         some = range(first, min(first + together, blocks * horizons))
-        part = slab.rearranged([(slice(row // horizons * length, (row // horizons + 1) * length), row % horizons)
-                                for row in some])  # fmt: skip
+        part = slab.rearranged(
+            [(slice(row // horizons * length, (row // horizons + 1) * length), row % horizons) for row in some]
+        )
         _, found = _plain_sums(part, layout, len(some), scale, np.arange(len(some)))
         counted = found.counts.astype(np.float64)
         terms = dd_times(
@@ -316,18 +336,23 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             ends = {level: (said[f"low_{level:g}"], said[f"high_{level:g}"]) for level in layout.coverage}
             found = {name: said[name] for name in ("nll", "crps") * ("scores" in layout.counted)}
             if "over" in layout.counted:
-                found |= {f"over_{level:g}": np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
-                          for level, (low, high) in ends.items()}  # fmt: skip
+                found |= {
+                    f"over_{level:g}": np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+                    for level, (low, high) in ends.items()
+                }
             if "spread" in layout.counted:
                 found |= {f"width_{level:g}": high - low for level, (low, high) in ends.items()}
             floats |= {name: np.where(counted, values, 0.0) for name, values in found.items()}
-            counts |= {f"inside_{level:g}": (low <= truth) & (truth <= high) & counted
-                       for level, (low, high) in ends.items()}  # fmt: skip
+            counts |= {
+                f"inside_{level:g}": (low <= truth) & (truth <= high) & counted for level, (low, high) in ends.items()
+            }
         if layout.thresholds and layout.form in _WITH_THRESHOLDS:
             of_threshold = {threshold: _at_threshold(slab, layout, threshold) for threshold in layout.thresholds}
             for place, name in enumerate(("brier", "twcrps")):
-                floats |= {f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
-                           for threshold, scores in of_threshold.items()}  # fmt: skip
+                floats |= {
+                    f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
+                    for threshold, scores in of_threshold.items()
+                }
             counts |= {
                 f"above_{exact_text(threshold)}": (slab.y > threshold) & counted for threshold in layout.thresholds
             }
@@ -343,8 +368,7 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             if layout.root_scaled:
                 floats["scaled_square"] = scaled(error * error, by_node_squared)
             if "scaled_scores" in layout.counted:
-                floats |= {f"msis_{level:g}": scaled(score, by_node)
-                           for level, score in _interval_scores(slab, layout)}  # fmt: skip
+                floats |= {f"msis_{level:g}": scaled(score, by_node) for level, score in _interval_scores(slab, layout)}
             counts["scaled_n"] = known
     return floats, counts
 

@@ -49,26 +49,40 @@ _DIRECTED = _LAWS | {"symmetry": _ONE_WAY}
 _CALIBRATION = _DIRECTED | {"monotone": _MORE_IS_NOT_BETTER}
 _POOLED = {"pooled": "over cells, not a mean of means", "empty": "nan"}
 _ERRORS: dict[str, Any] = {
-    "family": "forecasting", "needs": ("errors",), "direction": "lower", "bounds": (0, inf), "unit": "cell",
-    "conventions": _POOLED, "reference": "willmott2005", "chance": _declared.zero,
-    "interval": _declared.serial, "laws": _DIRECTED,
-}  # fmt: skip
+    "family": "forecasting",
+    "needs": ("errors",),
+    "direction": "lower",
+    "bounds": (0, inf),
+    "unit": "cell",
+    "conventions": _POOLED,
+    "reference": "willmott2005",
+    "chance": _declared.zero,
+    "interval": _declared.serial,
+    "laws": _DIRECTED,
+}
 _SAID = _ERRORS | {
     "needs": ("gaussian", "samples", "quantiles", "distribution"),
     "laws": _DIRECTED | {"monotone": _MOVED},
 }
 _BETWEEN = _SAID | {"conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"}}
 _SHARES = _ERRORS | {
-    "needs": ("reliability",), "interval": _declared.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
+    "needs": ("reliability",),
+    "interval": _declared.BIASED,
+    "laws": _CALIBRATION,
+    "reference": "kuleshov2018",
     "conventions": _POOLED | {"p": "0.01 to 0.99, or the levels of the quantiles"},
-}  # fmt: skip
+}
 _BINS = _ERRORS | {
-    "needs": ("spread",), "interval": _declared.BIASED, "laws": _CALIBRATION, "reference": "levi2022",
-    "conventions": _POOLED | {
+    "needs": ("spread",),
+    "interval": _declared.BIASED,
+    "laws": _CALIBRATION,
+    "reference": "levi2022",
+    "conventions": _POOLED
+    | {
         "bins": "of equal number, by standard deviation; equal ones share a bin",
         "compared": "root mean square error and root mean predicted variance",
     },
-}  # fmt: skip
+}
 
 # --------------------------------------------------------------------- errors
 
@@ -90,11 +104,14 @@ def _root(square: Estimate) -> Estimate:
 
 
 @metric(
-    key="mape", **_ERRORS | {
-        "chance": _declared.of_zero(1.0), "reference": "li2018",
+    key="mape",
+    **_ERRORS
+    | {
+        "chance": _declared.of_zero(1.0),
+        "reference": "li2018",
         "conventions": _POOLED | {"zeros": "cells whose truth is 0 are left out and counted"},
     },
-)  # fmt: skip
+)
 def mape(cells: Cells) -> Estimate:
     """Mean of absolute error over absolute truth, over cells whose truth is not 0; 0.1 is 10 %."""
     estimate = cells.mean("ape", "nonzero", reason="every truth is 0")
@@ -118,11 +135,16 @@ def wape(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="smape", **_ERRORS | {
-        "laws": _LAWS, "bounds": (0, 2), "chance": _declared.of_zero(2.0), "reference": "makridakis1993",
+    key="smape",
+    **_ERRORS
+    | {
+        "laws": _LAWS,
+        "bounds": (0, 2),
+        "chance": _declared.of_zero(2.0),
+        "reference": "makridakis1993",
         "conventions": _POOLED | {"0/0": "counts as 0"},
     },
-)  # fmt: skip
+)
 def smape(cells: Cells) -> Estimate:
     """Mean of 2·abs(error) over abs(truth) + abs(forecast)."""
     estimate = cells.mean("sape")
@@ -130,11 +152,15 @@ def smape(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="mase", **_ERRORS | {
-        "needs": ("scaled",), "chance": _declared.naive, "reference": "hyndman2006",
+    key="mase",
+    **_ERRORS
+    | {
+        "needs": ("scaled",),
+        "chance": _declared.naive,
+        "reference": "hyndman2006",
         "conventions": _POOLED | {"scale": "each node's naive error in its own history; constant ones are left out"},
     },
-)  # fmt: skip
+)
 def mase(cells: Cells) -> Estimate:
     """Mean absolute error divided by the node's mean absolute (seasonal) naive error in the history."""
     estimate = cells.mean("scaled", "scaled_n", reason="the history is constant: its naive forecast has no error")
@@ -142,12 +168,16 @@ def mase(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="rmsse", **_ERRORS | {
-        "needs": ("root_scaled",), "chance": _declared.naive, "reference": "hyndman2006",
+    key="rmsse",
+    **_ERRORS
+    | {
+        "needs": ("root_scaled",),
+        "chance": _declared.naive,
+        "reference": "hyndman2006",
         "interval": _declared.serial_root,
         "conventions": _POOLED | {"scale": "each node's mean squared naive error; constant histories are left out"},
     },
-)  # fmt: skip
+)
 def rmsse(cells: Cells) -> Estimate:
     """Root of the mean squared error, each node's divided by its mean squared (seasonal) naive error in the history."""
     estimate = cells.mean(
@@ -157,12 +187,17 @@ def rmsse(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="bias", **_ERRORS | {
-        "direction": "target", "target": 0.0, "bounds": (-inf, inf), "chance": _declared.minus_mean,
+    key="bias",
+    **_ERRORS
+    | {
+        "direction": "target",
+        "target": 0.0,
+        "bounds": (-inf, inf),
+        "chance": _declared.minus_mean,
         "laws": _DIRECTED | {"monotone": _BOTH_SIGNS},
         "conventions": _POOLED | {"sign": "forecast minus truth"},
     },
-)  # fmt: skip
+)
 def bias(cells: Cells) -> Estimate:
     """Mean of forecast minus truth: above 0 the forecasts are too high."""
     found = cells.mean("error")
@@ -171,11 +206,16 @@ def bias(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="r2", **_ERRORS | {
-        "direction": "higher", "bounds": (-inf, 1), "chance": _declared.mean_of_truth, "reference": "wright1921",
+    key="r2",
+    **_ERRORS
+    | {
+        "direction": "higher",
+        "bounds": (-inf, 1),
+        "chance": _declared.mean_of_truth,
+        "reference": "wright1921",
         "conventions": _POOLED | {"mean": "one for all cells of the group"},
     },
-)  # fmt: skip
+)
 def r2(cells: Cells) -> Estimate:
     """Share of the truth's variation about its mean that the forecast explains: 1 − squared errors over variation."""
     blocks, whole = cells.variation
@@ -189,26 +229,34 @@ def r2(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="nll", **_SAID | {
-        "needs": ("gaussian", "distribution"), "bounds": (-inf, inf), "chance": _declared.climate,
-        "reference": "good1952", "laws": _DIRECTED,
+    key="nll",
+    **_SAID
+    | {
+        "needs": ("gaussian", "distribution"),
+        "bounds": (-inf, inf),
+        "chance": _declared.climate,
+        "reference": "good1952",
+        "laws": _DIRECTED,
         "conventions": _POOLED | {"density": "Gaussian, or as given; natural logarithm"},
     },
-)  # fmt: skip
+)
 def nll(cells: Cells) -> Estimate:
     """Mean negative log-likelihood of the truth under the predicted distributions."""
     return cells.mean("nll")
 
 
 @metric(
-    key="crps", **_SAID | {
+    key="crps",
+    **_SAID
+    | {
         "reference": "gneiting2007",
-        "conventions": _POOLED | {
+        "conventions": _POOLED
+        | {
             "from": "a Gaussian in closed form; other distributions by quadrature over levels; members as they are; "
             "quantiles, each for the levels nearest to it",
         },
     },
-)  # fmt: skip
+)
 def crps(cells: Cells) -> Estimate:
     """Mean continuous ranked probability score: the absolute error generalised to distributions.
 
@@ -222,22 +270,30 @@ def crps(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="crps_fair", **_SAID | {
-        "needs": ("samples",), "bounds": (-inf, inf), "reference": "ferro2014",
+    key="crps_fair",
+    **_SAID
+    | {
+        "needs": ("samples",),
+        "bounds": (-inf, inf),
+        "reference": "ferro2014",
         "conventions": _POOLED | {"from": "members as draws: what infinitely many of them would score, on average"},
     },
-)  # fmt: skip
+)
 def crps_fair(cells: Cells) -> Estimate:
     """CRPS whose expected value does not depend on the number of members; single values may be below 0."""
     return cells.mean("crps_fair")
 
 
 @metric(
-    key="pinball", **_SAID | {
-        "needs": ("quantiles",), "chance": _declared.zero_quantiles, "reference": "koenker1978",
+    key="pinball",
+    **_SAID
+    | {
+        "needs": ("quantiles",),
+        "chance": _declared.zero_quantiles,
+        "reference": "koenker1978",
         "conventions": _POOLED | {"levels": "all count the same"},
     },
-)  # fmt: skip
+)
 def pinball(cells: Cells) -> Estimate:
     """Mean pinball (quantile) loss over cells and levels."""
     levels = len(cells.layout.levels)
@@ -245,11 +301,15 @@ def pinball(cells: Cells) -> Estimate:
 
 
 @metric(
-    key="pinball_{quantile}", **_SAID | {
-        "needs": ("quantiles",), "chance": _declared.zero_quantile, "reference": "koenker1978",
+    key="pinball_{quantile}",
+    **_SAID
+    | {
+        "needs": ("quantiles",),
+        "chance": _declared.zero_quantile,
+        "reference": "koenker1978",
         "conventions": _POOLED,
     },
-)  # fmt: skip
+)
 def pinball_at(cells: Cells, *, quantile: Percent = _MEDIAN) -> Estimate:
     """Mean pinball (quantile) loss of one level, in percent in the name."""
     level = next((level for level in cells.layout.levels if abs(level - quantile / 100) < 1e-9), None)
@@ -259,11 +319,15 @@ def pinball_at(cells: Cells, *, quantile: Percent = _MEDIAN) -> Estimate:
 
 
 @metric(
-    key="wql", **_SAID | {
-        "needs": ("quantiles",), "chance": NoChance("the forecast that is 0 everywhere scores 1 at every level"),
-        "reference": "koenker1978", "conventions": _POOLED | {"levels": "all count the same"},
+    key="wql",
+    **_SAID
+    | {
+        "needs": ("quantiles",),
+        "chance": NoChance("the forecast that is 0 everywhere scores 1 at every level"),
+        "reference": "koenker1978",
+        "conventions": _POOLED | {"levels": "all count the same"},
     },
-)  # fmt: skip
+)
 def wql(cells: Cells) -> Estimate:
     """Weighted quantile loss: twice the summed pinball loss over the sum of absolute truths, mean over levels."""
     size = cells.total("abs_y")
@@ -281,22 +345,29 @@ _EVENTS = _SAID | {"needs": ("gaussian", "samples", "distribution")}
 
 
 @metric(
-    key="brier_{threshold}", **_EVENTS | {
-        "bounds": (0, 1), "chance": _declared.base_rate, "reference": "brier1950",
+    key="brier_{threshold}",
+    **_EVENTS
+    | {
+        "bounds": (0, 1),
+        "chance": _declared.base_rate,
+        "reference": "brier1950",
         "conventions": _POOLED | {"event": "the truth is above the threshold"},
     },
-)  # fmt: skip
+)
 def brier(cells: Cells, *, threshold: Threshold = _ZERO) -> Estimate:
     """Brier score of the event that the truth is above a threshold: mean squared error of its predicted probability."""
     return cells.mean(f"brier_{threshold:g}")
 
 
 @metric(
-    key="twcrps_{threshold}", **_EVENTS | {
-        "reference": "gneiting2011", "chance": NoChance("depends on the truths above the threshold"),
+    key="twcrps_{threshold}",
+    **_EVENTS
+    | {
+        "reference": "gneiting2011",
+        "chance": NoChance("depends on the truths above the threshold"),
         "conventions": _POOLED | {"weight": "1 above the threshold, 0 below"},
     },
-)  # fmt: skip
+)
 def twcrps(cells: Cells, *, threshold: Threshold = _ZERO) -> Estimate:
     """Threshold-weighted CRPS: only the part of the distribution above a threshold is scored."""
     return cells.mean(f"twcrps_{threshold:g}")
@@ -314,24 +385,32 @@ def _weighted(cells: Cells, weights: Floats) -> Estimate:
 _SUMMED = Exempt("distances are summed over nodes in their order, so the last bit may differ")
 _SHUFFLED = Exempt("members are shuffled by offsets that depend on the position of the node")
 _VECTORS: dict[str, Any] = _ERRORS | {
-    "unit": "vector", "reference": "gneiting2007", "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SUMMED},
-}  # fmt: skip
+    "unit": "vector",
+    "reference": "gneiting2007",
+    "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SUMMED},
+}
 _JOINT = _VECTORS | {
-    "needs": ("joint",), "chance": _declared.shuffled("energy"),
+    "needs": ("joint",),
+    "chance": _declared.shuffled("energy"),
     "conventions": {"vector": "all observed nodes of a time step and horizon, at least two; not divided by size"},
-}  # fmt: skip
+}
 _PAIRS = _VECTORS | {
-    "needs": ("pairs",), "chance": _declared.shuffled("variogram", "variogram_n"), "reference": "scheuerer2015",
+    "needs": ("pairs",),
+    "chance": _declared.shuffled("variogram", "variogram_n"),
+    "reference": "scheuerer2015",
     "conventions": {"order": "0.5", "pairs": "joined by an edge, both observed; mean over pairs, then over steps"},
-}  # fmt: skip
+}
 _PATHS = _VECTORS | {
-    "needs": ("paths",), "chance": _declared.shuffled("path", "path_n"),
+    "needs": ("paths",),
+    "chance": _declared.shuffled("path", "path_n"),
     "conventions": {"vector": "all observed horizons of a node from one time step, at least two"},
-}  # fmt: skip
+}
 _GAIN: dict[str, Any] = {
-    "direction": "higher", "bounds": (-inf, 1), "chance": _declared.no_gain,
+    "direction": "higher",
+    "bounds": (-inf, 1),
+    "chance": _declared.no_gain,
     "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SHUFFLED},
-}  # fmt: skip
+}
 
 
 @metric(key="energy_score", **_JOINT)
@@ -402,11 +481,14 @@ def calibration_error(reliability: Reliability) -> Estimate:
 
 
 @metric(
-    key="central_calibration_error", **_SHARES | {
-        "bounds": (0, 1), "chance": _declared.perfect_intervals,
+    key="central_calibration_error",
+    **_SHARES
+    | {
+        "bounds": (0, 1),
+        "chance": _declared.perfect_intervals,
         "conventions": _POOLED | {"p": "levels of central intervals: 0.02 to 0.98, or those that the quantiles bound"},
     },
-)  # fmt: skip
+)
 def central_calibration_error(reliability: Reliability) -> Estimate:
     """Mean over levels of the distance between a central interval's level and the share of truths in it.
 
@@ -416,11 +498,14 @@ def central_calibration_error(reliability: Reliability) -> Estimate:
 
 
 @metric(
-    key="miscalibration_area", **_SHARES | {
-        "bounds": (0, 0.5), "chance": _declared.perfect_shares(_declared.nearest, Reliability.area),
+    key="miscalibration_area",
+    **_SHARES
+    | {
+        "bounds": (0, 0.5),
+        "chance": _declared.perfect_shares(_declared.nearest, Reliability.area),
         "conventions": _POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
     },
-)  # fmt: skip
+)
 def miscalibration_area(reliability: Reliability) -> Estimate:
     """Area between the reliability curve and the diagonal."""
     return reliability.estimate(reliability.area())
@@ -430,11 +515,18 @@ def miscalibration_area(reliability: Reliability) -> Estimate:
 
 
 @metric(
-    key="coverage_{level}", **_BETWEEN | {
-        "direction": "target", "target": 0.95, "bounds": (0, 1), "chance": _declared.perfect_level,
-        "interval": _declared.serial_share, "reference": "christoffersen1998", "laws": _CALIBRATION,
+    key="coverage_{level}",
+    **_BETWEEN
+    | {
+        "direction": "target",
+        "target": 0.95,
+        "bounds": (0, 1),
+        "chance": _declared.perfect_level,
+        "interval": _declared.serial_share,
+        "reference": "christoffersen1998",
+        "laws": _CALIBRATION,
     },
-)  # fmt: skip
+)
 def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Share of truths in the central prediction interval of that level; best is the level itself."""
     found = cells.covered(level / 100)
@@ -448,11 +540,14 @@ def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 
 
 @metric(
-    key="msis_{level}", **_BETWEEN | {
-        "needs": ("scaled_scores",), "chance": NoChance("depends on the width of the naive forecast's intervals"),
+    key="msis_{level}",
+    **_BETWEEN
+    | {
+        "needs": ("scaled_scores",),
+        "chance": NoChance("depends on the width of the naive forecast's intervals"),
         "reference": "makridakis2020",
     },
-)  # fmt: skip
+)
 def msis(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Mean scaled interval score: Winkler's score divided by the node's naive error in the history."""
     found = cells.scaled_score(level / 100)
@@ -469,11 +564,16 @@ def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 
 
 @metric(
-    key="sharpness", **_SAID | {
-        "needs": ("gaussian",), "direction": "none", "chance": _NOT_SCORED, "interval": _declared.serial_root,
+    key="sharpness",
+    **_SAID
+    | {
+        "needs": ("gaussian",),
+        "direction": "none",
+        "chance": _NOT_SCORED,
+        "interval": _declared.serial_root,
         "reference": "gneiting2007sharpness",
     },
-)  # fmt: skip
+)
 def sharpness(cells: Cells) -> Estimate:
     """Root mean predicted variance: how much spread the forecasts claim, whether it is right or not."""
     return _root(cells.mean("var"))

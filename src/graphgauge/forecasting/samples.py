@@ -247,8 +247,11 @@ class Reliability:
     @cached_property
     def centred(self) -> Reliability:
         """The same for central intervals: their levels, and how many truths they contain."""
-        pairs = [(low, high) for low, high in zip(range(len(self.p)), range(len(self.p))[::-1], strict=True)
-                 if low < high and abs(self.p[low] + self.p[high] - 1) < 1e-9]  # fmt: skip
+        pairs = [
+            (low, high)
+            for low, high in zip(range(len(self.p)), range(len(self.p))[::-1], strict=True)
+            if low < high and abs(self.p[low] + self.p[high] - 1) < 1e-9
+        ]
         low, high = (np.array([pair[side] for pair in pairs], int) for side in (0, 1))
         inside = None
         if self.over_time is not None:

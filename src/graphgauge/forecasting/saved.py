@@ -58,9 +58,10 @@ def load(place: Place) -> ForecastState:
     _, facts, arrays = load_state(place, ForecastState.kind)
     if "layout" in facts and facts.get("columns") != _COLUMNS:
         raise InputError(
-            "contains the sums of an earlier version", where=place_name(place),
+            "contains the sums of an earlier version",
+            where=place_name(place),
             fix="Count the data again with this version, or merge with the version that wrote the file.",
-        )  # fmt: skip
+        )
     try:
         return _restored(facts, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):

@@ -212,9 +212,14 @@ class SlabSums:
         blocks = Blocks(start, self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift)
         graph = None if self.graph is None else self.graph.pairs
         found = counted(
-            batch, self.layout, blocks, scale=self.scale, weights=self.weights, graph=graph,
+            batch,
+            self.layout,
+            blocks,
+            scale=self.scale,
+            weights=self.weights,
+            graph=graph,
             by_node_pit=self.percentiles_by_node,
-        )  # fmt: skip
+        )
         self._require_sound(batch, found.by_horizon)
         more = _Histograms(found.pit, found.spread, found.excess, found.ranks, found.joint)
         self._add(start, steps, found.by_horizon, found.by_node, more)

@@ -190,11 +190,22 @@ class ForecastState(SlabSums):
             self.nodes, found = named(self.nodes, known, found, "weights")
             self.weights, self._weights_rule = checked_weights(found), None
         batch = Batch.of(
-            y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples,
-            distribution=distribution, mask=mask, null_value=self.null_value if null_value is None else null_value,
-            null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance, axes=self.axes, nan=nan,
-            nodes=self.nodes if self.channels is None else self.places, ahead=self.ahead, known=self._known_channels,
-        )  # fmt: skip
+            y_true,
+            y_pred,
+            std=std,
+            quantiles=quantiles,
+            levels=levels,
+            samples=samples,
+            distribution=distribution,
+            mask=mask,
+            null_value=self.null_value if null_value is None else null_value,
+            null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance,
+            axes=self.axes,
+            nan=nan,
+            nodes=self.nodes if self.channels is None else self.places,
+            ahead=self.ahead,
+            known=self._known_channels,
+        )
         self.update_batch(batch, start=start, threads=threads)
         return self
 
@@ -221,11 +232,22 @@ class ForecastState(SlabSums):
         self._repeat_by_channel(batch.channels, nodes)
         batch = batch.scored(self.coverage, "scores" in self._parts, self.thresholds)
         layout = Layout(
-            batch.form, horizons, nodes, self.coverage, batch.levels,
-            0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self._parts,
-            null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
-            self._graph_text(batch), self._weights_text, self.thresholds, self._root_scaled,
-        )  # fmt: skip
+            batch.form,
+            horizons,
+            nodes,
+            self.coverage,
+            batch.levels,
+            0 if batch.members is None else batch.members.shape[-1],
+            self.scale is not None,
+            self._parts,
+            null_text(batch.null_value),
+            batch.null_tolerance,
+            batch.mask is not None,
+            self._graph_text(batch),
+            self._weights_text,
+            self.thresholds,
+            self._root_scaled,
+        )
         fresh = self._fresh(layout)
         self._require_layout(fresh)
         if self.layout is not None and self.channels != batch.channels:
@@ -247,9 +269,18 @@ class ForecastState(SlabSums):
         self._absorb(fresh)
 
     def update_rows(
-        self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
-        shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
-    ) -> ForecastState:  # fmt: skip
+        self,
+        step: Any,
+        horizon: Any,
+        node: Any,
+        y_true: Any,
+        y_pred: Any,
+        std: Any = None,
+        *,
+        shape: tuple[int, int, int],
+        null_value: float | None = None,
+        nan: str = "raise",
+    ) -> ForecastState:
         """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node).
 
         A cell counts once: a second row for it is an error, also in a later call.
@@ -289,9 +320,10 @@ class ForecastState(SlabSums):
         if self._once is not None and len(again := self._once.repeated(*places)):
             cell = ", ".join(str(int(place[again[0]])) for place in places)
             raise InputError(
-                f"row {again[0]} is a second row for the step, horizon and node {cell}", where="step",
+                f"row {again[0]} is a second row for the step, horizon and node {cell}",
+                where="step",
                 fix="A cell is one row: drop the others.",
-            )  # fmt: skip
+            )
         at, ahead, of = places
         self.add_rows(at, ahead, of, y_true, y_pred, std, shape=shape, null_value=null_value, nan=nan)
         if self._once is not None:
@@ -299,9 +331,18 @@ class ForecastState(SlabSums):
         return self
 
     def add_rows(
-        self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
-        shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
-    ) -> None:  # fmt: skip
+        self,
+        step: Any,
+        horizon: Any,
+        node: Any,
+        y_true: Any,
+        y_pred: Any,
+        std: Any = None,
+        *,
+        shape: tuple[int, int, int],
+        null_value: float | None = None,
+        nan: str = "raise",
+    ) -> None:
         """`update_rows` for rows whose cells are known to be new.
 
         Parameters
@@ -319,10 +360,18 @@ class ForecastState(SlabSums):
             for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
         )
         layout = Layout(
-            row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self._parts,
-            null_value=null_text(null_value), null_tolerance=self.null_tolerance, weights=self._weights_text,
-            thresholds=self.thresholds, root_scaled=self._root_scaled,
-        )  # fmt: skip
+            row.form,
+            horizons,
+            nodes,
+            self.coverage,
+            scaled=self.scale is not None,
+            counted=self._parts,
+            null_value=null_text(null_value),
+            null_tolerance=self.null_tolerance,
+            weights=self._weights_text,
+            thresholds=self.thresholds,
+            root_scaled=self._root_scaled,
+        )
         fresh = self._fresh(layout)
         self._require_layout(fresh)
         self._require_history(null_value, self.null_tolerance)
@@ -381,8 +430,11 @@ class ForecastState(SlabSums):
 
     def _require_groups(self, layout: Layout) -> None:
         """Reject names, weights and naive errors of other numbers of nodes or horizons."""
-        groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes),
-                  ("weights", self.weights, layout.nodes))  # fmt: skip
+        groups = (
+            ("nodes", self.nodes, layout.nodes),
+            ("naive", self.scale, layout.nodes),
+            ("weights", self.weights, layout.nodes),
+        )
         for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):
             if known is not None and np.shape(known)[-1] != count:
                 fix = f"Give one for each {'horizon' if name == 'ahead' else 'node'}."
@@ -526,9 +578,10 @@ class ForecastState(SlabSums):
             return
         if null_value is not None and not observed(self._history, null_value, tolerance).all():
             raise InputError(
-                f"the history contains the null value {null_value:g}", where="naive",
+                f"the history contains the null value {null_value:g}",
+                where="naive",
                 fix="Build the state with ForecastState(null_value=…).",
-            )  # fmt: skip
+            )
 
     def _absorb(self, other: ForecastState) -> None:
         if other.layout is None:

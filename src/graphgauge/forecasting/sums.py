@@ -176,9 +176,12 @@ class BlockSums:
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         return {
-            f"{prefix}.high": self.high, f"{prefix}.low": self.low, f"{prefix}.counts": self.counts,
-            f"{prefix}.at": self.at, f"{prefix}.shift": np.array(self.shift),
-        }  # fmt: skip
+            f"{prefix}.high": self.high,
+            f"{prefix}.low": self.low,
+            f"{prefix}.counts": self.counts,
+            f"{prefix}.at": self.at,
+            f"{prefix}.shift": np.array(self.shift),
+        }
 
     @classmethod
     def restored(cls, prefix: str, arrays: Mapping[str, NDArray[Any]], empty: BlockSums) -> BlockSums:

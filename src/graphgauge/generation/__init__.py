@@ -14,10 +14,26 @@ from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
 from graphgauge.generation.table import SampleTable
 
 __all__ = [
-    "Case", "Graphs", "Labelled", "Molecules", "PairwiseDistance", "SampleComparison", "SampleTable", "collect",
-    "compare_samples", "energy_distance", "evaluate", "evaluate_files", "evaluate_molecules", "mmd", "molecule_scores",
-    "open_checkpoint", "pairwise_distance", "prdc", "silhouette",
-]  # fmt: skip
+    "Case",
+    "Graphs",
+    "Labelled",
+    "Molecules",
+    "PairwiseDistance",
+    "SampleComparison",
+    "SampleTable",
+    "collect",
+    "compare_samples",
+    "energy_distance",
+    "evaluate",
+    "evaluate_files",
+    "evaluate_molecules",
+    "mmd",
+    "molecule_scores",
+    "open_checkpoint",
+    "pairwise_distance",
+    "prdc",
+    "silhouette",
+]
 
 
 def __getattr__(name: str) -> Any:

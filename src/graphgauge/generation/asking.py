@@ -52,9 +52,10 @@ class Respondent:
         count = self.length(method, found)
         if count != len(batch[0]):
             raise InputError(
-                f"gave {count} answers to {len(batch[0])} samples", where=self.place(method),
+                f"gave {count} answers to {len(batch[0])} samples",
+                where=self.place(method),
                 fix="Return one for each sample, in their order.",
-            )  # fmt: skip
+            )
         return found
 
     def length(self, method: str, answer: Any) -> int | str:

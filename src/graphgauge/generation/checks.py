@@ -259,6 +259,10 @@ def claim_above_classifier(results: Mapping[str, Result]) -> Evidence | None:
         return None
     (low, high), (real_low, real_high) = claim.interval, real.interval
     return {
-        "claim": claim.value, "low": low, "high": high, "accuracy": real.value, "real_low": real_low,
+        "claim": claim.value,
+        "low": low,
+        "high": high,
+        "accuracy": real.value,
+        "real_low": real_low,
         "real_high": real_high,
-    }  # fmt: skip
+    }

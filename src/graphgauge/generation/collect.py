@@ -41,12 +41,24 @@ _ASKED = {
 _MOST_DESCRIBED = 10_000
 # The method that provides a part of the table.
 _METHODS = {
-    "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
-    "generated_statistics": "statistics", "generated": "generate", "valid": "validate",
-    "real_valid": "validate", "excluded_valid": "validate", "excluded_statistics": "statistics",
-    "excluded_latents": "encode", "predicted": "predict", "train_latents": "encode", "train_statistics": "statistics",
-    "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
-}  # fmt: skip
+    "reconstructed": "reconstruct",
+    "latents": "encode",
+    "generated_latents": "encode",
+    "statistics": "statistics",
+    "generated_statistics": "statistics",
+    "generated": "generate",
+    "valid": "validate",
+    "real_valid": "validate",
+    "excluded_valid": "validate",
+    "excluded_statistics": "statistics",
+    "excluded_latents": "encode",
+    "predicted": "predict",
+    "train_latents": "encode",
+    "train_statistics": "statistics",
+    "classifier_predicted": "predict",
+    "labels": "conditions",
+    "channels": "channels",
+}
 
 
 def collect(
@@ -115,9 +127,17 @@ def collect(
     0.9
     """
     collection = Collection(
-        subject, data=data, train=train, classifier=classifier, classifier_data=classifier_data,
-        num_samples=num_samples, temperature=temperature, threshold=threshold, seed=seed, progress=progress,
-    )  # fmt: skip
+        subject,
+        data=data,
+        train=train,
+        classifier=classifier,
+        classifier_data=classifier_data,
+        num_samples=num_samples,
+        temperature=temperature,
+        threshold=threshold,
+        seed=seed,
+        progress=progress,
+    )
     return collection.table(sections)
 
 
@@ -143,8 +163,9 @@ class Collection:
         if not any(found for name, found in self.offers.items() if name not in ("conditions", "validate")):
             raise InputError(
                 f"a {type(case.subject).__name__} is not a subject: it has none of the methods of a subject",
-                where="subject", fix="See graphgauge.generation.subjects.",
-            )  # fmt: skip
+                where="subject",
+                fix="See graphgauge.generation.subjects.",
+            )
         judge = classifier if classifier is not None else case.classifier
         self._subject, self._classifier = Respondent(case.subject), None if judge is None else Respondent(judge)
         if self._classifier is not None and not callable(self._classifier.attribute("predict")):
@@ -362,9 +383,10 @@ class Collection:
                 count = self._subject.length("generate", drawn)
                 if count != size:
                     raise InputError(
-                        f"generate returned {count} samples of {label}, but {size} were requested", where=place,
+                        f"generate returned {count} samples of {label}, but {size} were requested",
+                        where=place,
                         fix="Return every attempt; validate() decides which are valid.",
-                    )  # fmt: skip
+                    )
                 graphs = is_graphs(drawn)
                 parts.append(list(drawn) if graphs else thresholded(drawn, self.options["threshold"], place))
             self._progress("generate", (code + 1) * total, len(self.labels) * total)

@@ -155,16 +155,23 @@ def compare_samples(
         raise OptionError(f"these are compared: {', '.join(COMPARED)}", where="metrics")
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     shared: dict[str, Any] = {
-        "real": real, "train": train, "statistics": statistics, "samples": samples, "node_labels": node_labels,
-        "edge_labels": edge_labels, "real_valid": real_valid, "nan": nan,
-    }  # fmt: skip
+        "real": real,
+        "train": train,
+        "statistics": statistics,
+        "samples": samples,
+        "node_labels": node_labels,
+        "edge_labels": edge_labels,
+        "real_valid": real_valid,
+        "nan": nan,
+    }
     tables: dict[str, SampleTable] = {}
     remarks = {}
     for name, made in generated.items():
         own = {
-            "generated": made, "valid": None if valid is None else valid.get(name),
+            "generated": made,
+            "valid": None if valid is None else valid.get(name),
             "generated_statistics": None if generated_statistics is None else generated_statistics.get(name),
-        }  # fmt: skip
+        }
         tables[name] = SampleTable.of(**shared, **own)
         _require_same_kind(next(iter(tables.values())), tables[name], name)
         require_graphs(convention, tables[name].generated)
@@ -190,9 +197,13 @@ def compare_samples(
 
 
 COMPARED = (
-    "validity_rate", "overall_uniqueness_ratio", "novelty", *(f"{kind}_mmd" for kind in STATISTICS), "mmd",
+    "validity_rate",
+    "overall_uniqueness_ratio",
+    "novelty",
+    *(f"{kind}_mmd" for kind in STATISTICS),
+    "mmd",
     "energy_distance",
-)  # fmt: skip
+)
 
 
 def compared_metrics(metrics: Sequence[str] | str | None) -> list[str]:
@@ -210,8 +221,9 @@ def _require_all(given: Mapping[str, Any] | None, generated: Mapping[str, Any], 
         return
     odd = [key for key in (*given, *generated) if key not in given or key not in generated]
     if odd:
-        raise InputError(f"{odd[0]!r} is missing in {name} or in generated", where=name,
-                         fix="Give one for each generator.")  # fmt: skip
+        raise InputError(
+            f"{odd[0]!r} is missing in {name} or in generated", where=name, fix="Give one for each generator."
+        )
 
 
 def _require_same_kind(first: SampleTable, other: SampleTable, name: str) -> None:
@@ -241,11 +253,13 @@ class Frame:
         if first.statistics is None or len(parts) < len(tables):
             return cls(None)
         joined = replace(
-            first, generated=None, generated_statistics={
-                name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-            }, codes=np.concatenate([table.codes for table in tables]),
-            valid=np.concatenate([table.kept for table in tables]), copied=None,
-        )  # fmt: skip
+            first,
+            generated=None,
+            generated_statistics={name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
+            codes=np.concatenate([table.codes for table in tables]),
+            valid=np.concatenate([table.kept for table in tables]),
+            copied=None,
+        )
         return cls(Described(joined, draws))
 
     def rows(self, statistics: Mapping[str, Any], rows: Codes) -> Floats:
@@ -268,9 +282,14 @@ class _Measured:
 
 
 def _comparison(
-    first: str, second: str, measured: _Measured, interval: tuple[float, float], p: float,
-    remarks: Mapping[str, str | None], confidence: float,
-) -> SampleComparison:  # fmt: skip
+    first: str,
+    second: str,
+    measured: _Measured,
+    interval: tuple[float, float],
+    p: float,
+    remarks: Mapping[str, str | None],
+    confidence: float,
+) -> SampleComparison:
     lower = find(measured.metric, FAMILY)[0].direction == "lower"
     winner = first if (measured.difference < 0) == lower else second
     remark = "; ".join(text for name in (first, second) if (text := remarks[name]) is not None) or None

@@ -74,8 +74,9 @@ def over_samples(sample: ConditionSample, estimate: Estimate) -> IntervalRule | 
 
 def over_pairs(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t over samples, from each sample's mean distance to all others (the jackknife of a U-statistic)."""
-    return IntervalRule("jackknife-t", "samples", _t_bounds, approximate=True,
-                        note="a first-order error, because pairs share samples")  # fmt: skip
+    return IntervalRule(
+        "jackknife-t", "samples", _t_bounds, approximate=True, note="a first-order error, because pairs share samples"
+    )
 
 
 def of_shares(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -87,8 +88,13 @@ def of_shares(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoI
 
 def of_draws(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Percentiles of a bootstrap of the classifier's confusions and of its predictions on generated samples."""
-    return IntervalRule("percentile bootstrap", "samples", _draw_bounds, approximate=True,
-                        note="bootstrap percentiles, which are exact only in large samples")  # fmt: skip
+    return IntervalRule(
+        "percentile bootstrap",
+        "samples",
+        _draw_bounds,
+        approximate=True,
+        note="bootstrap percentiles, which are exact only in large samples",
+    )
 
 
 def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -102,16 +108,23 @@ def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule 
 
 def of_area(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with DeLong's standard error of an area under the ROC curve."""
-    return IntervalRule("delong-t", "samples", _t_bounds, approximate=True,
-                        note="a normal limit, and of this classifier only")  # fmt: skip
+    return IntervalRule(
+        "delong-t", "samples", _t_bounds, approximate=True, note="a normal limit, and of this classifier only"
+    )
 
 
 def of_correlation(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Fisher's z over samples; no interval if the order is perfect."""
     if is_rounding(1 - np.abs(estimate.value), 1.0).all():
         return NoInterval("the order is perfect, so the samples show no spread")
-    return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True, fewest="at least four",
-                        note="Fisher's z is exact only for normal values")  # fmt: skip
+    return IntervalRule(
+        "fisher-z",
+        "samples",
+        _fisher_bounds,
+        approximate=True,
+        fewest="at least four",
+        note="Fisher's z is exact only for normal values",
+    )
 
 
 def _t_bounds(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:

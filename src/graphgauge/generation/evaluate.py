@@ -34,13 +34,34 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 
 # The arguments that a table takes the place of.
 _INPUTS = (
-    "real", "generated", "real_conditions", "conditions", "train", "train_conditions", "train_latents",
-    "train_statistics", "valid", "reconstructed", "latents",
-    "latent_variances", "generated_latents", "leaks", "statistics", "generated_statistics", "predicted",
+    "real",
+    "generated",
+    "real_conditions",
+    "conditions",
+    "train",
+    "train_conditions",
+    "train_latents",
+    "train_statistics",
+    "valid",
+    "reconstructed",
+    "latents",
+    "latent_variances",
+    "generated_latents",
+    "leaks",
+    "statistics",
+    "generated_statistics",
+    "predicted",
     "classifier_labels",
-    "classifier_predicted", "labels", "ordered", "channels", "threshold", "real_valid", "samples", "node_labels",
+    "classifier_predicted",
+    "labels",
+    "ordered",
+    "channels",
+    "threshold",
+    "real_valid",
+    "samples",
+    "node_labels",
     "edge_labels",
-)  # fmt: skip
+)
 
 
 def evaluate(
@@ -241,10 +262,15 @@ def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluat
         for sample in at_hand.made.values():
             skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
     found = Evaluation(
-        FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns, skipped=skipped,
-        options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
+        FAMILY,
+        part.results,
+        conventions=part.conventions,
+        breakdowns=part.breakdowns,
+        skipped=skipped,
+        options={**table.options, **request.options, "asked": {name: names}},
+        notes=_notes(table),
         drawings=drawings(table),
-    )  # fmt: skip
+    )
     found.materials |= at_hand.made  # for the checks, which use all sections together
     if table.real is not None:
         found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
@@ -311,12 +337,16 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         elif kept:
             breakdowns[axis] = Table(axis, {axis: table[axis], "n": table["n"], **kept})
     return Evaluation(
-        FAMILY, list(results.values()), conventions=evaluation.conventions,
-        options={**evaluation.options, "asked": {name: names}}, breakdowns=breakdowns, notes=evaluation.notes,
+        FAMILY,
+        list(results.values()),
+        conventions=evaluation.conventions,
+        options={**evaluation.options, "asked": {name: names}},
+        breakdowns=breakdowns,
+        notes=evaluation.notes,
         findings=evaluation.findings,
         skipped={key: why for key, why in evaluation.skipped.items() if _is_of(key, name)},
         drawings=evaluation.drawings,
-    )  # fmt: skip
+    )
 
 
 def _is_of(key: str, name: str) -> bool:

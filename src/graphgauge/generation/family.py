@@ -10,26 +10,62 @@ _ASKING = ("num_samples", "temperature", "threshold", "empty")
 _CONDITIONS = ("real_conditions", "conditions")
 # What is known about samples besides themselves.
 _DESCRIBED = (
-    "statistics", "generated_statistics", "latents", "generated_latents", "predicted", "classifier_labels",
-    "classifier_predicted", "train_conditions", "train_statistics", "train_latents", "latent_variances",
-)  # fmt: skip
+    "statistics",
+    "generated_statistics",
+    "latents",
+    "generated_latents",
+    "predicted",
+    "classifier_labels",
+    "classifier_predicted",
+    "train_conditions",
+    "train_statistics",
+    "train_latents",
+    "latent_variances",
+)
 CHECKPOINT = Form("a checkpoint", needs=("checkpoint",), takes=("data", "classifier_checkpoint", "cpu", *_ASKING))
 SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING))
 SAMPLES = Form(
     "the form with samples",
     any_of=("real", "generated"),
-    takes=("train", "against", "against_valid", "against_statistics", "valid", "real_valid", *_CONDITIONS, "labels",
-           "ordered", "samples", "node_labels", "edge_labels", *_DESCRIBED, "nan"),
+    takes=(
+        "train",
+        "against",
+        "against_valid",
+        "against_statistics",
+        "valid",
+        "real_valid",
+        *_CONDITIONS,
+        "labels",
+        "ordered",
+        "samples",
+        "node_labels",
+        "edge_labels",
+        *_DESCRIBED,
+        "nan",
+    ),
     beside={
-        "against": ("generated",), "against_valid": ("against",), "against_statistics": ("against",),
-        "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
-        "labels": _CONDITIONS, "ordered": _CONDITIONS, "statistics": ("real",), "latents": ("real",),
-        "generated_statistics": ("statistics",), "generated_latents": ("latents",), "predicted": ("generated",),
-        "train_conditions": ("train",), "train_statistics": ("train",), "train_latents": ("train",),
-        "latent_variances": ("latents",), "classifier_labels": ("classifier_predicted",),
+        "against": ("generated",),
+        "against_valid": ("against",),
+        "against_statistics": ("against",),
+        "real_conditions": ("real",),
+        "conditions": ("generated",),
+        "valid": ("generated",),
+        "real_valid": ("real",),
+        "labels": _CONDITIONS,
+        "ordered": _CONDITIONS,
+        "statistics": ("real",),
+        "latents": ("real",),
+        "generated_statistics": ("statistics",),
+        "generated_latents": ("latents",),
+        "predicted": ("generated",),
+        "train_conditions": ("train",),
+        "train_statistics": ("train",),
+        "train_latents": ("train",),
+        "latent_variances": ("latents",),
+        "classifier_labels": ("classifier_predicted",),
         "classifier_predicted": ("classifier_labels",),
     },
-)  # fmt: skip
+)
 TABLE = Form("a table", needs=("table",), takes=("empty",))
 
 _ASKED = "it is asked in one process"

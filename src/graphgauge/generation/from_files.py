@@ -173,10 +173,15 @@ def evaluate_files(
     given = FAMILY.read(locals())
     asked = given["metrics"]
     request = Request(
-        None if asked is None else tuple(asked), given["k"], 1 if given["empty"] == "1" else given["empty"],
-        given["confidence"], Draws(given["seed"], given["resamples"], given["permutations"]), given["nan"],
-        given["threads"], given["convention"],
-    )  # fmt: skip
+        None if asked is None else tuple(asked),
+        given["k"],
+        1 if given["empty"] == "1" else given["empty"],
+        given["confidence"],
+        Draws(given["seed"], given["resamples"], given["permutations"]),
+        given["nan"],
+        given["threads"],
+        given["convention"],
+    )
     names = list(request.by_section)  # an unknown name should fail before the evaluation
     form = FAMILY.check(given)
     source = _SOURCES[form](given, progress)
@@ -251,9 +256,11 @@ def _from_checkpoint(given: Mapping[str, Any], progress: Progress) -> Source:
     if given["data"] is not None and not Path(given["data"]).is_file():
         raise InputError("no such file", where=given["data"])
     case = open_checkpoint(
-        given["checkpoint"], data=given["data"], classifier=given["classifier_checkpoint"],
+        given["checkpoint"],
+        data=given["data"],
+        classifier=given["classifier_checkpoint"],
         device=best_device(given["cpu"]),
-    )  # fmt: skip
+    )
     return _asking(case, {}, given, progress, files, given["checkpoint"])
 
 
@@ -266,17 +273,28 @@ def _from_subject(given: Mapping[str, Any], progress: Progress) -> Source:
 
 
 def _asking(
-    subject: Case | Any, pairs: Mapping[str, Any], given: Mapping[str, Any], progress: Progress,
-    files: Mapping[str, str], model: str,
-) -> Source:  # fmt: skip
+    subject: Case | Any,
+    pairs: Mapping[str, Any],
+    given: Mapping[str, Any],
+    progress: Progress,
+    files: Mapping[str, str],
+    model: str,
+) -> Source:
     collection = Collection(
-        subject, num_samples=given["num_samples"], temperature=given["temperature"],
-        threshold=given["threshold"], seed=given["seed"], progress=progress.stage, **pairs,
-    )  # fmt: skip
+        subject,
+        num_samples=given["num_samples"],
+        temperature=given["temperature"],
+        threshold=given["threshold"],
+        seed=given["seed"],
+        progress=progress.stage,
+        **pairs,
+    )
     return Source(
-        lambda name: collection.table(None if name is None else [name]), collection.options,
-        lambda: [receipt_input(name, path) for name, path in files.items()], model,
-    )  # fmt: skip
+        lambda name: collection.table(None if name is None else [name]),
+        collection.options,
+        lambda: [receipt_input(name, path) for name, path in files.items()],
+        model,
+    )
 
 
 def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
@@ -322,8 +340,9 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[
     if not compared_metrics(given["metrics"]):
         return [f"{rival}: none of the metrics is compared over samples"]
     if ("valid" in read) != ("against_valid" in other):
-        raise OptionError("--valid and --against-valid are given for one of the generators only",
-                          fix="Give both, or neither.").about("against_valid")  # fmt: skip
+        raise OptionError(
+            "--valid and --against-valid are given for one of the generators only", fix="Give both, or neither."
+        ).about("against_valid")
     if "against_statistics" in other and "generated_statistics" not in read:
         raise OptionError("--against-statistics needs --generated-statistics").about("against_statistics")
     used = {"real_valid", "valid"}
@@ -335,16 +354,31 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[
     def both(own: str, others: str) -> dict[str, Any] | None:
         return {"generated": read[own], rival: other[others]} if others in other else None
 
-    options = {name: given[name] for name in (
-        "samples", "node_labels", "edge_labels", "convention", "confidence", "permutations", "resamples", "seed",
-        "metrics", "nan",
-    )}  # fmt: skip
+    options = {
+        name: given[name]
+        for name in (
+            "samples",
+            "node_labels",
+            "edge_labels",
+            "convention",
+            "confidence",
+            "permutations",
+            "resamples",
+            "seed",
+            "metrics",
+            "nan",
+        )
+    }
     found = compare_samples(
-        read.get("real"), {"generated": read["generated"], rival: other["against"]}, train=read.get("train"),
-        valid=both("valid", "against_valid"), real_valid=read.get("real_valid"),
+        read.get("real"),
+        {"generated": read["generated"], rival: other["against"]},
+        train=read.get("train"),
+        valid=both("valid", "against_valid"),
+        real_valid=read.get("real_valid"),
         statistics=read.get("statistics") if "against_statistics" in other else None,
-        generated_statistics=both("generated_statistics", "against_statistics"), **options,
-    )  # fmt: skip
+        generated_statistics=both("generated_statistics", "against_statistics"),
+        **options,
+    )
     remarks = dict.fromkeys(one.remark for one in found if one.remark)
     return [*notes, *remarks, *(one.without_remark() for one in found)]
 
@@ -377,8 +411,11 @@ def _read_statistics(path: str) -> dict[str, Any]:
     if file.suffix == ".csv":
         batches = delimited.read_columns(file, delimited.read_table(file)[0])
     if batches is None:
-        raise InputError(f"files ending in {file.suffix or 'nothing'} have no named columns", where=path,
-                         fix="Use .csv with a head, .parquet or .npz.")  # fmt: skip
+        raise InputError(
+            f"files ending in {file.suffix or 'nothing'} have no named columns",
+            where=path,
+            fix="Use .csv with a head, .parquet or .npz.",
+        )
     parts = list(batches)
     declared = parquet.declared_categories(file) if file.suffix == ".parquet" else set()
     names = parts[0] if parts else ()

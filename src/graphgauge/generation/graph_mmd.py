@@ -73,9 +73,13 @@ def graph_mmd(
     if kind in rules.truncated:
         generated = generated.take(np.arange(min(len(real), len(generated))))
     return feature_mmd(
-        chosen.features(real), chosen.features(generated), chosen, rules.score, permutations=permutations,
+        chosen.features(real),
+        chosen.features(generated),
+        chosen,
+        rules.score,
+        permutations=permutations,
         generator=generator,
-    )  # fmt: skip
+    )
 
 
 def feature_mmd(
@@ -90,9 +94,15 @@ def feature_mmd(
     """The test of features that are known."""
     rows = np.concatenate(padded(real, generated))
     return kernel_test(
-        lambda some: chosen.kernel(rows[some], rows), len(real), len(generated), chosen.text, chosen.bandwidth,
-        permutations=permutations, generator=generator, score=score,
-    )  # fmt: skip
+        lambda some: chosen.kernel(rows[some], rows),
+        len(real),
+        len(generated),
+        chosen.text,
+        chosen.bandwidth,
+        permutations=permutations,
+        generator=generator,
+        score=score,
+    )
 
 
 def padded(*features: Floats) -> list[Floats]:
@@ -151,8 +161,9 @@ def spectra(graphs: Graphs) -> list[Floats]:
     if graphs.nodes.max(initial=0) > _MOST_DENSE:
         raise InputError(
             f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum; the limit is {_MOST_DENSE}",
-            where="spectral_mmd", fix="Request other metrics by name.",
-        )  # fmt: skip
+            where="spectral_mmd",
+            fix="Request other metrics by name.",
+        )
     found = []
     for index, size in enumerate(graphs.nodes.tolist()):
         adjacency = np.zeros((size, size))

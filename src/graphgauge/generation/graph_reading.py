@@ -145,10 +145,11 @@ def read_graph(value: Any, where: str, labels: LabelNames, *, matrix: bool = Fal
         return _from_matrix(value, where, padded=padded)
     if not is_graph(value):
         raise InputError(
-            f"expected a graph, found {'nothing' if value is None else type(value).__name__}", where=where,
+            f"expected a graph, found {'nothing' if value is None else type(value).__name__}",
+            where=where,
             fix="Pass a networkx graph, PyG data, an adjacency matrix, an edge list (E, 2), (number of nodes, edge "
             "list), or [types of nodes (N,), types of edges (N, N)].",
-        )  # fmt: skip
+        )
     if is_networkx(value):
         return _from_networkx(value, where)
     if is_pyg(value):
@@ -192,14 +193,19 @@ def _from_types(nodes: Any, edges: Any, where: str) -> OneGraph:
         raise InputError("types of nodes: padding has edges", where=where, fix="Pass the type of each node.")
     types, array = types[kept], array[np.ix_(kept, kept)]
     if not all((part >= 0).all() and (part == np.floor(part)).all() for part in (types, array)):
-        raise InputError("types of nodes or edges are not whole numbers from 0", where=where,
-                         fix="Nodes that are padding have type -1, or one-hot codes of 0.")  # fmt: skip
+        raise InputError(
+            "types of nodes or edges are not whole numbers from 0",
+            where=where,
+            fix="Nodes that are padding have type -1, or one-hot codes of 0.",
+        )
     _require_symmetric(array, where)
     listed = as_edges(np.argwhere(np.triu(array)), where)
     return OneGraph(
-        len(types), listed, {UNNAMED: types.astype(np.int64).tolist()},
+        len(types),
+        listed,
+        {UNNAMED: types.astype(np.int64).tolist()},
         {UNNAMED: array[listed[:, 0], listed[:, 1]].astype(np.int64).tolist()},
-    )  # fmt: skip
+    )
 
 
 # The type of nodes that are none.
@@ -212,15 +218,17 @@ def _types(value: Any, where: str, axes: int) -> NDArray[Any]:
     if array.ndim == axes:
         return array
     if not np.isin(array, (0, 1)).all() or (array.sum(-1) > 1).any():
-        raise InputError("types of nodes or edges are not one-hot codes", where=where,
-                         fix="Pass types: the argmax of the last axis.")  # fmt: skip
+        raise InputError(
+            "types of nodes or edges are not one-hot codes", where=where, fix="Pass types: the argmax of the last axis."
+        )
     return np.where(array.any(-1), array.argmax(-1), _PADDING if axes == 1 else 0)
 
 
 def _require_symmetric(array: NDArray[Any], where: str) -> None:
     if (array != array.T).any():
-        raise InputError("an adjacency matrix is not symmetric", where=where,
-                         fix="Pass directed graphs as networkx.DiGraph.")  # fmt: skip
+        raise InputError(
+            "an adjacency matrix is not symmetric", where=where, fix="Pass directed graphs as networkx.DiGraph."
+        )
 
 
 def _size(matrix: NDArray[Any]) -> int:
@@ -234,9 +242,10 @@ def read_stack(array: NDArray[Any], name: str, *, padded: bool = False) -> list[
         raise InputError("adjacency matrices have entries other than 0 and 1", where=name, fix="Pass weights != 0.")
     if not may_be_adjacency(array) and array.any():
         raise InputError(
-            "adjacency matrices of undirected graphs are symmetric with a diagonal of 0", where=name,
+            "adjacency matrices of undirected graphs are symmetric with a diagonal of 0",
+            where=name,
             fix="Pass directed graphs as networkx.DiGraph.",
-        )  # fmt: skip
+        )
     return [(_size(matrix) if padded else len(matrix), np.argwhere(np.triu(matrix, 1))) for matrix in array]
 
 
@@ -281,9 +290,10 @@ def _from_mapping(value: Mapping[str, Any], where: str) -> OneGraph:
 def _from_networkx(value: Any, where: str) -> OneGraph:
     if value.is_multigraph():
         raise InputError(
-            f"expected a simple graph, found {type(value).__name__}", where=where,
+            f"expected a simple graph, found {type(value).__name__}",
+            where=where,
             fix="Convert it with networkx.Graph(graph) or networkx.DiGraph(graph).",
-        )  # fmt: skip
+        )
     place = {node: index for index, node in enumerate(value.nodes)}
     directed = bool(value.is_directed())
     around = [neighbours for _, neighbours in value.adjacency()]
@@ -296,9 +306,12 @@ def _from_networkx(value: Any, where: str) -> OneGraph:
     contents = list(chain.from_iterable(neighbours.values() for neighbours in around))
     of_edges = _values(list(compress(contents, kept))) if any(contents) else {}
     return OneGraph(
-        len(place), as_edges(np.stack([source, target], axis=1)[kept], where),
-        _values([content for _, content in value.nodes(data=True)]), of_edges, directed,
-    )  # fmt: skip
+        len(place),
+        as_edges(np.stack([source, target], axis=1)[kept], where),
+        _values([content for _, content in value.nodes(data=True)]),
+        of_edges,
+        directed,
+    )
 
 
 def _values(contents: Sequence[Mapping[Any, Any]]) -> Attributes:
@@ -401,13 +414,19 @@ def label_words(
         absent = [name for name in names if name not in by_text]
         if absent and some:
             known = ", ".join(text or "labels without a name" for text in by_text) or "none"
-            raise InputError(f"no {kind} has the attribute {absent[0]!r}", where=where,
-                             fix=f"Attributes: {known}. Ignore them with {kind}_labels=[].")  # fmt: skip
+            raise InputError(
+                f"no {kind} has the attribute {absent[0]!r}",
+                where=where,
+                fix=f"Attributes: {known}. Ignore them with {kind}_labels=[].",
+            )
         chosen = [by_text[name] for name in names if name in by_text]
     if UNNAMED in chosen and len(chosen) > 1:
         if len(chosen) > 2:
-            raise InputError(f"some graphs have labelled {kind}s without a name of the attribute, others have several",
-                             where=where, fix=f"Name one with {kind}_labels=.")  # fmt: skip
+            raise InputError(
+                f"some graphs have labelled {kind}s without a name of the attribute, others have several",
+                where=where,
+                fix=f"Name one with {kind}_labels=.",
+            )
         # One attribute, which has a name in some graphs only.
         other = next(name for name in chosen if name != UNNAMED)
         parts = [{UNNAMED if name == other else name: values for name, values in part.items()} for part in parts]

@@ -105,8 +105,11 @@ class Graphs:
         if one_size:
             value = read_stack(as_numeric(value, name), name, padded=padded)
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise InputError(f"expected a list of graphs, found {_described(value)}", where=name,
-                             fix="Adjacency matrices have shape (n, N, N).")  # fmt: skip
+            raise InputError(
+                f"expected a list of graphs, found {_described(value)}",
+                where=name,
+                fix="Adjacency matrices have shape (n, N, N).",
+            )
         matrices = are_matrices(value)
         one_size = one_size or (matrices and len({item.shape for item in value}) == 1)
         read = [
@@ -129,14 +132,21 @@ class Graphs:
         chosen = (
             label_words([graph.node_values for graph in read], labels.nodes, "node", name, some=total > 0),
             label_words(
-                [graph.edge_values for graph in read], labels.edges, "edge", name,
+                [graph.edge_values for graph in read],
+                labels.edges,
+                "edge",
+                name,
                 some=any(len(graph.listed) for graph in read),
             ),
-        )  # fmt: skip
-        require_same_labels([words is not None for words, graph in zip(chosen[0].words, read, strict=True)
-                             if graph.nodes], "node", name)  # fmt: skip
-        require_same_labels([words is not None for words, graph in zip(chosen[1].words, read, strict=True)
-                             if len(graph.listed)], "edge", name)  # fmt: skip
+        )
+        require_same_labels(
+            [words is not None for words, graph in zip(chosen[0].words, read, strict=True) if graph.nodes], "node", name
+        )
+        require_same_labels(
+            [words is not None for words, graph in zip(chosen[1].words, read, strict=True) if len(graph.listed)],
+            "edge",
+            name,
+        )
         sorted_edges = [
             _sorted(graph.listed, words, f"{name}[{index}]", directed=directed)
             for index, (graph, words) in enumerate(zip(read, chosen[1].words, strict=True))
@@ -146,11 +156,17 @@ class Graphs:
         edges = np.concatenate([edges for edges, _ in sorted_edges]) if read else np.empty((0, 2), np.int64)
         others = (attribute for graph in read for attribute in graph.others)
         return cls(
-            nodes, offsets, edges, _joined(chosen[0].words, nodes),
-            _joined([words for _, words in sorted_edges], np.diff(offsets)), directed,
-            tuple(dict.fromkeys((*chosen[0].ignored, *chosen[1].ignored, *others))), chosen[0].names, chosen[1].names,
+            nodes,
+            offsets,
+            edges,
+            _joined(chosen[0].words, nodes),
+            _joined([words for _, words in sorted_edges], np.diff(offsets)),
+            directed,
+            tuple(dict.fromkeys((*chosen[0].ignored, *chosen[1].ignored, *others))),
+            chosen[0].names,
+            chosen[1].names,
             int(isolated),
-        )  # fmt: skip
+        )
 
     def labelled_by(self, labels: LabelNames, name: str) -> Graphs:
         """The same graphs without the labels that are not asked for.
@@ -212,10 +228,13 @@ class Graphs:
         chosen = _ranges(self.offsets[places], lengths)
         of_nodes = _ranges(self.starts[places], self.nodes[places])
         return replace(
-            self, nodes=self.nodes[places], offsets=np.append(0, np.cumsum(lengths)).astype(np.int64),
-            edges=self.edges[chosen], node_labels=None if self.node_labels is None else self.node_labels[of_nodes],
+            self,
+            nodes=self.nodes[places],
+            offsets=np.append(0, np.cumsum(lengths)).astype(np.int64),
+            edges=self.edges[chosen],
+            node_labels=None if self.node_labels is None else self.node_labels[of_nodes],
             edge_labels=None if self.edge_labels is None else self.edge_labels[chosen],
-        )  # fmt: skip
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arguments of `Graphs(**arrays)`.
@@ -305,11 +324,12 @@ def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None
     """Refuse to compare graphs with and without labels, which would all differ."""
     if len(set(labelled)) > 1:
         raise InputError(
-            f"some graphs have labelled {kind}s and others do not", where=where,
+            f"some graphs have labelled {kind}s and others do not",
+            where=where,
             fix=f"Label all of them, or ignore the labels with {kind}_labels=[] (on the command line, "
             f'--{kind}-labels ""). '
             f"Floats are labels only if {kind}_labels names them.",
-        )  # fmt: skip
+        )
 
 
 def _joined(parts: Sequence[Words | None], sizes: Ints) -> Words | None:
@@ -346,9 +366,10 @@ def require_alike(collections: Iterable[Graphs], where: str = "graphs") -> None:
     given = [graphs for graphs in collections if len(graphs)]
     if len({graphs.directed for graphs in given if len(graphs.edges)}) > 1:
         raise InputError(
-            "some graphs are directed and others are not", where=where,
+            "some graphs are directed and others are not",
+            where=where,
             fix="Convert them to one kind. PyG data that list each edge once are read as directed: use to_undirected.",
-        )  # fmt: skip
+        )
     require_same_labels((graphs.labelled[0] for graphs in given if graphs.nodes.any()), "node", where)
     require_same_labels((graphs.labelled[1] for graphs in given if len(graphs.edges)), "edge", where)
     for kind, names in (
@@ -357,8 +378,11 @@ def require_alike(collections: Iterable[Graphs], where: str = "graphs") -> None:
     ):
         if len(names) > 1:
             texts = " and by ".join(", ".join(own) for own in sorted(names))
-            raise InputError(f"{kind}s are labelled by {texts}", where=where,
-                             fix=f"Name the attributes of the labels with {kind}_labels=.")  # fmt: skip
+            raise InputError(
+                f"{kind}s are labelled by {texts}",
+                where=where,
+                fix=f"Name the attributes of the labels with {kind}_labels=.",
+            )
 
 
 def _sorted(edges: Ints, words: Words | None, where: str, *, directed: bool) -> tuple[Ints, Words | None]:
@@ -370,8 +394,11 @@ def _sorted(edges: Ints, words: Words | None, where: str, *, directed: bool) -> 
         return edges[first], None
     if len(first) < len(edges) and (words != words[first][same]).any():
         source, target = edges[np.flatnonzero(words != words[first][same])[0]].tolist()
-        raise InputError(f"the edge between {source} and {target} has two labels", where=where,
-                         fix="Label both directions alike, or ignore the labels with edge_labels=[].")  # fmt: skip
+        raise InputError(
+            f"the edge between {source} and {target} has two labels",
+            where=where,
+            fix="Label both directions alike, or ignore the labels with edge_labels=[].",
+        )
     return edges[first], words[first]
 
 

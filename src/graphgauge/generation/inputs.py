@@ -33,9 +33,23 @@ Samples = Bits | Graphs
 LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of other columns.
 TAKEN = {
-    "condition", "channel", "per_grade_centroids", "n", "real_n", "wasserstein", "scaled", "null_mean", "null_95",
-    "real_mean", "real_std", "generated_mean", "generated_std", "recognised_by", "dimension", "pair_of_columns",
-}  # fmt: skip
+    "condition",
+    "channel",
+    "per_grade_centroids",
+    "n",
+    "real_n",
+    "wasserstein",
+    "scaled",
+    "null_mean",
+    "null_95",
+    "real_mean",
+    "real_std",
+    "generated_mean",
+    "generated_std",
+    "recognised_by",
+    "dimension",
+    "pair_of_columns",
+}
 # The only condition of unconditional samples.
 UNCONDITIONAL = "all"
 
@@ -77,9 +91,10 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
     if reading.kind is None and is_graphs(value):
         if _may_be_bits(value):
             raise InputError(
-                "may be lists of edges between nodes 0 and 1, or samples of bits", where=name,
+                "may be lists of edges between nodes 0 and 1, or samples of bits",
+                where=name,
                 fix="Pass bits as one array, or edges as tuples.",
-            )  # fmt: skip
+            )
         return Graphs.of(value, name, reading.labels)
     if isinstance(value, Graphs) or (isinstance(value, list | tuple) and any(map(is_graph_object, value))):
         raise InputError('graphs, but samples="bits"', where=name)
@@ -87,10 +102,11 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
     if reading.kind is None and may_be_adjacency(array):
         raise InputError(
             f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0: adjacency matrices of "
-            "graphs, or samples of bits", where=name,
+            "graphs, or samples of bits",
+            where=name,
             fix='Say which: samples="graphs", "padded" (the last nodes without edges are padding) or "bits". '
             "A subject returns generation.Graphs.of(array).",
-        )  # fmt: skip
+        )
     return as_bits(array, name)
 
 
@@ -143,9 +159,10 @@ def thresholded(value: Any, threshold: float, name: str) -> Bits:
     refuse_nan(array, name, fix="Fix the model.")
     if ((array < 0) | (array > 1)).any():
         raise InputError(
-            f"expected probabilities, found values from {array.min():g} to {array.max():g}", where=name,
+            f"expected probabilities, found values from {array.min():g} to {array.max():g}",
+            where=name,
             fix="Return sigmoid(logits), or bits.",
-        )  # fmt: skip
+        )
     bits: Bits = array > threshold
     return bits
 
@@ -190,9 +207,10 @@ def _refuse_rounded(array: AnyArray, where: str) -> None:
     if inexact:
         raise InputError(
             f"{len(inexact)} of {array.size} whole numbers are too large to be compared exactly, the first is "
-            f"{inexact[0]}", where=where,
+            f"{inexact[0]}",
+            where=where,
             fix="Subtract a constant on all sides, leave them out, or pass text if they are names.",
-        )  # fmt: skip
+        )
 
 
 def as_categories(values: Any, *, declared: bool = False) -> Any:
@@ -225,8 +243,11 @@ def as_variances(value: Any, latents: Floats) -> Floats:
     if found.shape != latents.shape:
         raise InputError(f"shape {found.shape}, latent vectors have {latents.shape}", where="latent_variances")
     if (found <= 0).any():
-        raise InputError(f"variances of {found.min():g} and more", where="latent_variances",
-                         fix="Pass exp(log-variance), which is greater than 0.")  # fmt: skip
+        raise InputError(
+            f"variances of {found.min():g} and more",
+            where="latent_variances",
+            fix="Pass exp(log-variance), which is greater than 0.",
+        )
     return found
 
 
@@ -360,8 +381,10 @@ def read_conditions(
         if ordered and occurring.dtype.kind == "U" and len(names) > 1:
             raise OptionError(
                 f"conditions are text ({', '.join(names[:3])}{' …' if len(names) > 3 else ''}), and their order is not "
-                "given", where="ordered", fix=_ORDER,
-            )  # fmt: skip
+                "given",
+                where="ordered",
+                fix=_ORDER,
+            )
         return names, {name: np.searchsorted(occurring, values).astype(np.int64) for name, values in named.items()}
     names = as_names(labels, "labels")
     if len(set(names)) < len(names) or not names:
@@ -387,9 +410,10 @@ def as_known_codes(values: Any, rows: int, names: tuple[str, ...], by_code: bool
     if rows and (codes < 0).all():
         some = ", ".join(map(str, np.unique(found)[:5].tolist()))
         raise InputError(
-            f"no training sample has a condition of the real or generated ones: {some}", where="train_conditions",
+            f"no training sample has a condition of the real or generated ones: {some}",
+            where="train_conditions",
             fix=f"Conditions: {', '.join(names[:8])}.",
-        )  # fmt: skip
+        )
     return codes
 
 

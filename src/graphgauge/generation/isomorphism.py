@@ -159,9 +159,11 @@ def without_an_edge(graphs: Graphs) -> tuple[Ints, Words]:
     kept = np.ones(len(copies.edges), bool)
     kept[missing] = False
     left = replace(
-        copies, edges=copies.edges[kept], offsets=copies.offsets - np.arange(len(copies) + 1),
+        copies,
+        edges=copies.edges[kept],
+        offsets=copies.offsets - np.arange(len(copies) + 1),
         edge_labels=None if copies.edge_labels is None else copies.edge_labels[kept],
-    )  # fmt: skip
+    )
     words = np.concatenate([_signatures(few), _signatures(left)])
     return chosen[np.concatenate([np.arange(len(few)), source])], words
 
@@ -184,9 +186,10 @@ def _links(edges: Ints, labels: Words | None, directed: bool) -> Links:
     words = np.ones(len(edges), np.uint64) if labels is None else labels
     back = mixed(words) if directed else words
     return Links(
-        np.concatenate([edges[:, 0], edges[:, 1]]), np.concatenate([edges[:, 1], edges[:, 0]]),
+        np.concatenate([edges[:, 0], edges[:, 1]]),
+        np.concatenate([edges[:, 1], edges[:, 0]]),
         np.concatenate([words, back]),
-    )  # fmt: skip
+    )
 
 
 def _refined_once(colours: Words, links: Links) -> Words:
@@ -233,9 +236,13 @@ def canonical_form(graphs: Graphs, index: int, *, most: int = MOST_REFINEMENTS) 
             number = np.full(size, -1)
             number[members] = np.arange(len(members))
             search = _Search(
-                len(members), number[edges[inside]], None if nodes is None else nodes[members],
-                None if labels is None else labels[inside], graphs.directed, budget,
-            )  # fmt: skip
+                len(members),
+                number[edges[inside]],
+                None if nodes is None else nodes[members],
+                None if labels is None else labels[inside],
+                graphs.directed,
+                budget,
+            )
             forms.append(search.form())
     except _TooSymmetric:
         return None

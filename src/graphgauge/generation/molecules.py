@@ -86,10 +86,13 @@ class Molecules:
         """The valid ones."""
         keep = np.flatnonzero(self.valid)
         return Molecules(
-            tuple(self.smiles[place] for place in keep), self.valid[keep], [self.graphs[place] for place in keep],
-            {name: column[keep] for name, column in self.statistics.items()}, self.fingerprints[keep],
+            tuple(self.smiles[place] for place in keep),
+            self.valid[keep],
+            [self.graphs[place] for place in keep],
+            {name: column[keep] for name, column in self.statistics.items()},
+            self.fingerprints[keep],
             tuple(self.scaffolds[place] for place in keep),
-        )  # fmt: skip
+        )
 
 
 class MoleculeScore(NamedTuple):
@@ -143,12 +146,19 @@ def as_arguments(
         given |= {"real": held_out.graphs, "statistics": held_out.statistics, "latents": held_out.fingerprints}
     if generated is not None:
         made = Molecules.of(generated, "generated")
-        given |= {"generated": made.graphs, "valid": made.valid, "generated_statistics": made.statistics,
-                  "generated_latents": made.fingerprints}  # fmt: skip
+        given |= {
+            "generated": made.graphs,
+            "valid": made.valid,
+            "generated_statistics": made.statistics,
+            "generated_latents": made.fingerprints,
+        }
     if train is not None:
         learned = Molecules.of(train, "train").known
-        given |= {"train": learned.graphs, "train_statistics": learned.statistics,
-                  "train_latents": learned.fingerprints}  # fmt: skip
+        given |= {
+            "train": learned.graphs,
+            "train_statistics": learned.statistics,
+            "train_latents": learned.fingerprints,
+        }
     return given
 
 
@@ -258,12 +268,18 @@ def _described(molecules: Sequence[Any]) -> dict[str, Floats]:
         need(f"rdkit.Chem.{part}", "describing molecules") for part in ("Descriptors", "Crippen", "QED")
     )
     rows = [
-        (0.0,) * len(_DESCRIPTORS) if one is None else (
-            descriptors.MolWt(one), crippen.MolLogP(one), qed.qed(one), descriptors.TPSA(one),
-            float(one.GetRingInfo().NumRings()), float(one.GetNumHeavyAtoms()),
+        (0.0,) * len(_DESCRIPTORS)
+        if one is None
+        else (
+            descriptors.MolWt(one),
+            crippen.MolLogP(one),
+            qed.qed(one),
+            descriptors.TPSA(one),
+            float(one.GetRingInfo().NumRings()),
+            float(one.GetNumHeavyAtoms()),
         )
         for one in molecules
-    ]  # fmt: skip
+    ]
     columns = np.array(rows, float).reshape(len(rows), len(_DESCRIPTORS))
     return {name: columns[:, place] for place, name in enumerate(_DESCRIPTORS)}
 

@@ -80,8 +80,9 @@ def mmd(real: Any, generated: Any, *, bandwidth: float | None = None) -> float:
         raise InputError(f"must be above 0, not {bandwidth!r:.60}", where="bandwidth")
     if there:
         return device_distances.mmd(one, other, bandwidth) if np.isfinite(bandwidth) else 0.0
-    return two_sample.mmd_test(one, other, permutations=0, generator=_unused(), bandwidth=bandwidth,
-                               most=len(one) + len(other)).value  # fmt: skip
+    return two_sample.mmd_test(
+        one, other, permutations=0, generator=_unused(), bandwidth=bandwidth, most=len(one) + len(other)
+    ).value
 
 
 def prdc(real: Any, generated: Any, *, k: int = 5) -> PRDC:

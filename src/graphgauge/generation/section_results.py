@@ -53,9 +53,14 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         return {
-            "confidence": self.confidence, "k": list(self.k), "empty": str(self.empty), "seed": self.draws.seed,
-            "resamples": self.draws.resamples, "permutations": self.draws.permutations, "convention": self.convention,
-        }  # fmt: skip
+            "confidence": self.confidence,
+            "k": list(self.k),
+            "empty": str(self.empty),
+            "seed": self.draws.seed,
+            "resamples": self.draws.resamples,
+            "permutations": self.draws.permutations,
+            "convention": self.convention,
+        }
 
     @cached_property
     def by_section(self) -> dict[str, list[str]]:
@@ -111,9 +116,11 @@ def section_results(
     order = "in order" if table.ordered else "without order"
     common = {"nan": request.nan, "conditions": f"{len(table.labels)} {order}"}
     measure = partial(
-        measured, samples=at_hand.averaged, confidence=request.confidence,
+        measured,
+        samples=at_hand.averaged,
+        confidence=request.confidence,
         conventions=lambda sample: {**common, **_conventions(sample)},
-    )  # fmt: skip
+    )
     if len(table.labels) > 1:
         codes = table.codes if table.generated is not None else table.real_codes
         sizes = np.bincount(codes, minlength=len(table.labels))
@@ -143,14 +150,16 @@ def _other_averages(chosen: Sequence[Chosen]) -> list[Chosen]:
     return [
         (
             replace(
-                metric, conventions={**metric.conventions, "average": _OTHER[average]}, interpretation=None,
+                metric,
+                conventions={**metric.conventions, "average": _OTHER[average]},
+                interpretation=None,
                 chance=NoChance("given with the other average"),
             ),
             params,
         )
         for metric, params in chosen
         if (average := metric.conventions["average"]) in _OTHER
-    ]  # fmt: skip
+    ]
 
 
 def _companion(result: Result) -> Result:

@@ -174,9 +174,10 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     except Exception as error:  # a damaged or hostile file may raise anything
         kind = type(error).__name__
         raise InputError(
-            f"not a checkpoint of weights ({kind}); it was not run", where=where,
+            f"not a checkpoint of weights ({kind}); it was not run",
+            where=where,
             fix="Checkpoints may contain only tensors and plain values, not code.",
-        ) from None  # fmt: skip
+        ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
         raise InputError(f"not a checkpoint: its format is {found!r:.80}", where=where, fix=f"Expected {FORMAT}.")

@@ -203,12 +203,24 @@ class SampleTable:
             If samples have different shapes, or a value is NaN and `nan` is `raise`.
         """
         given: dict[str, Any] = {
-            "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
-            "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
-            "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
-            "conditions": conditions, "real_valid": real_valid, "latent_variances": latent_variances, "train": train,
-            "train_conditions": train_conditions, "train_latents": train_latents, "train_statistics": train_statistics,
-        }  # fmt: skip
+            "real": real,
+            "reconstructed": reconstructed,
+            "latents": latents,
+            "statistics": statistics,
+            "real_conditions": real_conditions,
+            "generated": generated,
+            "generated_latents": generated_latents,
+            "generated_statistics": generated_statistics,
+            "valid": valid,
+            "predicted": predicted,
+            "conditions": conditions,
+            "real_valid": real_valid,
+            "latent_variances": latent_variances,
+            "train": train,
+            "train_conditions": train_conditions,
+            "train_latents": train_latents,
+            "train_statistics": train_statistics,
+        }
         device = next((each.device for each in (real, generated, latents, generated_latents) if is_cuda(each)), device)
         reading = SampleReading.of(samples, node_labels, edge_labels)
         if any(is_table(value) for value in (real, generated, train)):
@@ -243,9 +255,13 @@ class SampleTable:
         )
         train = None if train is None else _like(read, as_samples(given["train"], "train", reading), "train")
         of_train = _read_training(
-            train, given["train_conditions"], given["train_latents"], given["train_statistics"], names,
+            train,
+            given["train_conditions"],
+            given["train_latents"],
+            given["train_statistics"],
+            names,
             labels is not None,
-        )  # fmt: skip
+        )
         _check_pairs({**read, **of_train})
         if not any(isinstance(side, Graphs) for side in (read["real"], read["generated"], train)):
             _refuse_unused({**reading_options, "samples": None}, "bits")
@@ -258,9 +274,10 @@ class SampleTable:
             copied = as_validity(copied, "copied", _rows(read["generated"]))
         fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
         described = (
-            None if excluded_statistics is None
+            None
+            if excluded_statistics is None
             else as_statistics(excluded_statistics, "excluded_statistics", len(before))
-        )  # fmt: skip
+        )
         encoded = None if excluded_latents is None else as_vectors(excluded_latents, "excluded_latents", len(before))
         if tabular and seen.any() and _mostly_repeated(read["real"]):
             notes = (
@@ -332,10 +349,15 @@ class SampleTable:
         4
         """
         facts: dict[str, Any] = {
-            "labels": list(self.labels), "ordered": self.ordered, "options": dict(self.options),
-            "channels": None if self.channels is None else list(self.channels), "missing": dict(self.missing),
-            "leaks": self.leaks, "notes": list(self.notes), "tabular": self.tabular,
-        }  # fmt: skip
+            "labels": list(self.labels),
+            "ordered": self.ordered,
+            "options": dict(self.options),
+            "channels": None if self.channels is None else list(self.channels),
+            "missing": dict(self.missing),
+            "leaks": self.leaks,
+            "notes": list(self.notes),
+            "tabular": self.tabular,
+        }
         arrays: dict[str, NDArray[Any]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
@@ -397,8 +419,9 @@ class SampleTable:
             table = cls.of(
                 real_conditions=real_codes if "real" in given else None,
                 conditions=codes if "generated" in given else None,
-                **given, **facts,
-            )  # fmt: skip
+                **given,
+                **facts,
+            )
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
@@ -482,9 +505,8 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
         read[described] = (
-            None if given[described] is None
-            else as_statistics(given[described], described, rows, compared=compared)
-        )  # fmt: skip
+            None if given[described] is None else as_statistics(given[described], described, rows, compared=compared)
+        )
     read["latent_variances"] = None
     if given["latent_variances"] is not None:
         if read["latents"] is None:

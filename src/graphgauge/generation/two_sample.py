@@ -278,7 +278,7 @@ def prdc(
                 tiles(side.start, side.stop),
                 threads=threads,
             )
-        )  # fmt: skip
+        )
 
     real_radii, generated_radii = (radii(side) for side in sides)
 
@@ -335,6 +335,8 @@ def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int)
     inside = across <= real_radii[:, np.newaxis]
     reached = (across <= generated_radii).any(axis=1)
     return PRDC(
-        float(inside.any(axis=0).mean()), float(reached.mean()), float(inside.sum() / (k * across.shape[1])),
+        float(inside.any(axis=0).mean()),
+        float(reached.mean()),
+        float(inside.sum() / (k * across.shape[1])),
         float(inside.any(axis=1).mean()),
-    )  # fmt: skip
+    )

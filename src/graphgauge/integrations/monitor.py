@@ -134,15 +134,24 @@ class RankMonitor:
             bar = f"{self.metric} > {interval.high + _ROUNDING:.12f}"
         stored = BytesIO()
         asked: dict[str, Any] = {
-            **self._fixed, **named, "within": {self.metric: self.within}, "joint": True, "confidence": level,
-            "gates": [*gates, *([] if bar is None else [bar])], "keep": "items", "seed": self._seed + epoch,
+            **self._fixed,
+            **named,
+            "within": {self.metric: self.within},
+            "joint": True,
+            "confidence": level,
+            "gates": [*gates, *([] if bar is None else [bar])],
+            "keep": "items",
+            "seed": self._seed + epoch,
             "assist": [*self._assist, *([] if self._known is None else [self._known])],
-        }  # fmt: skip
+        }
         evaluation = rank_until(*inputs, **asked, stop="any", save=stored)
         queries = int(evaluation.options["until"]["of"])
         if self._queries is not None and queries != self._queries:
-            raise InputError(f"{queries:,} queries in epoch {epoch}, {self._queries:,} before", where="monitor",
-                             fix="Look at the same validation set in every epoch.")  # fmt: skip
+            raise InputError(
+                f"{queries:,} queries in epoch {epoch}, {self._queries:,} before",
+                where="monitor",
+                fix="Look at the same validation set in every epoch.",
+            )
         verdict: Verdict = "better"
         if bar is not None:
             outcome = evaluation.gate(bar)
@@ -182,8 +191,10 @@ def _latest(new: Items | ListItems, old: Items | ListItems | None) -> Items | Li
         return new
     kept = np.flatnonzero(~np.isin(old.ids, new.ids))
     if isinstance(new, Items) and isinstance(old, Items):
-        columns: dict[str, Any] = {name: np.concatenate([getattr(new, name), getattr(old, name)[kept]])
-                   for name in ("ids", "greater", "equal", "candidates")}  # fmt: skip
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(new, name), getattr(old, name)[kept]])
+            for name in ("ids", "greater", "equal", "candidates")
+        }
         return Items(**columns)
     assert isinstance(new, ListItems)
     assert isinstance(old, ListItems)

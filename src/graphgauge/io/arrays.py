@@ -107,9 +107,10 @@ class Shards:
             if first < stop and start < last:
                 if parts and file.shape[1:] != shape:
                     raise InputError(
-                        f"has the row shape {file.shape[1:]}, and files before it have {shape}", where=str(file.path),
+                        f"has the row shape {file.shape[1:]}, and files before it have {shape}",
+                        where=str(file.path),
                         fix="Write all shards alike.",
-                    )  # fmt: skip
+                    )
                 parts.append(file.rows(max(start - first, 0), min(stop, last) - first))
                 shape = file.shape[1:]
             first = last
@@ -191,9 +192,10 @@ def _open_npy(path: Path, name: str | None) -> ArrayFile:
         if "greater than file size" not in str(error):
             raise
         raise InputError(
-            f"is truncated: it has {path.stat().st_size:,} bytes, and its head announces more", where=str(path),
+            f"is truncated: it has {path.stat().st_size:,} bytes, and its head announces more",
+            where=str(path),
             fix="Write or copy it again.",
-        ) from None  # fmt: skip
+        ) from None
     return MappedArray(path, array)
 
 
@@ -272,6 +274,7 @@ def require_alike(name: str, shards: Shards) -> None:
         for what, one, other in (("dtype", first.dtype, file.dtype), ("row shape", first.shape[1:], file.shape[1:])):
             if one != other:
                 raise InputError(
-                    f"has the {what} {other}, and {first.path.name} has {one}", where=f"{name} ({file.path.name})",
+                    f"has the {what} {other}, and {first.path.name} has {one}",
+                    where=f"{name} ({file.path.name})",
                     fix="Write all shards alike.",
-                )  # fmt: skip
+                )

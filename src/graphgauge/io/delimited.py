@@ -188,9 +188,10 @@ def _names_columns(cells: Sequence[str], rows: int, decimal: NDArray[np.bool_], 
     if len(texts) >= _MANY or any(counted == list(range(first, first + len(texts))) for first in (0, 1)):
         return True
     raise InputError(
-        f"the first line, {', '.join(texts)}, may be names or numbers", where=str(path),
+        f"the first line, {', '.join(texts)}, may be names or numbers",
+        where=str(path),
         fix=f"Write names with a letter, such as s{texts[0]}, and numbers with a point, such as {texts[0]}.0.",
-    )  # fmt: skip
+    )
 
 
 def as_floats(rows: Sequence[Row], path: Path) -> Floats:

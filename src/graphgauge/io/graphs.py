@@ -251,9 +251,10 @@ def _read_text(path: Path) -> Any:
     body = text.partition("Graph Edges:")[2]
     if nodes is None or "Graph Edges:" not in text:
         raise InputError(
-            "is neither a graph that Tetrad saved nor a model string of bnlearn", where=str(path),
+            "is neither a graph that Tetrad saved nor a model string of bnlearn",
+            where=str(path),
             fix='Expected "Graph Nodes:" and "Graph Edges:", or [A][B|A].',
-        )  # fmt: skip
+        )
     edges: list[tuple[str, str, int, int]] = []
     for line in body.splitlines():
         if not line.strip() or re.match(r"\s*Graph (Attributes|Node Attributes):", line):

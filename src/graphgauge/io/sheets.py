@@ -55,8 +55,11 @@ def read_sheet(path: Path) -> Sheet:
     require_file(path)
     size = path.stat().st_size
     if size > MOST_BYTES:
-        raise InputError(f"has {size:,} bytes, more than a table of results", where=str(path),
-                         fix=f"Keep the rows of runs: at most {MOST_BYTES:,} bytes are read.")  # fmt: skip
+        raise InputError(
+            f"has {size:,} bytes, more than a table of results",
+            where=str(path),
+            fix=f"Keep the rows of runs: at most {MOST_BYTES:,} bytes are read.",
+        )
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(
@@ -281,8 +284,11 @@ def _latex(path: Path) -> Sheet:
         raise InputError("has no tabular", where=str(path), fix="Name a file with the table, or save it as .csv.")
     if (joined := re.search(r"\\multi(column|row)", found[1])) is not None:
         line = text[: found.start(1) + joined.start()].count("\n") + 1
-        raise InputError(f"line {line} joins cells with \\multi{joined[1]}", where=str(path),
-                         fix="Write one cell per column, or save the table as .csv.")  # fmt: skip
+        raise InputError(
+            f"line {line} joins cells with \\multi{joined[1]}",
+            where=str(path),
+            fix="Write one cell per column, or save the table as .csv.",
+        )
     rows: list[tuple[str, list[Any]]] = []
     start = found.start(1)
     body = re.sub(r"^\s*(\[[a-z]\])?(\{[^{}]*\}){1,2}", lambda match: " " * len(match[0]), found[1], count=1)
@@ -299,6 +305,12 @@ def _latex(path: Path) -> Sheet:
 
 
 READERS: dict[str, Callable[[Path], Sheet]] = {
-    ".csv": _delimited, ".tsv": _delimited, ".tab": _delimited, ".txt": _delimited, ".parquet": _parquet,
-    ".xlsx": _excel, ".md": _markdown, ".tex": _latex,
-}  # fmt: skip
+    ".csv": _delimited,
+    ".tsv": _delimited,
+    ".tab": _delimited,
+    ".txt": _delimited,
+    ".parquet": _parquet,
+    ".xlsx": _excel,
+    ".md": _markdown,
+    ".tex": _latex,
+}

@@ -256,8 +256,9 @@ class Bands:
     def count(self, scores: Any) -> None:
         """Count the scores above and inside each band."""
         if scores.is_cuda and (kernels := fused()):
-            kernels.count_bands(scores, self._offsets, self.low, self.high, self.above, self.inside, None,
-                                first=0, count=True)  # fmt: skip
+            kernels.count_bands(
+                scores, self._offsets, self.low, self.high, self.above, self.inside, None, first=0, count=True
+            )
             return
         self._placed(scores)
 
@@ -272,8 +273,9 @@ class Bands:
         return _DevicePlaces(self, kernels, scores, first, self._found[self._turn], self._places[self._turn])
 
     def add(self, kernels: Any, scores: Any, first: int, places: tuple[Any, Any, Any], *, count: bool) -> None:
-        kernels.count_bands(scores, self._offsets, self.low, self.high, self.above, self.inside, places,
-                            first=first, count=count)  # fmt: skip
+        kernels.count_bands(
+            scores, self._offsets, self.low, self.high, self.above, self.inside, places, first=first, count=count
+        )
 
     def _placed(self, scores: Any) -> tuple[Any, Any]:
         import torch

@@ -59,8 +59,9 @@ class Pieces(NamedTuple):
                     block.append(index)
                 bounds.append(cuts)
         joined = np.concatenate([*bounds, edges[-1:]]).astype(np.int64)
-        return cls(joined, np.array(block, np.int64), np.array([*jobs, len(block)], np.int64),
-                   np.array(owner, np.int64))  # fmt: skip
+        return cls(
+            joined, np.array(block, np.int64), np.array([*jobs, len(block)], np.int64), np.array(owner, np.int64)
+        )
 
 
 class CellSums(NamedTuple):
@@ -140,10 +141,11 @@ def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints,
                 of_node = torch.arange(nodes, device=y.device) * size + bins
                 node_pit += torch.bincount(of_node[seen], minlength=nodes * size)
     return CellSums(
-        _sums(by_horizon, horizon_counts), _sums(by_node, node_counts),
+        _sums(by_horizon, horizon_counts),
+        _sums(by_node, node_counts),
         None if limits is None else pit.reshape(blocks, horizons, size).cpu().numpy(),
         None if limits is None else node_pit.reshape(nodes, size).cpu().numpy(),
-    )  # fmt: skip
+    )
 
 
 def contributions(y: Any, mean: Any, std: Any, mask: Any, asked: Asked) -> tuple[list[Any], list[Any], Any]:
@@ -167,9 +169,12 @@ def contributions(y: Any, mean: Any, std: Any, mask: Any, asked: Asked) -> tuple
     far = z.abs()
     falling = _INVERSE_SQRT_2PI * torch.exp(-0.5 * (z * z))
     crps = deviation * (far * torch.erf(_SQRT_HALF * far) + 2 * falling - INVERSE_SQRT_PI)
-    floats += [deviation * seen, (deviation * seen) ** 2,
-               torch.where(seen, torch.log(deviation) + 0.5 * (z * z) + HALF_LOG_2PI, 0.0),
-               torch.where(seen, crps, 0.0)]  # fmt: skip
+    floats += [
+        deviation * seen,
+        (deviation * seen) ** 2,
+        torch.where(seen, torch.log(deviation) + 0.5 * (z * z) + HALF_LOG_2PI, 0.0),
+        torch.where(seen, crps, 0.0),
+    ]
     for width in asked.widths:
         counts.append((size <= width * deviation) & seen)
         over = size - width * deviation

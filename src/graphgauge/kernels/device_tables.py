@@ -101,8 +101,10 @@ class Tallies:
 
 def _summed(codes: Any, count: Any, numbers: Any) -> list[Any]:
     distinct, place = codes.unique(return_inverse=True)
-    return [distinct, *(table.new_zeros(len(distinct), *table.shape[1:]).index_add_(0, place, table)
-                        for table in (count, numbers))]  # fmt: skip
+    return [
+        distinct,
+        *(table.new_zeros(len(distinct), *table.shape[1:]).index_add_(0, place, table) for table in (count, numbers)),
+    ]
 
 
 def packed(bits: Any) -> Any:

@@ -101,10 +101,20 @@ def error_sums(
         add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
         with np.errstate(all="ignore"):
             add(
-                truth, forecast, deviation, seen, widths, asked, afterwards,
-                steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon, by_node, rows_of,
+                truth,
+                forecast,
+                deviation,
+                seen,
+                widths,
+                asked,
+                afterwards,
+                steps_together(steps, horizons * nodes),
+                place.astype(np.int64),
+                by_horizon,
+                by_node,
+                rows_of,
                 *empty_tile(asked.size, INSIDE + levels),
-            )  # fmt: skip
+            )
     lost = int(rows_of[Y2_LOST]) if asked[Y2_LOST] else None
     kept = np.ones(int(room.sum()), np.bool_)
     if room[Y2_LOST]:

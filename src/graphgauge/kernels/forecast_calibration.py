@@ -194,9 +194,17 @@ def _sorted_cells(error: Floats, deviation: Floats) -> StdCells:
 
 
 def _count_pit_twin(
-    y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, edges: Floats, starts: NDArray[np.int32],
-    low: float, scale: float, by_horizon: Ints, by_node: NDArray[np.int32],
-) -> None:  # fmt: skip
+    y: AnyArray,
+    mean: AnyArray,
+    std: AnyArray,
+    seen: Mask,
+    edges: Floats,
+    starts: NDArray[np.int32],
+    low: float,
+    scale: float,
+    by_horizon: Ints,
+    by_node: NDArray[np.int32],
+) -> None:
     z = (y.astype(np.float64) - mean.astype(np.float64)) / std.astype(np.float64)
     bins = np.where(z == z, np.searchsorted(edges, z), edges.size)
     size, (blocks, horizons, _) = edges.size + 1, by_horizon.shape
@@ -209,9 +217,17 @@ def _count_pit_twin(
 
 @kernel(twin=_count_pit_twin)
 def _count_pit(
-    y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, edges: Floats, starts: NDArray[np.int32],
-    low: float, scale: float, by_horizon: Ints, by_node: NDArray[np.int32],
-) -> None:  # fmt: skip
+    y: AnyArray,
+    mean: AnyArray,
+    std: AnyArray,
+    seen: Mask,
+    edges: Floats,
+    starts: NDArray[np.int32],
+    low: float,
+    scale: float,
+    by_horizon: Ints,
+    by_node: NDArray[np.int32],
+) -> None:
     masked, last, steps = seen.size > 0, edges.size, starts.size - 1
     z, near = np.zeros(_TILE), np.zeros(_TILE, np.int32)
     # Nothing is beyond the last edge.

@@ -77,18 +77,40 @@ _AT_ONCE = 1 << 15
 _SPLITTER = 2.0**27 + 1
 # The sums in their order, each with the part that counts it; those that need a standard deviation come last.
 SUMS = {
-    "abs": "errors", "square": "errors", "error": "bias", "y": "size", "y2": "size", "abs_y": "size", "ape": "relative",
-    "sape": "symmetric", "std": "spread", "var": "spread", "nll": "scores", "crps": "scores",
-}  # fmt: skip
+    "abs": "errors",
+    "square": "errors",
+    "error": "bias",
+    "y": "size",
+    "y2": "size",
+    "abs_y": "size",
+    "ape": "relative",
+    "sape": "symmetric",
+    "std": "spread",
+    "var": "spread",
+    "nll": "scores",
+    "crps": "scores",
+}
 # Rows of a tile's values: the sums, the rounding error of the squared truth, one row per half-width.
 ABS, SQUARE, ERROR, Y, Y2, ABS_Y, APE, SAPE, STD, VAR, NLL, CRPS, Y2_LOST, OVER = range(len(SUMS) + 2)
 N, NONZERO, BAD_STD, INSIDE = range(4)
 
 
 def _add_cells_twin(
-    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, widths: Floats, asked: Mask, late: Mask, together: int,
-    place: Ints, of_horizon: Totals, of_node: Totals, rows_of: Ints, tile: Floats, tally: Ints,
-) -> None:  # fmt: skip
+    y: AnyArray,
+    mean: AnyArray,
+    std: AnyArray,
+    mask: Mask,
+    widths: Floats,
+    asked: Mask,
+    late: Mask,
+    together: int,
+    place: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    rows_of: Ints,
+    tile: Floats,
+    tally: Ints,
+) -> None:
     blocks, _, horizons = of_horizon[0].shape
     nodes = of_node[0].shape[2]
     block_size = y.size // blocks
@@ -185,9 +207,21 @@ def count_by_group(row: int, cells: AnyArray, place: Ints, of_horizon: Totals, o
 
 @kernel(twin=_add_cells_twin)
 def add_cells(
-    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, widths: Floats, asked: Mask, late: Mask, together: int,
-    place: Ints, of_horizon: Totals, of_node: Totals, rows_of: Ints, tile: Floats, tally: Ints,
-) -> None:  # fmt: skip
+    y: AnyArray,
+    mean: AnyArray,
+    std: AnyArray,
+    mask: Mask,
+    widths: Floats,
+    asked: Mask,
+    late: Mask,
+    together: int,
+    place: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    rows_of: Ints,
+    tile: Floats,
+    tally: Ints,
+) -> None:
     """Add the cells of some time blocks to the sums of their block and horizon, and of `place` and their node.
 
     Sums and counts are (block, quantity, group). Each block is summed by lane, `together` steps side by side, in
@@ -237,9 +271,19 @@ def add_cells(
             widest = width
         if to != HORIZON and stop == y.size:
             fold_tile(
-                start, widest, late, uncounted, last_seen, place[last_seen], tile, tally, of_horizon, of_node, rows_of,
+                start,
+                widest,
+                late,
+                uncounted,
+                last_seen,
+                place[last_seen],
+                tile,
+                tally,
+                of_horizon,
+                of_node,
+                rows_of,
                 BOTH,
-            )  # fmt: skip
+            )
     round_totals(of_horizon, of_node)
 
 
@@ -304,10 +348,19 @@ Rows = tuple[int, int, int]
 
 @inlined
 def _add_lanes(
-    cells: tuple[Address, Address, Address], mask: Address | None, rows: Rows, at: int, count: int,
-    what: tuple[int, int, bool, bool], widths: Address, asked: int, late: int, new: tuple[bool, bool],
-    tile: Address, tally: Address,
-) -> None:  # fmt: skip
+    cells: tuple[Address, Address, Address],
+    mask: Address | None,
+    rows: Rows,
+    at: int,
+    count: int,
+    what: tuple[int, int, bool, bool],
+    widths: Address,
+    asked: int,
+    late: int,
+    new: tuple[bool, bool],
+    tile: Address,
+    tally: Address,
+) -> None:
     """Add eight lanes of some rows."""
     y, mean, std = cells
     sums, levels, spread, masked = what
@@ -433,9 +486,17 @@ def _add_bad(
 
 @inlined
 def _add_inside(
-    cells: tuple[Address, Address, Address], mask: Address | None, masked: bool, rows: Rows, at: int, count: int,
-    half: float, new: bool, tally: Address, place: int,
-) -> None:  # fmt: skip
+    cells: tuple[Address, Address, Address],
+    mask: Address | None,
+    masked: bool,
+    rows: Rows,
+    at: int,
+    count: int,
+    half: float,
+    new: bool,
+    tally: Address,
+    place: int,
+) -> None:
     y, mean, std = cells
     inside = fill(0)
     for number in range(rows[1]):
@@ -448,9 +509,16 @@ def _add_inside(
 
 @inlined
 def _add_signed(
-    y: Address, mean: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool,
+    y: Address,
+    mean: Address,
+    mask: Address | None,
+    masked: bool,
+    rows: Rows,
+    at: int,
+    count: int,
+    new: bool,
     tile: Address,
-) -> None:  # fmt: skip
+) -> None:
     high, low = started(tile, 2 * ERROR * STRIDE + at, new)
     for number in range(rows[1]):
         row = rows[0] + at + number * rows[2]
@@ -496,9 +564,17 @@ def _add_lost(
 
 @inlined
 def _add_relative(
-    y: Address, mean: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool,
-    tile: Address, tally: Address,
-) -> None:  # fmt: skip
+    y: Address,
+    mean: Address,
+    mask: Address | None,
+    masked: bool,
+    rows: Rows,
+    at: int,
+    count: int,
+    new: bool,
+    tile: Address,
+    tally: Address,
+) -> None:
     high, low = started(tile, 2 * APE * STRIDE + at, new)
     nonzero = fill(0)
     for number in range(rows[1]):
@@ -514,9 +590,16 @@ def _add_relative(
 
 @inlined
 def _add_symmetric(
-    y: Address, mean: Address, mask: Address | None, masked: bool, rows: Rows, at: int, count: int, new: bool,
+    y: Address,
+    mean: Address,
+    mask: Address | None,
+    masked: bool,
+    rows: Rows,
+    at: int,
+    count: int,
+    new: bool,
     tile: Address,
-) -> None:  # fmt: skip
+) -> None:
     high, low = started(tile, 2 * SAPE * STRIDE + at, new)
     for number in range(rows[1]):
         row = rows[0] + at + number * rows[2]
@@ -544,9 +627,17 @@ def _add_spread(
 
 @inlined
 def _add_over(
-    cells: tuple[Address, Address, Address], mask: Address | None, masked: bool, rows: Rows, at: int, count: int,
-    half: float, new: bool, tile: Address, place: int,
-) -> None:  # fmt: skip
+    cells: tuple[Address, Address, Address],
+    mask: Address | None,
+    masked: bool,
+    rows: Rows,
+    at: int,
+    count: int,
+    half: float,
+    new: bool,
+    tile: Address,
+    place: int,
+) -> None:
     y, mean, std = cells
     high, low = started(tile, place, new)
     for number in range(rows[1]):
@@ -560,9 +651,15 @@ def _add_over(
 
 @inlined
 def _add_scores(
-    cells: tuple[Address, Address, Address], mask: Address | None, masked: bool, rows: Rows, at: int, count: int,
-    new: bool, tile: Address,
-) -> None:  # fmt: skip
+    cells: tuple[Address, Address, Address],
+    mask: Address | None,
+    masked: bool,
+    rows: Rows,
+    at: int,
+    count: int,
+    new: bool,
+    tile: Address,
+) -> None:
     """Add `gaussian_nll` and `gaussian_crps`."""
     y, mean, std = cells
     nll, nll_low = started(tile, 2 * NLL * STRIDE + at, new)
@@ -602,9 +699,19 @@ def _add_scores(
 
 @inlined
 def fold_tile(
-    start: int, width: int, asked: Mask, counted: Mask, block: int, place: int, tile: Floats, tally: Ints,
-    of_horizon: Totals, of_node: Totals, rows_of: Ints, to_which: int,
-) -> None:  # fmt: skip
+    start: int,
+    width: int,
+    asked: Mask,
+    counted: Mask,
+    block: int,
+    place: int,
+    tile: Floats,
+    tally: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    rows_of: Ints,
+    to_which: int,
+) -> None:
     """Add the lanes from `start` on to the sums of their horizon and of their node, or to one of them."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
     high, low, counts = address(of_node[0]), address(of_node[1]), address(of_node[2])
@@ -682,9 +789,16 @@ def _merged_counts(tally: Address, row: int, counts: Address, to: int, size: int
 
 @inlined
 def add_equal(
-    rows: int, start: int, width: int, k: int, block: int, place: int, of_horizon: Totals, of_node: Totals,
+    rows: int,
+    start: int,
+    width: int,
+    k: int,
+    block: int,
+    place: int,
+    of_horizon: Totals,
+    of_node: Totals,
     to_which: int,
-) -> None:  # fmt: skip
+) -> None:
     """Count the same number for each lane."""
     horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
     counts, row, more = address(of_node[2]), (place * of_node[2].shape[1] + k) * nodes, fill(rows)

@@ -71,11 +71,19 @@ def quantile_sums(
         add = _add_quantiles.implementation(quantiles.size * 2)
         with np.errstate(all="ignore"):
             add(
-                exact(y, dtype).reshape(-1), exact(quantiles, dtype).reshape(-1), seen, np.array(levels), ends,
-                asked, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon,
+                exact(y, dtype).reshape(-1),
+                exact(quantiles, dtype).reshape(-1),
+                seen,
+                np.array(levels),
+                ends,
+                asked,
+                steps_together(steps, horizons * nodes),
+                place.astype(np.int64),
+                by_horizon,
                 by_node,
-                *empty_tile(asked.size, count + len(pairs) + 1), np.empty((count + 1) * _COPIED),
-            )  # fmt: skip
+                *empty_tile(asked.size, count + len(pairs) + 1),
+                np.empty((count + 1) * _COPIED),
+            )
     return rounded(by_horizon, asked), rounded(by_node, asked)
 
 
@@ -99,17 +107,33 @@ def column_sums(
         add = _add_columns.implementation(cells * (len(values) + len(counts)))
         with np.errstate(all="ignore"):
             add(
-                numbers, tallies, asked, steps_together(steps, horizons * nodes), place.astype(np.int64), by_horizon,
+                numbers,
+                tallies,
+                asked,
+                steps_together(steps, horizons * nodes),
+                place.astype(np.int64),
+                by_horizon,
                 by_node,
                 *empty_tile(asked.size, len(counts)),
-            )  # fmt: skip
+            )
     return rounded(by_horizon, asked), rounded(by_node, asked)
 
 
 def _add_quantiles_twin(
-    y: AnyArray, quantiles: AnyArray, mask: Mask, levels: Floats, ends: Ints, asked: Mask, together: int, place: Ints,
-    of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints, copied: Floats,
-) -> None:  # fmt: skip
+    y: AnyArray,
+    quantiles: AnyArray,
+    mask: Mask,
+    levels: Floats,
+    ends: Ints,
+    asked: Mask,
+    together: int,
+    place: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    tile: Floats,
+    tally: Ints,
+    copied: Floats,
+) -> None:
     count, shape = levels.size, (of_horizon[0].shape[0], -1, of_horizon[0].shape[2], of_node[0].shape[2])
     seen = mask.reshape(shape) if mask.size else np.ones(y.size, np.bool_).reshape(shape)
     truth = np.where(seen, y.reshape(shape), 0).astype(np.float64)
@@ -133,9 +157,20 @@ def _add_quantiles_twin(
 
 @kernel(twin=_add_quantiles_twin)
 def _add_quantiles(
-    y: AnyArray, quantiles: AnyArray, mask: Mask, levels: Floats, ends: Ints, asked: Mask, together: int, place: Ints,
-    of_horizon: Totals, of_node: Totals, tile: Floats, tally: Ints, copied: Floats,
-) -> None:  # fmt: skip
+    y: AnyArray,
+    quantiles: AnyArray,
+    mask: Mask,
+    levels: Floats,
+    ends: Ints,
+    asked: Mask,
+    together: int,
+    place: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    tile: Floats,
+    tally: Ints,
+    copied: Floats,
+) -> None:
     blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
     counted, masked, rows_of = np.ones(of_node[2].shape[1], np.bool_), mask.size > 0, np.arange(asked.size)
     cells, seen, sums, counts = (
@@ -160,9 +195,18 @@ def _add_quantiles(
 
 @inlined
 def _add_lanes(
-    cells: tuple[Address, Address, Address], mask: Address | None, rows: Rows, at: int, count: int,
-    what: tuple[int, int, bool, bool], levels: Address, ends: Address, new: bool, tile: Address, tally: Address,
-) -> None:  # fmt: skip
+    cells: tuple[Address, Address, Address],
+    mask: Address | None,
+    rows: Rows,
+    at: int,
+    count: int,
+    what: tuple[int, int, bool, bool],
+    levels: Address,
+    ends: Address,
+    new: bool,
+    tile: Address,
+    tally: Address,
+) -> None:
     """Add eight lanes of some rows; their truths and quantiles are copied first, 0 for cells that do not count."""
     y, quantiles, copied = cells
     size, pairs, masked, wide = what
@@ -216,9 +260,16 @@ def _add_lanes(
 
 
 def _add_columns_twin(
-    values: Floats, counts: Ints, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
-    tile: Floats, tally: Ints,
-) -> None:  # fmt: skip
+    values: Floats,
+    counts: Ints,
+    asked: Mask,
+    together: int,
+    place: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    tile: Floats,
+    tally: Ints,
+) -> None:
     shape = (of_horizon[0].shape[0], -1, of_horizon[0].shape[2], of_node[0].shape[2])
     for row, value in enumerate(values):
         add_by_group(row, value.reshape(shape), place, of_horizon, of_node)
@@ -229,9 +280,16 @@ def _add_columns_twin(
 
 @kernel(twin=_add_columns_twin)
 def _add_columns(
-    values: Floats, counts: Ints, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
-    tile: Floats, tally: Ints,
-) -> None:  # fmt: skip
+    values: Floats,
+    counts: Ints,
+    asked: Mask,
+    together: int,
+    place: Ints,
+    of_horizon: Totals,
+    of_node: Totals,
+    tile: Floats,
+    tally: Ints,
+) -> None:
     blocks, period = of_horizon[0].shape[0], of_horizon[0].shape[2] * of_node[0].shape[2]
     cells = max(values.shape[1], counts.shape[1])
     numbers, tallies, sums, totals = address(values), address(counts), address(tile), address(tally)

@@ -83,9 +83,15 @@ def variogram_scores(
 
 
 def _scored(
-    score: Callable[..., None], y: AnyArray, members: AnyArray, mask: Mask | None, first: int, more: tuple[object, ...],
-    threads: int | None, room: Callable[[], tuple[Floats, ...]] = tuple,
-) -> Joint:  # fmt: skip
+    score: Callable[..., None],
+    y: AnyArray,
+    members: AnyArray,
+    mask: Mask | None,
+    first: int,
+    more: tuple[object, ...],
+    threads: int | None,
+    room: Callable[[], tuple[Floats, ...]] = tuple,
+) -> Joint:
     dtype = np.result_type(y.dtype, members.dtype, np.float32)
     seen = np.zeros((0, 0), np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_)
     found = Joint(np.full(len(y), np.nan), np.full(len(y), np.nan))
@@ -126,9 +132,15 @@ def _rotated(members: Floats, first: int) -> Floats:
 
 
 def _energy_twin(
-    y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats, cloud: Floats,
+    y: AnyArray,
+    members: AnyArray,
+    seen: Mask,
+    first: int,
+    score: Floats,
+    rotated: Floats,
+    cloud: Floats,
     truth: Floats,
-) -> None:  # fmt: skip
+) -> None:
     step = max(1, _AT_ONCE // max(members[0].size, 1))
     for start in range(0, len(y), step):
         rows = slice(start, start + step)
@@ -164,9 +176,15 @@ def _one_by_one(numbers: Floats) -> Floats:
 
 @kernel(twin=_energy_twin)
 def _energy(
-    y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats, cloud: Floats,
+    y: AnyArray,
+    members: AnyArray,
+    seen: Mask,
+    first: int,
+    score: Floats,
+    rotated: Floats,
+    cloud: Floats,
     truth: Floats,
-) -> None:  # fmt: skip
+) -> None:
     vectors, components, count = members.shape
     width, masked = -(-count // LANES) * LANES, seen.size > 0
     for vector in range(vectors):

@@ -34,11 +34,31 @@ def _tied_or_missing(score, reference, read, both):  # type: ignore[no-untyped-d
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_rows(  # type: ignore[no-untyped-def]
-    pos, neg, valid, offsets, greater, equal, missing, used, rows, columns, pos_stride, row_stride, column_stride,
-    valid_row, valid_column,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, PACKED: tl.constexpr, COMPARED: tl.constexpr, FLOATS: tl.constexpr,
-    MASKED: tl.constexpr, RAGGED: tl.constexpr, ALIGNED: tl.constexpr, OFFSETS: tl.constexpr,
-):  # fmt: skip
+    pos,
+    neg,
+    valid,
+    offsets,
+    greater,
+    equal,
+    missing,
+    used,
+    rows,
+    columns,
+    pos_stride,
+    row_stride,
+    column_stride,
+    valid_row,
+    valid_column,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    PACKED: tl.constexpr,
+    COMPARED: tl.constexpr,
+    FLOATS: tl.constexpr,
+    MASKED: tl.constexpr,
+    RAGGED: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    OFFSETS: tl.constexpr,
+):
     first = tl.program_id(0).to(tl.int64) * ROWS
     row = tl.arange(0, ROWS)
     present = row < rows - first
@@ -116,20 +136,52 @@ def count_rows(
     reach = max(together * abs(row) + width * abs(column) for row, column in (strides, marks))
     aligned = gcd(16 // neg.element_size(), columns, strides[0]) if strides[1] == 1 and not ragged else 1
     _count_rows[(triton.cdiv(rows, together),)](
-        pos, neg, pos if valid is None else valid.view(torch.uint8), pos if offsets is None else offsets, *counts[:3],
-        counts[-1], rows, columns // aligned, pos.stride(0), strides[0] // aligned, strides[1], *marks,
-        ROWS=together, COLUMNS=width, PACKED=packed, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
-        FLOATS=neg.is_floating_point(), MASKED=valid is not None, RAGGED=ragged, ALIGNED=aligned,
-        OFFSETS=tl.int32 if reach < 1 << 31 else tl.int64, num_warps=2 if columns < _PACKED else 16,
+        pos,
+        neg,
+        pos if valid is None else valid.view(torch.uint8),
+        pos if offsets is None else offsets,
+        *counts[:3],
+        counts[-1],
+        rows,
+        columns // aligned,
+        pos.stride(0),
+        strides[0] // aligned,
+        strides[1],
+        *marks,
+        ROWS=together,
+        COLUMNS=width,
+        PACKED=packed,
+        COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
+        FLOATS=neg.is_floating_point(),
+        MASKED=valid is not None,
+        RAGGED=ragged,
+        ALIGNED=aligned,
+        OFFSETS=tl.int32 if reach < 1 << 31 else tl.int64,
+        num_warps=2 if columns < _PACKED else 16,
         enable_fp_fusion=False,
-    )  # fmt: skip
+    )
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_bands(  # type: ignore[no-untyped-def]
-    scores, offsets, low, high, above, inside, found, band_of, column_of, first, columns, room, row_stride,
-    column_stride, COUNT: tl.constexpr, PLACE: tl.constexpr, STRETCH: tl.constexpr,
-):  # fmt: skip
+    scores,
+    offsets,
+    low,
+    high,
+    above,
+    inside,
+    found,
+    band_of,
+    column_of,
+    first,
+    columns,
+    room,
+    row_stride,
+    column_stride,
+    COUNT: tl.constexpr,
+    PLACE: tl.constexpr,
+    STRETCH: tl.constexpr,
+):
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * STRETCH + tl.arange(0, STRETCH)
     read = column < columns
@@ -154,9 +206,17 @@ def _count_bands(  # type: ignore[no-untyped-def]
 
 
 def count_bands(
-    scores: Any, offsets: Any, low: Any, high: Any, above: Any, inside: Any, places: tuple[Any, Any, Any] | None,
-    *, first: int, count: bool,
-) -> None:  # fmt: skip
+    scores: Any,
+    offsets: Any,
+    low: Any,
+    high: Any,
+    above: Any,
+    inside: Any,
+    places: tuple[Any, Any, Any] | None,
+    *,
+    first: int,
+    count: bool,
+) -> None:
     """Add to the counts of each band how many scores of its row are above and inside; list those inside.
 
     `places` are the number found, and the band and column of each as far as there is room, in any order.
@@ -164,17 +224,45 @@ def count_bands(
     rows, columns = scores.shape
     found, band_of, column_of = (inside, inside, inside) if places is None else places
     _count_bands[(rows, triton.cdiv(columns, _BAND))](
-        scores, offsets, low, high, above, inside, found, band_of, column_of, first, columns, len(column_of),
-        scores.stride(0), scores.stride(1), COUNT=count, PLACE=places is not None, STRETCH=_BAND, num_warps=8,
+        scores,
+        offsets,
+        low,
+        high,
+        above,
+        inside,
+        found,
+        band_of,
+        column_of,
+        first,
+        columns,
+        len(column_of),
+        scores.stride(0),
+        scores.stride(1),
+        COUNT=count,
+        PLACE=places is not None,
+        STRETCH=_BAND,
+        num_warps=8,
         enable_fp_fusion=False,
-    )  # fmt: skip
+    )
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _compare_again(  # type: ignore[no-untyped-def]
-    left, right, row_of, band_of, column_of, own, greater, equal, pairs, left_stride, right_stride,
-    WIDTH: tl.constexpr, SCORE: tl.constexpr, PAIRS: tl.constexpr,
-):  # fmt: skip
+    left,
+    right,
+    row_of,
+    band_of,
+    column_of,
+    own,
+    greater,
+    equal,
+    pairs,
+    left_stride,
+    right_stride,
+    WIDTH: tl.constexpr,
+    SCORE: tl.constexpr,
+    PAIRS: tl.constexpr,
+):
     pair = tl.program_id(0) * PAIRS + tl.arange(0, PAIRS)
     present = pair < pairs
     band = tl.load(band_of + pair, mask=present, other=0)
@@ -206,9 +294,23 @@ def compare_again(
     """
     pairs, together = len(band_of), 128
     _compare_again[(triton.cdiv(pairs, together),)](
-        left, right, row_of, band_of, column_of, own, greater, equal, pairs, left.stride(0), right.stride(0),
-        WIDTH=left.shape[1], SCORE=score, PAIRS=together, num_warps=4, enable_fp_fusion=False,
-    )  # fmt: skip
+        left,
+        right,
+        row_of,
+        band_of,
+        column_of,
+        own,
+        greater,
+        equal,
+        pairs,
+        left.stride(0),
+        right.stride(0),
+        WIDTH=left.shape[1],
+        SCORE=score,
+        PAIRS=together,
+        num_warps=4,
+        enable_fp_fusion=False,
+    )
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -268,9 +370,21 @@ def distribute(scores: Any, limits: Any) -> tuple[Any, list[int]]:
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_places(  # type: ignore[no-untyped-def]
-    scores, levels, begin, size, first, ahead, tied, stride, stretch,
-    BINS: tl.constexpr, STEPS: tl.constexpr, COLUMNS: tl.constexpr, COMPARED: tl.constexpr, ONE: tl.constexpr,
-):  # fmt: skip
+    scores,
+    levels,
+    begin,
+    size,
+    first,
+    ahead,
+    tied,
+    stride,
+    stretch,
+    BINS: tl.constexpr,
+    STEPS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    COMPARED: tl.constexpr,
+    ONE: tl.constexpr,
+):
     query = tl.program_id(0)
     start, low = tl.load(begin + query), tl.load(first + query)
     positives = (tl.load(first + query + 1) - low).to(tl.int32)
@@ -319,7 +433,20 @@ def count_places(
     stretch = triton.cdiv(triton.cdiv(longest, parts), columns) * columns
     name = str(scores.dtype).removeprefix("torch.")
     _count_places[(queries, triton.cdiv(longest, stretch))](
-        scores, levels, begin, size, first, ahead, tied, scores.stride(0), stretch,
-        BINS=max(32, triton.next_power_of_2(relevant + 2)), STEPS=steps, COLUMNS=columns,
-        COMPARED=getattr(tl, _COMPARED_AS.get(name, name)), ONE=stretch >= longest, num_warps=4, enable_fp_fusion=False,
-    )  # fmt: skip
+        scores,
+        levels,
+        begin,
+        size,
+        first,
+        ahead,
+        tied,
+        scores.stride(0),
+        stretch,
+        BINS=max(32, triton.next_power_of_2(relevant + 2)),
+        STEPS=steps,
+        COLUMNS=columns,
+        COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
+        ONE=stretch >= longest,
+        num_warps=4,
+        enable_fp_fusion=False,
+    )

@@ -25,9 +25,17 @@ _WORDS = 128
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _split(  # type: ignore[no-untyped-def]
-    rows, joined, count, width, terms, stride,
-    ROWS: tl.constexpr, WIDTH: tl.constexpr, BF16: tl.constexpr, LAST: tl.constexpr,
-):  # fmt: skip
+    rows,
+    joined,
+    count,
+    width,
+    terms,
+    stride,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    BF16: tl.constexpr,
+    LAST: tl.constexpr,
+):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     part = tl.arange(0, WIDTH)
     there = (row < count)[:, None] & (part < width)[None, :]
@@ -47,9 +55,22 @@ def _split(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _count_products(  # type: ignore[no-untyped-def]
-    left, right, squares, low, high, above, marks, bands, entities, terms, words,
-    ROWS: tl.constexpr, ENTITIES: tl.constexpr, TERMS: tl.constexpr, SQUARED: tl.constexpr,
-):  # fmt: skip
+    left,
+    right,
+    squares,
+    low,
+    high,
+    above,
+    marks,
+    bands,
+    entities,
+    terms,
+    words,
+    ROWS: tl.constexpr,
+    ENTITIES: tl.constexpr,
+    TERMS: tl.constexpr,
+    SQUARED: tl.constexpr,
+):
     tiles = tl.cdiv(bands, ROWS)
     # One program for each multiprocessor takes tile after tile, and reads the next while it counts. Tiles that share
     # their entities are taken at about the same time.
@@ -76,9 +97,23 @@ def _count_products(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _compare_marked(  # type: ignore[no-untyped-def]
-    left, right, row_of, marks, marked, own, greater, equal, number, words, first, width, left_stride, right_stride,
-    SCORE: tl.constexpr, WORDS: tl.constexpr,
-):  # fmt: skip
+    left,
+    right,
+    row_of,
+    marks,
+    marked,
+    own,
+    greater,
+    equal,
+    number,
+    words,
+    first,
+    width,
+    left_stride,
+    right_stride,
+    SCORE: tl.constexpr,
+    WORDS: tl.constexpr,
+):
     index = tl.program_id(0).to(tl.int64) * WORDS + tl.arange(0, WORDS)
     present = index < number
     place = tl.load(marked + index, mask=present, other=0)
@@ -131,9 +166,19 @@ def _joined(rows: Any, precision: str, *, entities: bool) -> Any:
     joined[count:] = float("nan")
     together = 8
     _split[(triton.cdiv(count, together),)](
-        rows, joined, count, width, terms, rows.stride(0), ROWS=together, WIDTH=triton.next_power_of_2(width),
-        BF16=precision == "bf16", LAST=entities, num_warps=4, enable_fp_fusion=False,
-    )  # fmt: skip
+        rows,
+        joined,
+        count,
+        width,
+        terms,
+        rows.stride(0),
+        ROWS=together,
+        WIDTH=triton.next_power_of_2(width),
+        BF16=precision == "bf16",
+        LAST=entities,
+        num_warps=4,
+        enable_fp_fusion=False,
+    )
     return joined
 
 
@@ -162,14 +207,43 @@ def count_products(
         block = [[size, _terms(precision)] for size in (_ROWS, _ENTITIES)]
         described = (TensorDescriptor.from_tensor(*each) for each in zip((factors, others), block, strict=True))
         _count_products[(min(processors, triton.cdiv(bands, _ROWS) * tiles),)](
-            *described, low if squares is None else squares[part], low, high, greater, marks, bands,
+            *described,
+            low if squares is None else squares[part],
+            low,
+            high,
+            greater,
+            marks,
+            bands,
             min(step, len(right) - first),
-            terms, words, ROWS=_ROWS, ENTITIES=_ENTITIES, TERMS=_terms(precision), SQUARED=squares is not None,
-            num_warps=_WARPS, num_stages=_STAGES, enable_fp_fusion=True,
-        )  # fmt: skip
+            terms,
+            words,
+            ROWS=_ROWS,
+            ENTITIES=_ENTITIES,
+            TERMS=_terms(precision),
+            SQUARED=squares is not None,
+            num_warps=_WARPS,
+            num_stages=_STAGES,
+            enable_fp_fusion=True,
+        )
         marked = marks.nonzero()[:, 0]
         if len(marked):
             _compare_marked[(triton.cdiv(len(marked), _WORDS),)](
-                left, right, row_of, marks, marked, own, greater, equal, len(marked), words, first, left.shape[1],
-                left.stride(0), right.stride(0), SCORE=score, WORDS=_WORDS, num_warps=4, enable_fp_fusion=False,
-            )  # fmt: skip
+                left,
+                right,
+                row_of,
+                marks,
+                marked,
+                own,
+                greater,
+                equal,
+                len(marked),
+                words,
+                first,
+                left.shape[1],
+                left.stride(0),
+                right.stride(0),
+                SCORE=score,
+                WORDS=_WORDS,
+                num_warps=4,
+                enable_fp_fusion=False,
+            )

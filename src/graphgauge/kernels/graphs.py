@@ -146,9 +146,16 @@ def _packed(mask: NDArray[np.bool_], words: Words) -> None:
 
 
 def _pack_twin(
-    truth: Scores, scores: Scores, true_words: Words, score_words: Words, first: int, loopless: int, threshold: float,
-    absolute: bool, flags: Words,
-) -> None:  # fmt: skip
+    truth: Scores,
+    scores: Scores,
+    true_words: Words,
+    score_words: Words,
+    first: int,
+    loopless: int,
+    threshold: float,
+    absolute: bool,
+    flags: Words,
+) -> None:
     d = truth.shape[1]
     step = max(1, _CACHED_CELLS // max(d, 1))
     for start in range(0, len(truth), step):
@@ -170,9 +177,16 @@ def _pack_twin(
 
 @kernel(twin=_pack_twin)
 def _pack(
-    truth: Scores, scores: Scores, true_words: Words, score_words: Words, first: int, loopless: int, threshold: float,
-    absolute: bool, flags: Words,
-) -> None:  # fmt: skip
+    truth: Scores,
+    scores: Scores,
+    true_words: Words,
+    score_words: Words,
+    first: int,
+    loopless: int,
+    threshold: float,
+    absolute: bool,
+    flags: Words,
+) -> None:
     d = truth.shape[1]
     nothing = _WORD(0)
     for row in range(truth.shape[0]):

@@ -45,8 +45,12 @@ FLOATS, INTS, FLAGS = (
     _Vector("flags", ir.IntType(1)),
 )
 _OF_ARRAY = {types.float32: FLOATS, types.float64: FLOATS, types.int64: INTS, types.boolean: FLAGS}
-_STORED = {types.float32: ir.FloatType(), types.float64: ir.DoubleType(), types.int64: ir.IntType(64),
-           types.boolean: _BYTE}  # fmt: skip
+_STORED = {
+    types.float32: ir.FloatType(),
+    types.float64: ir.DoubleType(),
+    types.int64: ir.IntType(64),
+    types.boolean: _BYTE,
+}
 _OF_NUMBER = {FLOATS: types.float64, INTS: types.int64}
 
 

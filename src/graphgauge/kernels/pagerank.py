@@ -49,9 +49,15 @@ def personalised_pagerank(
 
 
 def _push_twin(
-    neighbours: Ints, offsets: Ints, sources: Ints, restart: float, limit: float,
-    nodes: Ints, values: Floats, counts: Ints,
-) -> int:  # fmt: skip
+    neighbours: Ints,
+    offsets: Ints,
+    sources: Ints,
+    restart: float,
+    limit: float,
+    nodes: Ints,
+    values: Floats,
+    counts: Ints,
+) -> int:
     used = 0
     for place, source in enumerate(sources.tolist()):
         settled: dict[int, float] = {}
@@ -81,9 +87,15 @@ def _push_twin(
 
 @kernel(twin=_push_twin)
 def _push(
-    neighbours: Ints, offsets: Ints, sources: Ints, restart: float, limit: float,
-    nodes: Ints, values: Floats, counts: Ints,
-) -> int:  # fmt: skip
+    neighbours: Ints,
+    offsets: Ints,
+    sources: Ints,
+    restart: float,
+    limit: float,
+    nodes: Ints,
+    values: Floats,
+    counts: Ints,
+) -> int:
     """Rows of as many sources as fit into `nodes` and `values`; returns how many."""
     size = offsets.size - 1
     settled, left = np.zeros(size), np.zeros(size)

@@ -209,9 +209,17 @@ def _band_pairs(words: Words, sizes: Ints, upper: slice, lower: slice, threads: 
 
 
 def _intersections_twin(
-    words: Words, sizes: Ints, first: int, last: int, start: int, stop: int, least: int, columns: int, fixed: Ints,
+    words: Words,
+    sizes: Ints,
+    first: int,
+    last: int,
+    start: int,
+    stop: int,
+    least: int,
+    columns: int,
+    fixed: Ints,
     table: Ints,
-) -> None:  # fmt: skip
+) -> None:
     width = 64 * words.shape[1]
     step = max(1, _CACHED_BITS // max(width, 1))
     similar = table[fixed.size :]
@@ -231,9 +239,17 @@ def _intersections_twin(
 
 @kernel(twin=_intersections_twin)
 def _intersections(
-    words: Words, sizes: Ints, first: int, last: int, start: int, stop: int, least: int, columns: int, fixed: Ints,
+    words: Words,
+    sizes: Ints,
+    first: int,
+    last: int,
+    start: int,
+    stop: int,
+    least: int,
+    columns: int,
+    fixed: Ints,
     table: Ints,
-) -> None:  # fmt: skip
+) -> None:
     """Count the pairs of rows `first` … `last` with later ones of `start` … `stop`: cell (size − least, intersection).
 
     After the cells come the sums of the similarities, `fixed` by cell, one per row.

@@ -134,8 +134,10 @@ def scorer_of(queries: Any, entities: Any, score: str | Scorer, minus_inf: str, 
     if there:
         queries = _beside(queries, entities, score)
     if precision != "full" and not there:
-        raise OptionError(f"precision {precision!r} is for a named score of embeddings on a CUDA device",
-                          fix="Leave it out, or move queries and entities there.")  # fmt: skip
+        raise OptionError(
+            f"precision {precision!r} is for a named score of embeddings on a CUDA device",
+            fix="Leave it out, or move queries and entities there.",
+        )
     if not isinstance(score, str):
         return Given(queries, entities, score, minus_inf)
     if score not in SCORES:
@@ -192,15 +194,26 @@ class Field:
 
     @classmethod
     def of(
-        cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any,
-        scorer: Counter, numbers: Ints | None = None,
-    ) -> Field:  # fmt: skip
+        cls,
+        answers: EntitySets,
+        known: Any,
+        exclude: Any,
+        candidates: Any,
+        kinds: Any,
+        scorer: Counter,
+        numbers: Ints | None = None,
+    ) -> Field:
         """`numbers` are those of the queries, if they are not all of them."""
         queries, entities = scorer.queries, scorer.entities
         left_out = EntitySets.of(known, queries, entities, "known")
         excluded = EntitySets.of(exclude, queries, entities, "exclude")
-        _refuse(answers, excluded.contain(answers.rows(), answers.values), "is excluded",
-                "Leave it out of the targets or out of exclude=.", numbers)  # fmt: skip
+        _refuse(
+            answers,
+            excluded.contain(answers.rows(), answers.values),
+            "is excluded",
+            "Leave it out of the targets or out of exclude=.",
+            numbers,
+        )
         if candidates is None:
             if kinds is not None:
                 raise OptionError("kinds needs candidates", fix="Give one set of candidates per kind.")
@@ -209,8 +222,13 @@ class Field:
         require_shape(kind, (queries,), "kinds", "One kind per query.")
         count = queries if kinds is None else _kinds(candidates, kind)
         allowed = EntitySets.of(candidates, count, entities, "candidates", "query" if kinds is None else "kind")
-        _refuse(answers, ~allowed.contain(kind[answers.rows()], answers.values), "is not among its candidates",
-                "Add it to candidates=.", numbers)  # fmt: skip
+        _refuse(
+            answers,
+            ~allowed.contain(kind[answers.rows()], answers.values),
+            "is not among its candidates",
+            "Add it to candidates=.",
+            numbers,
+        )
         return cls(answers, answers.joined(left_out, excluded), allowed, kind)
 
     def negatives(self) -> Ints:
@@ -248,8 +266,9 @@ def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str, numbers: 
         raise InputError(
             f"entity {answers.values[first]} of query {query} {what}"
             + (f", and {others} others are not right either" if others else ""),
-            where="targets", fix=fix,
-        )  # fmt: skip
+            where="targets",
+            fix=fix,
+        )
 
 
 class _Counts(NamedTuple):
@@ -353,8 +372,9 @@ class Given:
 
     def __init__(self, queries: Rows, entities: Rows, function: Scorer, minus_inf: str = "rank") -> None:
         if not callable(function):
-            raise OptionError(f"score must be a name or a function, not {function!r:.60}",
-                              fix=f"The names are {', '.join(SCORES)}.")  # fmt: skip
+            raise OptionError(
+                f"score must be a name or a function, not {function!r:.60}", fix=f"The names are {', '.join(SCORES)}."
+            )
         self._queries, self._entities, self._function = (
             _parts(queries, "queries"),
             _parts(entities, "entities"),
@@ -384,13 +404,17 @@ class Given:
             row_of_first, column = scores.first_lowest()
             raise InputError(
                 f"{filtered} candidates score −inf, the first at ({block.start + row_of_first}, {column}): as a filter "
-                "they would still count as candidates", where="scores",
+                "they would still count as candidates",
+                where="scores",
                 fix='Pass them in train= or exclude=, or say minus_inf="exclude" or "rank".',
-            )  # fmt: skip
+            )
         if self._minus_inf != "rank" and np.isneginf(own).any():
             first = int(np.argmax(np.isneginf(own)))
-            raise InputError(f"the right answer {target[first]} of query {block.start + row[first]} scores −inf",
-                             where="scores", fix="Filter neither answers nor, with them, training items.")  # fmt: skip
+            raise InputError(
+                f"the right answer {target[first]} of query {block.start + row[first]} scores −inf",
+                where="scores",
+                fix="Filter neither answers nor, with them, training items.",
+            )
         if filtered and self._minus_inf == "exclude":
             scores.drop_lowest()
             left_out, filtered = lowest, 0
@@ -399,8 +423,9 @@ class Given:
     def racing(self, query: int, target: Ints) -> Compared:
         """Which of some entities score above the target, and which equal it, asked together with the target."""
         if self._minus_inf == "exclude":
-            raise OptionError('a race cannot leave out candidates at −inf, minus_inf="exclude"',
-                              fix="Pass them in exclude=.")  # fmt: skip
+            raise OptionError(
+                'a race cannot leave out candidates at −inf, minus_inf="exclude"', fix="Pass them in exclude=."
+            )
         own_row = _cut(self._queries, slice(query, query + 1))
 
         def compared(entities: Ints) -> tuple[AnyArray, AnyArray, int]:
@@ -424,8 +449,10 @@ class Given:
             # The order in which a product is summed may depend on the column, so equal vectors have equal scores only
             # in the same column of calls of the same shape.
             places = np.concatenate([entities, np.repeat(target, 1 + (1 + len(entities) == self.entities))])
-            first, second = (self._asked(own_row, _cut(self._entities, each), len(each)).reshape(-1)[: len(entities)]
-                             for each in (places, np.repeat(target, len(places))))  # fmt: skip
+            first, second = (
+                self._asked(own_row, _cut(self._entities, each), len(each)).reshape(-1)[: len(entities)]
+                for each in (places, np.repeat(target, len(places)))
+            )
             return first, second
 
         return compared
@@ -507,8 +534,11 @@ def _length(rows: Rows, name: str) -> int:
         raise InputError("found a single number", where=name, fix="Pass one row of numbers per entry.")
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
-        raise InputError(f"parts of different lengths: {', '.join(map(str, sorted(lengths)))}", where=name,
-                         fix="All parts have one row per entry.")  # fmt: skip
+        raise InputError(
+            f"parts of different lengths: {', '.join(map(str, sorted(lengths)))}",
+            where=name,
+            fix="All parts have one row per entry.",
+        )
     return lengths.pop()
 
 

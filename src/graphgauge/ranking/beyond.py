@@ -97,8 +97,11 @@ class Catalog:
         if given is None or isinstance(given, Catalog):
             return given
         if not isinstance(given, Mapping) or not {*given} <= {"size", "popularity", "categories", "embeddings"}:
-            raise InputError("expected a Catalog", where="catalog",
-                             fix="Pass ranking.Catalog(size=, popularity=, categories=, embeddings=).")  # fmt: skip
+            raise InputError(
+                "expected a Catalog",
+                where="catalog",
+                fix="Pass ranking.Catalog(size=, popularity=, categories=, embeddings=).",
+            )
         return cls(**given)
 
     @property
@@ -111,8 +114,11 @@ class Catalog:
         """Embeddings of length 1."""
         length = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
         if not (length > 0).all():
-            raise InputError(f"the embedding of item {int(np.argmin(length))} is zero", where="embeddings",
-                             fix="A cosine needs a direction.")  # fmt: skip
+            raise InputError(
+                f"the embedding of item {int(np.argmin(length))} is zero",
+                where="embeddings",
+                fix="A cosine needs a direction.",
+            )
         unit: Floats = self.embeddings / length
         return unit
 
@@ -214,9 +220,11 @@ Similarity = Callable[[Floats, Floats], Floats]
 
 _PER = {"ties": "the mean over random order", "empty": "nan", "lists": "of all queries, with or without positives"}
 _LAWS: Laws = {
-    "permutation": True, "merge": True, "symmetry": _NO_SYMMETRY,
+    "permutation": True,
+    "merge": True,
+    "symmetry": _NO_SYMMETRY,
     "monotone": Exempt("it does not depend on which items are right"),
-}  # fmt: skip
+}
 
 
 def _of_catalog(function: MetricFunction, sample: Recommended, params: Mapping[str, Any]) -> dict[str, float]:
@@ -260,9 +268,16 @@ _OF_ITEMS: dict[str, Any] = {"family": "ranking", "unit": "query", "laws": _LAWS
 
 
 @metric(
-    key="coverage@{k}", **_OF_ITEMS, needs=("recommended",), direction="higher", bounds=(0, 1),
-    conventions=_PER, reference="herlocker2004", chance=_random_coverage, interval=_WHOLE,
-)  # fmt: skip
+    key="coverage@{k}",
+    **_OF_ITEMS,
+    needs=("recommended",),
+    direction="higher",
+    bounds=(0, 1),
+    conventions=_PER,
+    reference="herlocker2004",
+    chance=_random_coverage,
+    interval=_WHOLE,
+)
 def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of the catalogue that is among the first k of at least one query."""
     with np.errstate(divide="ignore"):
@@ -274,10 +289,16 @@ def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="gini@{k}", **_OF_ITEMS, needs=("recommended",), direction="lower", bounds=(0, 1),
+    key="gini@{k}",
+    **_OF_ITEMS,
+    needs=("recommended",),
+    direction="lower",
+    bounds=(0, 1),
     conventions=_PER | {"exposure": "the expected number of lists with an item, over the whole catalogue"},
-    reference="fleder2009", chance=NoChance("it depends on the number of lists"), interval=_WHOLE,
-)  # fmt: skip
+    reference="fleder2009",
+    chance=NoChance("it depends on the number of lists"),
+    interval=_WHOLE,
+)
 def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Gini coefficient of how often the items of the catalogue are among the first k: 0 if all are as often."""
     exposure = np.sort(sample.exposure(sample.places(k)))
@@ -288,10 +309,16 @@ def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="personalization@{k}", **_OF_ITEMS, needs=("recommended",), direction="higher", bounds=(0, 1),
-    conventions=_PER | {"similarity": "cosine of two lists"}, reference="zhou2010",
-    chance=_random_overlap, interval=_mean,
-)  # fmt: skip
+    key="personalization@{k}",
+    **_OF_ITEMS,
+    needs=("recommended",),
+    direction="higher",
+    bounds=(0, 1),
+    conventions=_PER | {"similarity": "cosine of two lists"},
+    reference="zhou2010",
+    chance=_random_overlap,
+    interval=_mean,
+)
 def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean share of items that the lists of two queries have in common, over all pairs of queries."""
     queries = len(sample.top.lengths)
@@ -307,9 +334,16 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="popularity@{k}", **_OF_ITEMS, needs=("popularity",), direction="lower", bounds=(0, np.inf),
-    conventions=_PER, reference="abdollahpouri2019", chance=_of_catalog, interval=_mean,
-)  # fmt: skip
+    key="popularity@{k}",
+    **_OF_ITEMS,
+    needs=("popularity",),
+    direction="lower",
+    bounds=(0, np.inf),
+    conventions=_PER,
+    reference="abdollahpouri2019",
+    chance=_of_catalog,
+    interval=_mean,
+)
 def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean popularity of a query's first k items, mean over queries (average recommendation popularity)."""
     values = sample.catalog.popularity
@@ -317,10 +351,16 @@ def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="novelty@{k}", **_OF_ITEMS, needs=("popularity",), direction="higher", bounds=(0, np.inf),
-    conventions=_PER | {"probability": "popularity over its sum"}, reference="zhou2010",
-    chance=_of_catalog, interval=_mean,
-)  # fmt: skip
+    key="novelty@{k}",
+    **_OF_ITEMS,
+    needs=("popularity",),
+    direction="higher",
+    bounds=(0, np.inf),
+    conventions=_PER | {"probability": "popularity over its sum"},
+    reference="zhou2010",
+    chance=_of_catalog,
+    interval=_mean,
+)
 def novelty_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean self-information −log2 p of a query's first k items, p an item's share of all popularity."""
     values = _self_information(sample.catalog)
@@ -340,10 +380,16 @@ def _self_information(catalog: Catalog) -> Floats:
 
 
 @metric(
-    key="diversity@{k}", **_OF_ITEMS, needs=("categories",), direction="higher", bounds=(0, 1),
-    conventions=_PER | {"similarity": "1 within a category, else 0"}, reference="ziegler2005",
-    chance=_same_category, interval=_mean,
-)  # fmt: skip
+    key="diversity@{k}",
+    **_OF_ITEMS,
+    needs=("categories",),
+    direction="higher",
+    bounds=(0, 1),
+    conventions=_PER | {"similarity": "1 within a category, else 0"},
+    reference="ziegler2005",
+    chance=_same_category,
+    interval=_mean,
+)
 def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of pairs of a query's first k items that are of different categories, mean over queries."""
     queries = len(sample.top.lengths)
@@ -357,10 +403,16 @@ def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="embedding_diversity@{k}", **_OF_ITEMS, needs=("embeddings",), direction="higher", bounds=(0, 2),
-    conventions=_PER | {"similarity": "cosine of embeddings"}, reference="ziegler2005",
-    chance=_same_direction, interval=_mean,
-)  # fmt: skip
+    key="embedding_diversity@{k}",
+    **_OF_ITEMS,
+    needs=("embeddings",),
+    direction="higher",
+    bounds=(0, 2),
+    conventions=_PER | {"similarity": "cosine of embeddings"},
+    reference="ziegler2005",
+    chance=_same_direction,
+    interval=_mean,
+)
 def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean cosine of the embeddings of two of a query's first k items, mean over queries."""
     from scipy.sparse import csr_array
@@ -369,8 +421,10 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     shape = len(sample.top.lengths), sample.catalog.items
 
     def similarity(one: Floats, other: Floats) -> Floats:
-        sums = [csr_array((weight, sample.top.item, ends), shape=shape) @ sample.catalog.directions
-                for weight in (one, other)]  # fmt: skip
+        sums = [
+            csr_array((weight, sample.top.item, ends), shape=shape) @ sample.catalog.directions
+            for weight in (one, other)
+        ]
         products: Floats = np.einsum("qd,qd->q", *sums)
         return products
 

@@ -240,8 +240,9 @@ def _targets(neg_targets: Any, queries: int) -> AnyArray:
     if targets.ndim != 2 or len(targets) != queries or targets.dtype.kind not in "iu":
         raise InputError(
             f"expected whole numbers of shape ({queries}, k), found {targets.dtype} {targets.shape}",
-            where="neg_targets", fix="One row of tails per test edge.",
-        )  # fmt: skip
+            where="neg_targets",
+            fix="One row of tails per test edge.",
+        )
     if targets.size and targets.min() < 0:
         raise InputError(f"names the node {targets.min()}", where="neg_targets", fix="Number nodes from 0.")
     return targets.astype(np.int64, copy=False)

@@ -108,8 +108,9 @@ class CountedPool(Sample):
         k, (low, high) = estimate.facts["k"], estimate.facts["ends"]
 
         def bounds(sample: Any, of: Estimate, confidence: float) -> Bounds:
-            least, most = (wilson_interval([round(end * self.positives)], [self.positives], confidence)
-                           for end in (low, high))  # fmt: skip
+            least, most = (
+                wilson_interval([round(end * self.positives)], [self.positives], confidence) for end in (low, high)
+            )
             if k > self.negatives:
                 return least[0], most[1]
             fewest, many = count_limits(k, 1.0, confidence)

@@ -125,8 +125,12 @@ class RankingCounts:
         self._mark()
         cells = self._histogram(Layout(tuple(labels), None if cluster is None else clusters, weight is not None))
         columns: dict[str, Any] = {f"group:{axis}": codes for axis, codes in self._encoded(labels).items()}
-        columns |= {"cluster": cluster, "greater": counts.greater, "equal": counts.equal,
-                    "candidates": counts.candidates}  # fmt: skip
+        columns |= {
+            "cluster": cluster,
+            "greater": counts.greater,
+            "equal": counts.equal,
+            "candidates": counts.candidates,
+        }
         if weight is not None:
             columns["weight"] = weight.view(np.int64)  # by its bits: cells have integer columns
         cells.add([columns[name] for name in self._layout.columns])
@@ -270,9 +274,15 @@ class RankingCounts:
             self._ids.add(numbers)
         if numbers is not None and self.keep is not None:
             self._items.append(
-                Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters,
-                      weight=None if weights is None else weights[keep])
-            )  # fmt: skip
+                Items(
+                    numbers[keep],
+                    counts.greater,
+                    counts.equal,
+                    counts.candidates,
+                    clusters,
+                    weight=None if weights is None else weights[keep],
+                )
+            )
             self._numbered += length if ids is None else 0
         return clusters
 

@@ -63,5 +63,7 @@ def _needs_the_first(entry: Metric) -> bool:
 
 
 def _beyond(k: int, cut: CutLists) -> OptionError:
-    return OptionError(f"k = {k} is beyond the lists, of which the first {cut.depth} items are known",
-                       fix="Ask for longer lists, or a smaller k.")  # fmt: skip
+    return OptionError(
+        f"k = {k} is beyond the lists, of which the first {cut.depth} items are known",
+        fix="Ask for longer lists, or a smaller k.",
+    )

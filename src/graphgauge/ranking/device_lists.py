@@ -29,8 +29,17 @@ class DeviceLists(QueryLists):
 
     _grades: Any
 
-    def __init__(self, relevant: Ints, candidates: Ints, runs: Ints, query: Any, start: Any, length: Any,
-                 positives: Any, grades: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        relevant: Ints,
+        candidates: Ints,
+        runs: Ints,
+        query: Any,
+        start: Any,
+        length: Any,
+        positives: Any,
+        grades: Any,
+    ) -> None:
         self.__dict__.update(relevant=relevant, candidates=candidates, runs=runs)
         self.__dict__.update(_query=query, _start=start, _length=length, _positives=positives, _grades=grades)
 
@@ -89,8 +98,16 @@ class DeviceLists(QueryLists):
         if self.runs[~queries].any():
             return super().take(queries)
         number = self._there(np.cumsum(queries) - 1)
-        return DeviceLists(self.relevant[queries], self.candidates[queries], self.runs[queries], number[self._query],
-                           self._start, self._length, self._positives, self._grades)  # fmt: skip
+        return DeviceLists(
+            self.relevant[queries],
+            self.candidates[queries],
+            self.runs[queries],
+            number[self._query],
+            self._start,
+            self._length,
+            self._positives,
+            self._grades,
+        )
 
     def _there(self, numbers: Ints) -> Any:
         return self._start.new_tensor(numbers)
@@ -244,8 +261,16 @@ def _lists(scores: Any, positive: Any, grades: Any, begin: Any, queries: Queries
     query, start, length = key[runs] >> 32, key[runs] & 0xFFFFFFFF, tied[order[runs]]
     relevant = torch.zeros(len(number), dtype=torch.int64, device=key.device).scatter_(0, number, first.diff())
     per_query = torch.searchsorted(query, torch.arange(len(number) + 1, device=key.device)).diff()
-    return DeviceLists(_host(relevant), queries.size, _host(per_query), query, start, length, positives,
-                       None if grades is None else grades[order].double())  # fmt: skip
+    return DeviceLists(
+        _host(relevant),
+        queries.size,
+        _host(per_query),
+        query,
+        start,
+        length,
+        positives,
+        None if grades is None else grades[order].double(),
+    )
 
 
 def one_of_each(values: Any, begin: Ints, order: Any) -> Any:

@@ -77,8 +77,10 @@ class EntityQueries:
         # Queries without a right answer have no value, and are not drawn.
         self.chosen = np.flatnonzero(self._answers.sizes)
         self._minus_inf = minus_inf
-        self._known, self._exclude = (None if given is None else SomeSets(given, self.queries, name)
-                                      for name, given in (("known", known), ("exclude", exclude)))  # fmt: skip
+        self._known, self._exclude = (
+            None if given is None else SomeSets(given, self.queries, name)
+            for name, given in (("known", known), ("exclude", exclude))
+        )
         self._kinds = None if kinds is None else as_integers(kinds, "kinds")
         self._candidates: Any = None
         if candidates is not None and self._kinds is not None:
@@ -131,8 +133,10 @@ class EntityQueries:
         """How many candidates each query has, where that is known without scores."""
         if not self.one_each or self._minus_inf == "exclude":
             return None
-        parts = [self.asking(np.arange(start, min(start + _BLOCK, self.queries)))[1].negatives() + 1
-                 for start in range(0, self.queries, _BLOCK)]  # fmt: skip
+        parts = [
+            self.asking(np.arange(start, min(start + _BLOCK, self.queries)))[1].negatives() + 1
+            for start in range(0, self.queries, _BLOCK)
+        ]
         return np.concatenate(parts)
 
     def count(self, rows: Ints) -> Counted:
@@ -151,8 +155,17 @@ class TripleSides:
 
     step = EntityQueries.step
 
-    def __init__(self, model: Any, test: Any, *, sides: Sequence[str] = SIDES, batch: int | None = None,
-                 max_memory: int | None = None, threads: int | None = None, **asked: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        model: Any,
+        test: Any,
+        *,
+        sides: Sequence[str] = SIDES,
+        batch: int | None = None,
+        max_memory: int | None = None,
+        threads: int | None = None,
+        **asked: Any,
+    ) -> None:
         self._asked = TripleQueries.of(model, test, sides=sides, **asked)
         limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
         self._sides: list[EntityQueries] = []
@@ -212,12 +225,16 @@ class ScoredQueries:
     ) -> None:
         if pos is None or neg is None:
             raise OptionError("pos_scores and neg_scores go together", fix="Give both.")
-        self._pos, self._neg, self._mask = (_readable(given, name) for given, name in (
-            (pos, "pos_scores"), (neg, "neg_scores"), (mask, "mask")))  # fmt: skip
+        self._pos, self._neg, self._mask = (
+            _readable(given, name) for given, name in ((pos, "pos_scores"), (neg, "neg_scores"), (mask, "mask"))
+        )
         self._threads = threads
         if len(self._pos.shape) != 1:
-            raise InputError(f"expected shape (n,), found {tuple(self._pos.shape)}", where="pos_scores",
-                             fix="One positive per query.")  # fmt: skip
+            raise InputError(
+                f"expected shape (n,), found {tuple(self._pos.shape)}",
+                where="pos_scores",
+                fix="One positive per query.",
+            )
         self.queries = len(self._pos)
         self._offsets = None if offsets is None else checked_offsets(offsets, self.queries, len(self._neg))
         if self._offsets is None:
@@ -280,8 +297,12 @@ class FlatQueries:
         place = np.repeat(begin, size) + inside
         wanted = place if self.of.order is None else self.of.order[place]
         state = RankingState(keep="items")
-        state.update(scores=_taken(self._scores, wanted), labels=self._labels[wanted], queries=np.repeat(rows, size),
-                     threads=self._threads)  # fmt: skip
+        state.update(
+            scores=_taken(self._scores, wanted),
+            labels=self._labels[wanted],
+            queries=np.repeat(rows, size),
+            threads=self._threads,
+        )
         kept = state.items()
         assert kept is not None
         return kept
@@ -309,23 +330,28 @@ class AskedQueries:
         asked = [self._scores(int(row)) for row in rows]
         several = any(pos.ndim for pos, _ in asked)
         if any(bool(pos.ndim) != (several if self._several is None else self._several) for pos, _ in asked):
-            raise InputError("one right answer for some queries and an array of them for others", where="score_query",
-                             fix="Return a number for all queries, or an array for all.")  # fmt: skip
+            raise InputError(
+                "one right answer for some queries and an array of them for others",
+                where="score_query",
+                fix="Return a number for all queries, or an array for all.",
+            )
         self._several = several if asked else self._several
         state = RankingState(keep="items")
         size = np.array([neg.size for _, neg in asked], np.int64)
         negatives = np.concatenate([neg for _, neg in asked]) if asked else np.empty(0)
         if not several:
             positives = np.array([pos[()] for pos, _ in asked])
-            state.update(positives, negatives, offsets=np.concatenate([[0], np.cumsum(size)]), ids=rows,
-                         threads=self._threads)  # fmt: skip
+            state.update(
+                positives, negatives, offsets=np.concatenate([[0], np.cumsum(size)]), ids=rows, threads=self._threads
+            )
         else:
             right = np.array([pos.size for pos, _ in asked], np.int64)
             state.update(
                 scores=np.concatenate([np.concatenate([pos for pos, _ in asked]), negatives]),
                 labels=np.repeat([1, 0], [int(right.sum()), int(size.sum())]),
-                queries=np.concatenate([np.repeat(rows, right), np.repeat(rows, size)]), threads=self._threads,
-            )  # fmt: skip
+                queries=np.concatenate([np.repeat(rows, right), np.repeat(rows, size)]),
+                threads=self._threads,
+            )
         kept = state.items()
         assert kept is not None
         return kept
@@ -337,20 +363,29 @@ class AskedQueries:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed for query {row} ({what:.200})", where="score_query") from error
         if not isinstance(found, tuple) or len(found) != 2:
-            raise InputError(f"returned {type(found).__name__} for query {row}", where="score_query",
-                             fix="It returns the scores of the right answers and those of the wrong ones.")  # fmt: skip
+            raise InputError(
+                f"returned {type(found).__name__} for query {row}",
+                where="score_query",
+                fix="It returns the scores of the right answers and those of the wrong ones.",
+            )
         # Copies, because a function may fill the same arrays again for the next query.
         pos, neg = (np.array(as_numeric(part, f"score_query({row})")) for part in found)
         if pos.ndim > 1 or neg.ndim != 1 or not pos.size:
-            raise InputError(f"returned shapes {pos.shape} and {neg.shape} for query {row}", where="score_query",
-                             fix="A number or a flat array of right answers, and a flat array of others.")  # fmt: skip
+            raise InputError(
+                f"returned shapes {pos.shape} and {neg.shape} for query {row}",
+                where="score_query",
+                fix="A number or a flat array of right answers, and a flat array of others.",
+            )
         return pos, neg
 
 
 def _readable(given: Any, name: str) -> Any:
     """Arrays, memory maps, tensors and files as they are; lists as arrays."""
-    return given if given is None or isinstance(given, Shards | np.ndarray) or is_tensor(given) else (
-        as_numeric(given, name))  # fmt: skip
+    return (
+        given
+        if given is None or isinstance(given, Shards | np.ndarray) or is_tensor(given)
+        else (as_numeric(given, name))
+    )
 
 
 def _taken(given: Any, rows: Ints) -> Any:
@@ -368,5 +403,8 @@ def _taken(given: Any, rows: Ints) -> Any:
 def _require_rows(given: Any, queries: int, name: str) -> None:
     shape = given.shape
     if len(shape) != 2 or shape[0] != queries:
-        raise InputError(f"expected shape ({queries}, k), found {tuple(shape)}", where=name,
-                         fix="One row of negatives per positive; flat negatives need offsets.")  # fmt: skip
+        raise InputError(
+            f"expected shape ({queries}, k), found {tuple(shape)}",
+            where=name,
+            fix="One row of negatives per positive; flat negatives need offsets.",
+        )

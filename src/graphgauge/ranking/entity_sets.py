@@ -77,8 +77,11 @@ class EntitySets:
     @classmethod
     def _from_sparse(cls, given: Any, count: int, entities: int, name: str) -> EntitySets:
         if tuple(given.shape) != (count, entities):
-            raise InputError(f"expected a sparse matrix of shape ({count}, {entities}), found {tuple(given.shape)}",
-                             where=name, fix="One row per query, one column per entity.")  # fmt: skip
+            raise InputError(
+                f"expected a sparse matrix of shape ({count}, {entities}), found {tuple(given.shape)}",
+                where=name,
+                fix="One row per query, one column per entity.",
+            )
         pairs = given.tocoo()
         there = np.asarray(pairs.data) != 0  # stored zeros are no entries
         return cls.from_rows(pairs.row[there].astype(np.int64), pairs.col[there].astype(np.int64), count, entities)
@@ -172,8 +175,11 @@ class SomeSets:
     @property
     def flat(self) -> bytes:
         """What stands for the sets, where it takes no search to say."""
-        return np.ascontiguousarray(self._given[1]).tobytes() + np.ascontiguousarray(self._given[0]).tobytes() if (
-            isinstance(self._given, tuple)) else b""  # fmt: skip
+        return (
+            np.ascontiguousarray(self._given[1]).tobytes() + np.ascontiguousarray(self._given[0]).tobytes()
+            if (isinstance(self._given, tuple))
+            else b""
+        )
 
     def take(self, rows: Ints) -> Any:
         """The sets of these queries, in a form that `EntitySets.of` takes."""
@@ -205,8 +211,11 @@ def number_of_sets(given: Any) -> int:
 def _refuse_indicators(rows: Ints, name: str) -> None:
     """More than two numbers a row, all 0 or 1, name the entities 0 and 1 again and again: they mark entities."""
     if rows.size and rows.shape[1] > 2 and rows.max() <= 1:
-        raise InputError("a matrix of 0 and 1 (queries, entities), where entity numbers are expected", where=name,
-                         fix="Pass it as booleans: matrix != 0.")  # fmt: skip
+        raise InputError(
+            "a matrix of 0 and 1 (queries, entities), where entity numbers are expected",
+            where=name,
+            fix="Pass it as booleans: matrix != 0.",
+        )
 
 
 def entity_numbers(numbers: Any, name: str, entities: int) -> Ints:

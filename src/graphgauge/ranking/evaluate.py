@@ -152,10 +152,22 @@ def evaluate(
     top = None if items is None else last_place(k, metrics)
     state = empty_state(metrics=metrics, keep=keep, top=top, max_memory=max_memory)
     state.update(
-        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
-        cluster=cluster, weights=weights, offsets=offsets, mask=mask, negatives=negatives, ids=ids, nan=nan,
+        pos_scores,
+        neg_scores,
+        scores=scores,
+        labels=labels,
+        queries=queries,
+        items=items,
+        groups=groups,
+        cluster=cluster,
+        weights=weights,
+        offsets=offsets,
+        mask=mask,
+        negatives=negatives,
+        ids=ids,
+        nan=nan,
         threads=threads,
-    )  # fmt: skip
+    )
     return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
 
@@ -214,9 +226,14 @@ def evaluate_state(
 
 
 def _evaluated(
-    state: RankingState, ks: Sequence[int], ties: str, metrics: Sequence[str] | None, confidence: float, nan: str,
+    state: RankingState,
+    ks: Sequence[int],
+    ties: str,
+    metrics: Sequence[str] | None,
+    confidence: float,
+    nan: str,
     catalog: Catalog | Mapping[str, Any] | None,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     if catalog is not None and state.top is None:
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
     described = Catalog.of(catalog)
@@ -241,10 +258,14 @@ def _evaluated(
     axes = [_GroupAxis(state, axis, ties, companions) for axis in state.axes]
     # The samples have the state's counts, or copies: what the caller changes later does not change a result.
     found = measured(
-        [(_for_pool(metric, sample_for(metric, samples), params), params) for metric, params in chosen], samples,
-        confidence=confidence, conventions=partial(_conventions, conventions), warning=partial(_tie_warning, ties),
-        by=axes, lazily=True,
-    )  # fmt: skip
+        [(_for_pool(metric, sample_for(metric, samples), params), params) for metric, params in chosen],
+        samples,
+        confidence=confidence,
+        conventions=partial(_conventions, conventions),
+        warning=partial(_tie_warning, ties),
+        by=axes,
+        lazily=True,
+    )
     ranks, pooled = samples.get("ranks"), samples.get("pooled")
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
@@ -273,9 +294,14 @@ def _evaluated(
 
 
 def mrr(
-    pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", offsets: Any = None, mask: Any = None,
+    pos_scores: Any,
+    neg_scores: Any,
+    *,
+    ties: str = "realistic",
+    offsets: Any = None,
+    mask: Any = None,
     nan: str = "raise",
-) -> float:  # fmt: skip
+) -> float:
     """Mean reciprocal rank; see `evaluate` for the arguments.
 
     Parameters
@@ -310,9 +336,15 @@ def mrr(
 
 
 def hits_at_k(
-    pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "realistic", offsets: Any = None, mask: Any = None,
+    pos_scores: Any,
+    neg_scores: Any,
+    *,
+    k: int = 10,
+    ties: str = "realistic",
+    offsets: Any = None,
+    mask: Any = None,
     nan: str = "raise",
-) -> float:  # fmt: skip
+) -> float:
     """Share of positives among the first k; see `evaluate` for the arguments.
 
     Parameters
@@ -347,9 +379,14 @@ def hits_at_k(
 
 
 def ranks(
-    pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", offsets: Any = None, mask: Any = None,
+    pos_scores: Any,
+    neg_scores: Any,
+    *,
+    ties: str = "realistic",
+    offsets: Any = None,
+    mask: Any = None,
     threads: int | None = None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """The rank of every positive among its candidates; under `expected` the mean rank.
 
     Parameters
@@ -563,9 +600,14 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
         (low_end, high_end), at_ends = _metrics.ends_of(sample, estimate)
         ends = float(np.mean(low_end)), float(np.mean(high_end))
         found = macro_spread(
-            estimate.influence, sample.count, estimate.value, group=sample.group, groups=sample.groups,
-            cluster=sample.units, most=sample.worth,
-        )  # fmt: skip
+            estimate.influence,
+            sample.count,
+            estimate.value,
+            group=sample.group,
+            groups=sample.groups,
+            cluster=sample.units,
+            most=sample.worth,
+        )
         low, high = score_interval([value], found, ends, confidence, at_ends=at_ends)
         low, high = enclosing(value, low, high, micro.bounds)
         units = int(sample.unit_counts.sum()) if sample.units is None else int(sample.units.max(initial=-1)) + 1
@@ -577,16 +619,32 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
             method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
             interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
             reach = Reach(ends[0] - value, ends[1] - value, at_ends)
-            interval = SimulatedInterval(interval, partial(
-                expected_macro_coverage, estimate.value, estimate.influence, sample.count, sample.group, sample.units,
-                reach, confidence,
-            ))  # fmt: skip
+            interval = SimulatedInterval(
+                interval,
+                partial(
+                    expected_macro_coverage,
+                    estimate.value,
+                    estimate.influence,
+                    sample.count,
+                    sample.group,
+                    sample.units,
+                    reach,
+                    confidence,
+                ),
+            )
     return replace(
-        micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
-        n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
-        chance=(), warnings=(),
+        micro,
+        key=f"{micro.key}_macro_{axis}",
+        params={**micro.params, "macro": axis},
+        value=value,
+        n=0 if np.isnan(value) else len(estimate.value),
+        unit=axis,
+        interval=interval,
+        no_interval=no_interval,
+        chance=(),
+        warnings=(),
         reason=None if value == value else "a group has no value",
-    )  # fmt: skip
+    )
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:

@@ -139,20 +139,43 @@ RECOMMENDER = Form(
 TRIPLES = Form(
     "the form with triples",
     needs=("triples",),
-    takes=("model", "n_entities", "entities", "relation_vectors", "score", "known_triples", "sides", "keep",
-           "per_query"),
-    beside={"entities": ("relation_vectors",), "relation_vectors": ("entities",), "n_entities": ("model",),
-            "score": ("entities",), "triples": ("model", "entities")},
+    takes=(
+        "model",
+        "n_entities",
+        "entities",
+        "relation_vectors",
+        "score",
+        "known_triples",
+        "sides",
+        "keep",
+        "per_query",
+    ),
+    beside={
+        "entities": ("relation_vectors",),
+        "relation_vectors": ("entities",),
+        "n_entities": ("model",),
+        "score": ("entities",),
+        "triples": ("model", "entities"),
+    },
     apart=(("model", "entities"),),
     samples=("ranks",),
     defaults=_of_until,
     axes=("side", "relation"),
-)  # fmt: skip
+)
 
 
 # Options of adaptive runs, with their defaults, and those that go with reading everything only.
-ADAPTIVE = {"assist": (), "average": "micro", "inner": "exact", "guarantee": "anytime", "max_queries": None,
-            "joint": False, "until_state": None, "against": (), "seed": 0}  # fmt: skip
+ADAPTIVE = {
+    "assist": (),
+    "average": "micro",
+    "inner": "exact",
+    "guarantee": "anytime",
+    "max_queries": None,
+    "joint": False,
+    "until_state": None,
+    "against": (),
+    "seed": 0,
+}
 _CUTOFFS = (1, 3, 10)
 _NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory")
 

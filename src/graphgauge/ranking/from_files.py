@@ -274,9 +274,13 @@ def evaluate_files(
         state.name_parts(content_names(files, each, apart=state.shares_pool), None if each is None else each.kept)
         state.save(given["save_state"])
     evaluation = state.evaluate(
-        k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
+        k=given["k"],
+        ties=given["ties"],
+        metrics=asked,
+        confidence=given["confidence"],
+        nan=given["nan"],
         catalog=None if state.top is None else _catalog(files, given),
-    )  # fmt: skip
+    )
     kept = state.items()
     if given["per_query"] is not None and kept is not None:
         write_table(given["per_query"], _per_query(kept, given["ties"]))
@@ -284,9 +288,13 @@ def evaluate_files(
 
 
 def _until(
-    form: Any, given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, gates: Sequence[str],
+    form: Any,
+    given: Mapping[str, Any],
+    labels: Mapping[str, Any],
+    files: Opened,
+    gates: Sequence[str],
     progress: Progress,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     """Read drawn queries only, as `rank_until` does."""
     within, asked, words = parse_until(given["until"])
     if "gates" in words:
@@ -300,8 +308,10 @@ def _until(
     if given["against"]:
         unknown = [name for name in given["against"] if name not in _MODEL_FILES or given[name] in (None, ())]
         if unknown:
-            raise OptionError(f"against: {unknown[0]!r:.60} is not an input of the model",
-                              fix=f"Name given ones of {', '.join(_MODEL_FILES)}.").about("against")  # fmt: skip
+            raise OptionError(
+                f"against: {unknown[0]!r:.60} is not an input of the model",
+                fix=f"Name given ones of {', '.join(_MODEL_FILES)}.",
+            ).about("against")
         opened: Opened = {}
         replaced = {name: (path,) if name in _SHARDED else path for name, path in given["against"].items()}
         other = _drawn(form, {**given, **replaced}, opened)
@@ -311,11 +321,19 @@ def _until(
         name: given[name] for name in ("average", "inner", "guarantee", "max_queries", "joint", "confidence", "seed")
     }
     evaluation = rank_until(
-        source=source, against=None if other is None else {"source": other}, **labels, within=within, gates=asked,
+        source=source,
+        against=None if other is None else {"source": other},
+        **labels,
+        within=within,
+        gates=asked,
         assist=[_assist(files, each) for each in given["assist"]],
-        ties=None if given["ties"] == TIES[0] else given["ties"], keep=keep, save=state,
-        resume=state if state is not None and Path(state).exists() else None, progress=progress, **options,
-    )  # fmt: skip
+        ties=None if given["ties"] == TIES[0] else given["ties"],
+        keep=keep,
+        save=state,
+        resume=state if state is not None and Path(state).exists() else None,
+        progress=progress,
+        **options,
+    )
     if given["per_query"] is not None:
         if evaluation.per_item is None:
             raise OptionError("races keep no ranks", fix="Leave out per_query.").about("per_query")
@@ -325,8 +343,18 @@ def _until(
 
 
 # The files of a model, which another model replaces; all others are the truth that both share.
-_MODEL_FILES = ("pos_scores", "neg_scores", "scores", "queries_emb", "entities", "relations", "user_scores",
-                "item_vectors", "relation_vectors", "model")  # fmt: skip
+_MODEL_FILES = (
+    "pos_scores",
+    "neg_scores",
+    "scores",
+    "queries_emb",
+    "entities",
+    "relations",
+    "user_scores",
+    "item_vectors",
+    "relation_vectors",
+    "model",
+)
 _SHARDED = ("pos_scores", "neg_scores")
 
 
@@ -364,10 +392,14 @@ def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
         if given["relations"]:
             embedded = embedded, _read(files, "relations", given["relations"])
         return EntityQueries(
-            embedded, _read(files, "entities", given["entities"]), _targets(files, given), score=given["score"],
+            embedded,
+            _read(files, "entities", given["entities"]),
+            _targets(files, given),
+            score=given["score"],
             known=_sets(files, given, "known_values", "known_offsets"),
-            exclude=_sets(files, given, "exclude_values", "exclude_offsets"), **threads,
-        )  # fmt: skip
+            exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
+            **threads,
+        )
     if form is RECOMMENDER:
         asked = recommended(**_interactions(given, files), score=given["score"])
         return EntityQueries(**asked, minus_inf=given["minus_inf"], **threads)
@@ -458,16 +490,23 @@ def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: st
     if (len(pos), width) != drawn.nodes.shape:
         raise InputError(
             f"has negatives of the shape {drawn.nodes.shape}, and the scores have the shape {(len(pos), width)}",
-            where=path, fix="Score every negative of every edge, in their order.",
-        )  # fmt: skip
+            where=path,
+            fix="Score every negative of every edge, in their order.",
+        )
     files["negatives"] = [open_array(f"{path}:nodes")]
     return Shards([LoadedArray(Path(path), drawn.mask)]) if drawn.short else None
 
 
 def _from_pool(
-    state: RankingState, pos: Shards, neg: Shards, given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened,
-    policy: Mapping[str, Any], progress: Progress,
-) -> RankingState:  # fmt: skip
+    state: RankingState,
+    pos: Shards,
+    neg: Shards,
+    given: Mapping[str, Any],
+    labels: Mapping[str, Any],
+    files: Opened,
+    policy: Mapping[str, Any],
+    progress: Progress,
+) -> RankingState:
     """All positives against one pool. If the scores can be kept they are read at once, otherwise in blocks."""
     mask = _read(files, "mask", given["mask"][0]) if given["mask"] else None
     for file in pos.files:
@@ -515,9 +554,11 @@ def _pool_blocks(given: Mapping[str, Any], files: Opened) -> tuple[Blocks, Block
         for block in blocks:
             rows = (block.start, block.stop)
             batch = Scores.of(
-                pos.rows(*rows), neg.rows(*rows) if offsets is None else neg.rows(0, len(neg)), offsets=offsets,
+                pos.rows(*rows),
+                neg.rows(*rows) if offsets is None else neg.rows(0, len(neg)),
+                offsets=offsets,
                 mask=None if mask is None else mask.rows(*rows),
-            )  # fmt: skip
+            )
             used = counted(batch, given["nan"], given["threads"]).rows if given["nan"] == "omit" else None
             yield batch, np.ones(len(batch), bool) if used is None else used
 
@@ -547,8 +588,10 @@ def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 
 
 def _catalog(files: Opened, given: Mapping[str, Any]) -> Catalog:
-    arrays = {name: None if (path := given[f"item_{name}"]) is None else _read(files, f"item_{name}", path)
-              for name in ("popularity", "embeddings")}  # fmt: skip
+    arrays = {
+        name: None if (path := given[f"item_{name}"]) is None else _read(files, f"item_{name}", path)
+        for name in ("popularity", "embeddings")
+    }
     path = given["item_categories"]
     categories = None if path is None else _read_labels(files, "item_categories", path)
     return Catalog(given["item_count"], categories=categories, **arrays)
@@ -577,10 +620,12 @@ def _from_embeddings(
 
 def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
     return rank_topk(
-        _read_whole(files, "topk", given["topk"], given["rows"]), _targets(files, given),
+        _read_whole(files, "topk", given["topk"], given["rows"]),
+        _targets(files, given),
         exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
-        **{name: given[name] for name in ("skip_excluded", "n_items", "keep")}, **labels,
-    )  # fmt: skip
+        **{name: given[name] for name in ("skip_excluded", "n_items", "keep")},
+        **labels,
+    )
 
 
 def _from_recommender(
@@ -655,9 +700,13 @@ def _sets(files: Opened, given: Mapping[str, Any], values: str, offsets: str) ->
 
 
 _COUNTS: dict[Any, Count] = {
-    MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings, TOPK: _from_topk,
-    RECOMMENDER: _from_recommender, TRIPLES: _from_triples,
-}  # fmt: skip
+    MATRIX: _from_matrix,
+    FLAT: _from_flat,
+    ALL_ENTITIES: _from_embeddings,
+    TOPK: _from_topk,
+    RECOMMENDER: _from_recommender,
+    TRIPLES: _from_triples,
+}
 
 
 # ------------------------------------------------------------- as tasks
@@ -718,9 +767,12 @@ def _parts_of_flat(given: Mapping[str, Any], files: Opened) -> RowParts:
 
 
 _PARTS: dict[Any, Callable[[Mapping[str, Any], Opened], RowParts]] = {
-    FLAT: _parts_of_flat, ALL_ENTITIES: _parts_of_embeddings, TOPK: _parts_of_topk, RECOMMENDER: _parts_of_users,
+    FLAT: _parts_of_flat,
+    ALL_ENTITIES: _parts_of_embeddings,
+    TOPK: _parts_of_topk,
+    RECOMMENDER: _parts_of_users,
     TRIPLES: _parts_of_triples,
-}  # fmt: skip
+}
 
 
 def _check_shards(pos: Shards, neg: Shards, *, masked: bool) -> None:
@@ -778,6 +830,11 @@ def _read_labels(files: Opened, name: str, path: str) -> AnyArray:
 def _per_query(items: Items | ListItems, ties: str) -> dict[str, AnyArray]:
     if isinstance(items, ListItems):
         optional = {name: values for name, values in items.columns().items() if name in ("cluster", "weight")}
-        return {"reciprocal_rank": items.values("mrr_first", ties=ties), "ids": items.ids,
-                "relevant": items.lists.relevant, "candidates": items.lists.candidates, **optional}  # fmt: skip
+        return {
+            "reciprocal_rank": items.values("mrr_first", ties=ties),
+            "ids": items.ids,
+            "relevant": items.lists.relevant,
+            "candidates": items.lists.candidates,
+            **optional,
+        }
     return {"rank": rank(items.greater, items.equal, ties), **items.columns()}

@@ -34,9 +34,12 @@ _COUNTED_THERE = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16",
 _LARGEST = int(np.iinfo(np.int64).max)
 # Columns of a table by groups.
 _COLUMNS = {
-    "": "would have no name", "n": "counts the queries of each group", "value": "contains the metric",
-    "low": "contains its interval", "high": "contains its interval",
-}  # fmt: skip
+    "": "would have no name",
+    "n": "counts the queries of each group",
+    "value": "contains the metric",
+    "low": "contains its interval",
+    "high": "contains its interval",
+}
 _SHAPES = (
     "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
     "(m,) for all positives."
@@ -178,9 +181,10 @@ def checked_offsets(offsets: Any, rows: int, values: int, name: str = "offsets",
     require_shape(array, (rows + 1,), name, f"n queries have n + 1 offsets: {of} of i are offsets[i:i+2].")
     if array[0] != 0 or array[-1] != values or (np.diff(array) < 0).any():
         raise InputError(
-            f"offsets must rise from 0 to {values}, the number of {of}", where=name,
+            f"offsets must rise from 0 to {values}, the number of {of}",
+            where=name,
             fix=f"Found {array[0]} … {array[-1]}.",
-        )  # fmt: skip
+        )
     return array
 
 
@@ -249,7 +253,8 @@ def as_clusters(cluster: Any) -> Ints:
     array = as_labels(cluster, "cluster")
     if array.dtype.kind not in "iu":
         raise InputError(
-            f"expected integers, found {array.dtype}", where="cluster",
+            f"expected integers, found {array.dtype}",
+            where="cluster",
             fix="Number the clusters: np.unique(names, return_inverse=True)[1].",
-        )  # fmt: skip
+        )
     return array.astype(np.int64)

@@ -290,11 +290,14 @@ class ListItems(ItemTable):
         entry, params = find(metric, "ranking")
         if "lists" not in entry.needs:
             means = [known.key_of(**known.params) for known in metrics("ranking") if "lists" in known.needs]
-            raise OptionError(f"{metric} is not a mean over queries with several positives",
-                              fix=f"Compare {', '.join(means)}.")  # fmt: skip
+            raise OptionError(
+                f"{metric} is not a mean over queries with several positives", fix=f"Compare {', '.join(means)}."
+            )
         if self.depth is not None and not params.get("k", np.inf) <= self.depth:
-            raise OptionError(f"{metric} is not known from lists of the first {self.depth} items",
-                              fix="Compare a metric at a smaller k.")  # fmt: skip
+            raise OptionError(
+                f"{metric} is not known from lists of the first {self.depth} items",
+                fix="Compare a metric at a smaller k.",
+            )
         if "k" in params:
             cutoff(params["k"])
         rule = one_of("tie rule", ties, TIES)
@@ -403,14 +406,20 @@ def compare(
 
     for name, items in (("items_a", items_a), ("items_b", items_b)):
         if not isinstance(items, Items | ListItems):
-            raise InputError(f"expected the items of a ranker, found {type(items).__name__}", where=name,
-                             fix='Pass evaluate(..., keep="items").per_item.')  # fmt: skip
+            raise InputError(
+                f"expected the items of a ranker, found {type(items).__name__}",
+                where=name,
+                fix='Pass evaluate(..., keep="items").per_item.',
+            )
     if type(items_a) is not type(items_b):
-        raise InputError("one ranker has one positive per query, the other whole lists",
-                         fix="Evaluate both in the same form.")  # fmt: skip
+        raise InputError(
+            "one ranker has one positive per query, the other whole lists", fix="Evaluate both in the same form."
+        )
     if items_a.weight is not None or items_b.weight is not None:
-        raise InputError("queries are weighted, and a paired comparison counts every query alike",
-                         fix="Evaluate both rankers without weights.")  # fmt: skip
+        raise InputError(
+            "queries are weighted, and a paired comparison counts every query alike",
+            fix="Evaluate both rankers without weights.",
+        )
     metric = metric or ("mrr" if isinstance(items_a, Items) else "mrr_first")
     ties = ties or _common_rule(items_a, items_b)
     if items_a.negatives != items_b.negatives:
@@ -438,8 +447,9 @@ def _require_same_answers(items_a: ListItems, items_b: ListItems, order_a: Ints,
         first = int(np.argmax(relevant != other))
         raise InputError(
             f"query {items_a.ids[order_a[first]]} has {relevant[first]} right answers for one ranker and "
-            f"{other[first]} for the other", fix="Evaluate both rankers with the same labels.",
-        )  # fmt: skip
+            f"{other[first]} for the other",
+            fix="Evaluate both rankers with the same labels.",
+        )
 
 
 def _common_rule(items_a: Items | ListItems, items_b: Items | ListItems) -> str:

@@ -123,19 +123,27 @@ class QueryLists:
             return self
         runs = queries[self.run_query]
         return QueryLists(
-            self.relevant[queries], self.candidates[queries], self.runs[queries],
-            self.start[runs], self.length[runs], self.positives[runs],
+            self.relevant[queries],
+            self.candidates[queries],
+            self.runs[queries],
+            self.start[runs],
+            self.length[runs],
+            self.positives[runs],
             None if self.grades is None else self.grades[queries[self.positive_query]],
-        )  # fmt: skip
+        )
 
     def arranged(self, order: Ints) -> QueryLists:
         """The queries in another order."""
         runs, positives = (_places(lengths, order) for lengths in (self.runs, self.relevant))
         return QueryLists(
-            self.relevant[order], self.candidates[order], self.runs[order],
-            self.start[runs], self.length[runs], self.positives[runs],
+            self.relevant[order],
+            self.candidates[order],
+            self.runs[order],
+            self.start[runs],
+            self.length[runs],
+            self.positives[runs],
             None if self.grades is None else self.grades[positives],
-        )  # fmt: skip
+        )
 
     def columns(self) -> dict[str, AnyArray]:
         return {name: values for name, values in vars(self).items() if name in _COLUMNS and values is not None}
@@ -355,8 +363,9 @@ class Queries:
         if missing:
             raise InputError(
                 f"no label for query {missing[0]!r}" + (f" and {len(missing) - 1} others" if missing[1:] else ""),
-                where=name, fix="Give a label for every query.",
-            )  # fmt: skip
+                where=name,
+                fix="Give a label for every query.",
+            )
         return [labels[query] for query in names]
 
 
@@ -415,13 +424,19 @@ class FlatBatch:
         with_positives = lists.relevant > 0
         kept[kept] = with_positives
         return cls(
-            given, kept, lists.take(with_positives), scores, grades, used, rows,
+            given,
+            kept,
+            lists.take(with_positives),
+            scores,
+            grades,
+            used,
+            rows,
             dropped_queries=int(np.count_nonzero(unscored)),
             dropped_candidates=0 if rows is None else dropped,
             emptied_queries=int(np.count_nonzero(emptied)),
             without_positives=len(given) - int(np.count_nonzero(kept | unscored | emptied)),
             lowest_candidates=int(np.count_nonzero(np.isneginf(scores))) if np.isneginf(lowest) else 0,
-        )  # fmt: skip
+        )
 
     @classmethod
     def _on_device(cls, scores: Any, labels: Any, queries: Any, nan: str) -> FlatBatch | None:
@@ -435,13 +450,19 @@ class FlatBatch:
         with_positives, lost = found.lists.relevant > 0, found.lost
         kept = np.isin(found.queries.names, found.used.names[with_positives])
         return cls(
-            found.queries, kept, found.lists.take(with_positives), found.scores, found.labels, found.used, found.rows,
+            found.queries,
+            kept,
+            found.lists.take(with_positives),
+            found.scores,
+            found.labels,
+            found.used,
+            found.rows,
             dropped_queries=int(np.count_nonzero(lost.unscored)),
             dropped_candidates=lost.candidates,
             emptied_queries=int(np.count_nonzero(lost.emptied)),
             without_positives=int(np.count_nonzero(~(kept | lost.unscored | lost.emptied))),
             lowest_candidates=int((found.scores == found.lowest).sum()) if np.isneginf(found.lowest) else 0,
-        )  # fmt: skip
+        )
 
     def pool(self) -> tuple[AnyArray, AnyArray, Ints]:
         """Scores of the positives and of the negatives, query by query, and how many negatives each query has."""
@@ -459,9 +480,10 @@ class FlatBatch:
         numbers = as_numeric(items, "items")
         if numbers.dtype.kind not in "iu" or numbers.shape != (self.queries.rows,) or (numbers < 0).any():
             raise InputError(
-                f"expected one item number per score, found {numbers.dtype} {numbers.shape}", where="items",
+                f"expected one item number per score, found {numbers.dtype} {numbers.shape}",
+                where="items",
                 fix="Number the items from 0, as in the catalogue.",
-            )  # fmt: skip
+            )
         numbers = numbers.astype(np.int64)
         numbers = numbers if self.rows is None else numbers[as_numeric(self.rows, "rows")]
         scores = as_numeric(self.scores, "scores")
@@ -496,8 +518,11 @@ def as_grades(labels: Any, length: int, threads: int | None) -> AnyArray:
     lowest, highest = min(end[0] for end in ends), max(end[1] for end in ends)
     if lowest < 0 or not np.isfinite(highest):
         found = lowest if lowest < 0 else highest
-        raise InputError(f"a label is {found}", where="labels",
-                         fix="Labels are 0 for negatives, and 1 or a finite grade above 0 for positives.")  # fmt: skip
+        raise InputError(
+            f"a label is {found}",
+            where="labels",
+            fix="Labels are 0 for negatives, and 1 or a finite grade above 0 for positives.",
+        )
     return grades
 
 

@@ -76,9 +76,13 @@ def group_spread(sample: Sample, estimate: Estimate) -> Spread:
     """What the queries or clusters of each group show of its error."""
     assert estimate.influence is not None
     return spread(
-        estimate.influence, sample.masses, group=sample.group, groups=sample.groups, cluster=sample.clusters,
+        estimate.influence,
+        sample.masses,
+        group=sample.group,
+        groups=sample.groups,
+        cluster=sample.clusters,
         most=sample.worth,
-    )  # fmt: skip
+    )
 
 
 def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
@@ -86,9 +90,7 @@ def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> fl
     assert estimate.influence is not None
     down, up = (float(np.max(end - estimate.value)) for end in ends)
     reach = Reach(down, up, at_ends)
-    return expected_score_coverage(
-        estimate.influence, sample.count, sample.units, reach, confidence, sample.items
-    )  # fmt: skip
+    return expected_score_coverage(estimate.influence, sample.count, sample.units, reach, confidence, sample.items)
 
 
 def _log_score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
@@ -97,7 +99,7 @@ def _log_score_coverage(sample: Sample, estimate: Estimate, confidence: float) -
     reach = Reach(*(float(np.max(end)) - float(np.log(value)) for end in _log_ends(estimate)))
     return expected_score_coverage(
         estimate.influence / value, sample.count, sample.units, reach, confidence, sample.items
-    )  # fmt: skip
+    )
 
 
 def _wilson_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
@@ -213,9 +215,13 @@ def _by_spread(
         function = partial(_of_enough, few, function)
     method = method if sample.cluster is None else f"cluster-{method}"
     return IntervalRule(
-        method, sample.over, function, fewest="at least three", coverage=coverage,
+        method,
+        sample.over,
+        function,
+        fewest="at least three",
+        coverage=coverage,
         doubtful=partial(_rests_on_unseen, found),
-    )  # fmt: skip
+    )
 
 
 def _of_enough(few: NDArray[np.bool_], bounds: Callable[..., Bounds], *given: Any) -> Bounds:
@@ -243,8 +249,9 @@ def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
 
 def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
     """Woodruff's inversion of the distribution function, over queries or clusters."""
-    return IntervalRule("woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)",
-                        coverage=_woodruff_coverage)  # fmt: skip
+    return IntervalRule(
+        "woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)", coverage=_woodruff_coverage
+    )
 
 
 def _delong(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -266,8 +273,12 @@ def _with_threshold(pooled: Pooled | CountedPool, estimate: Estimate) -> Interva
     """The error of the positives (Wilson, or Student's t over clusters) and of the threshold, added in squares."""
     if isinstance(pooled, CountedPool):
         return pooled.threshold_rule(estimate)
-    return IntervalRule("wilson and threshold" if pooled.cluster is None else "cluster-t and threshold", pooled.over,
-                        _threshold_bounds, coverage=_threshold_coverage)  # fmt: skip
+    return IntervalRule(
+        "wilson and threshold" if pooled.cluster is None else "cluster-t and threshold",
+        pooled.over,
+        _threshold_bounds,
+        coverage=_threshold_coverage,
+    )
 
 
 def _threshold_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Bounds:
@@ -338,18 +349,36 @@ def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
 
 
 @metric(
-    key="mrr", family="ranking", needs=("ranks",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_RULES, reference="voorhees1999", chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="mrr",
+    family="ranking",
+    needs=("ranks",),
+    direction="higher",
+    bounds=(0, 1),
+    unit="query",
+    conventions=_RULES,
+    reference="voorhees1999",
+    chance=_blind,
+    interval=_mean,
+    laws=_LAWS,
+)
 def mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank of the positives among their candidates."""
     return ranks.estimate(ranks.reciprocal(), range=(0.0, 1.0))
 
 
 @metric(
-    key="hits@{k}", family="ranking", needs=("ranks",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_RULES, reference="bordes2013", chance=_blind, interval=_share, laws=_LAWS,
-)  # fmt: skip
+    key="hits@{k}",
+    family="ranking",
+    needs=("ranks",),
+    direction="higher",
+    bounds=(0, 1),
+    unit="query",
+    conventions=_RULES,
+    reference="bordes2013",
+    chance=_blind,
+    interval=_share,
+    laws=_LAWS,
+)
 def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Share of queries whose positive is among the first k."""
     values = ranks.within(k)
@@ -358,19 +387,36 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="mean_rank", family="ranking", needs=("ranks",), direction="lower", bounds=(1, np.inf), unit="query",
-    conventions=_RULES, reference="bordes2013", chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="mean_rank",
+    family="ranking",
+    needs=("ranks",),
+    direction="lower",
+    bounds=(1, np.inf),
+    unit="query",
+    conventions=_RULES,
+    reference="bordes2013",
+    chance=_blind,
+    interval=_mean,
+    laws=_LAWS,
+)
 def mean_rank(ranks: Ranks) -> Estimate:
     """Mean rank of the positives."""
-    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean_candidates),
-                          fewest=lambda: fewest_ranks(ranks))  # fmt: skip
+    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean_candidates), fewest=lambda: fewest_ranks(ranks))
 
 
 @metric(
-    key="median_rank", family="ranking", needs=("ranks",), direction="lower", bounds=(1, np.inf), unit="query",
-    conventions=_RULES, reference="hoyt2022", chance=_blind, interval=_median, laws=_LAWS,
-)  # fmt: skip
+    key="median_rank",
+    family="ranking",
+    needs=("ranks",),
+    direction="lower",
+    bounds=(1, np.inf),
+    unit="query",
+    conventions=_RULES,
+    reference="hoyt2022",
+    chance=_blind,
+    interval=_median,
+    laws=_LAWS,
+)
 def median_rank(ranks: Ranks) -> Estimate:
     """Median rank of the positives."""
     middle = ranks.quantile(np.full(ranks.groups, 0.5))
@@ -378,9 +424,18 @@ def median_rank(ranks: Ranks) -> Estimate:
 
 
 @metric(
-    key="geometric_mean_rank", family="ranking", needs=("ranks",), direction="lower", bounds=(1, np.inf), unit="query",
-    conventions=_RULES, reference="hoyt2022", chance=_blind, interval=_log_mean, laws=_LAWS,
-)  # fmt: skip
+    key="geometric_mean_rank",
+    family="ranking",
+    needs=("ranks",),
+    direction="lower",
+    bounds=(1, np.inf),
+    unit="query",
+    conventions=_RULES,
+    reference="hoyt2022",
+    chance=_blind,
+    interval=_log_mean,
+    laws=_LAWS,
+)
 def geometric_mean_rank(ranks: Ranks) -> Estimate:
     """Geometric mean rank of the positives: less affected by the worst queries than the mean rank."""
     logs = ranks.log()
@@ -392,9 +447,18 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
 
 
 @metric(
-    key="ndcg@{k}", family="ranking", needs=("lists", "ranks"), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_RULES | {"gain": "the grade"}, reference="jarvelin2002", chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="ndcg@{k}",
+    family="ranking",
+    needs=("lists", "ranks"),
+    direction="higher",
+    bounds=(0, 1),
+    unit="query",
+    conventions=_RULES | {"gain": "the grade"},
+    reference="jarvelin2002",
+    chance=_blind,
+    interval=_mean,
+    laws=_LAWS,
+)
 def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
     """Discounted gain grade/log2(1 + rank) of the positives among the first k, over that of the best possible order.
 
@@ -404,9 +468,18 @@ def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="amri", family="ranking", needs=("ranks",), direction="higher", bounds=(-1, 1), unit="query",
-    conventions=_EXPECTED, reference="berrendorf2020", chance=_zero, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="amri",
+    family="ranking",
+    needs=("ranks",),
+    direction="higher",
+    bounds=(-1, 1),
+    unit="query",
+    conventions=_EXPECTED,
+    reference="berrendorf2020",
+    chance=_zero,
+    interval=_mean,
+    laws=_LAWS,
+)
 def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index: 1 for perfect, 0 for random order, for any number of candidates."""
     ranks = ranks.under("expected")
@@ -416,9 +489,18 @@ def amri(ranks: Ranks) -> Estimate:
 
 
 @metric(
-    key="adjusted_mrr", family="ranking", needs=("ranks",), direction="higher", bounds=(-1, 1), unit="query",
-    conventions=_EXPECTED, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="adjusted_mrr",
+    family="ranking",
+    needs=("ranks",),
+    direction="higher",
+    bounds=(-1, 1),
+    unit="query",
+    conventions=_EXPECTED,
+    reference="hoyt2022",
+    chance=_zero,
+    interval=_mean,
+    laws=_LAWS,
+)
 def adjusted_mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
@@ -428,9 +510,18 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
 
 
 @metric(
-    key="adjusted_hits@{k}", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, 1), unit="query",
-    conventions=_EXPECTED, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="adjusted_hits@{k}",
+    family="ranking",
+    needs=("ranks",),
+    direction="higher",
+    bounds=(-np.inf, 1),
+    unit="query",
+    conventions=_EXPECTED,
+    reference="hoyt2022",
+    chance=_zero,
+    interval=_mean,
+    laws=_LAWS,
+)
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Hits@k, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
@@ -442,9 +533,15 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 
 # What metrics of whole lists have in common.
 _OF_LISTS: dict[str, Any] = {
-    "family": "ranking", "needs": ("lists",), "direction": "higher", "bounds": (0, 1), "unit": "query",
-    "chance": _blind, "interval": _mean, "laws": _LAWS,
-}  # fmt: skip
+    "family": "ranking",
+    "needs": ("lists",),
+    "direction": "higher",
+    "bounds": (0, 1),
+    "unit": "query",
+    "chance": _blind,
+    "interval": _mean,
+    "laws": _LAWS,
+}
 
 
 @metric(
@@ -557,9 +654,19 @@ def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="roc_auc", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_POOLED_RULES, reference="hanley1982", chance=_half, interval=_delong, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="roc_auc",
+    family="ranking",
+    needs=("pooled",),
+    direction="higher",
+    bounds=(0, 1),
+    unit="query",
+    conventions=_POOLED_RULES,
+    reference="hanley1982",
+    chance=_half,
+    interval=_delong,
+    laws=_LAWS,
+    default=False,
+)
 def roc_auc(pooled: Pooled | CountedPool) -> Estimate:
     """Probability that a positive outscores a negative, over all pairs of the pool; ties count half."""
     if isinstance(pooled, CountedPool):
@@ -568,10 +675,19 @@ def roc_auc(pooled: Pooled | CountedPool) -> Estimate:
 
 
 @metric(
-    key="average_precision", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_POOLED_RULES | {"ties": "enter together", "curve": "steps, not trapezoids"}, reference="davis2006",
-    chance=_prevalence, interval=_linearised, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="average_precision",
+    family="ranking",
+    needs=("pooled",),
+    direction="higher",
+    bounds=(0, 1),
+    unit="query",
+    conventions=_POOLED_RULES | {"ties": "enter together", "curve": "steps, not trapezoids"},
+    reference="davis2006",
+    chance=_prevalence,
+    interval=_linearised,
+    laws=_LAWS,
+    default=False,
+)
 def average_precision(pooled: Pooled | CountedPool) -> Estimate:
     """Precision at each positive of the pool, averaged over the positives."""
     if isinstance(pooled, CountedPool):
@@ -580,10 +696,19 @@ def average_precision(pooled: Pooled | CountedPool) -> Estimate:
 
 
 @metric(
-    key="pooled_hits@{k}", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_POOLED_RULES | {"ties": "with the k-th negative are no hit"}, reference="hu2020",
-    chance=_random_threshold, interval=_with_threshold, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="pooled_hits@{k}",
+    family="ranking",
+    needs=("pooled",),
+    direction="higher",
+    bounds=(0, 1),
+    unit="query",
+    conventions=_POOLED_RULES | {"ties": "with the k-th negative are no hit"},
+    reference="hu2020",
+    chance=_random_threshold,
+    interval=_with_threshold,
+    laws=_LAWS,
+    default=False,
+)
 def pooled_hits_at_k(pooled: Pooled | CountedPool, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""
     if isinstance(pooled, CountedPool):

@@ -296,9 +296,17 @@ class _Asked:
 
     @classmethod
     def of(
-        cls, edges: Any, known: Any, history: Any, times: Any, nodes: int | None, among: str, types: Any,
-        directed: bool, loops: bool,
-    ) -> _Asked:  # fmt: skip
+        cls,
+        edges: Any,
+        known: Any,
+        history: Any,
+        times: Any,
+        nodes: int | None,
+        among: str,
+        types: Any,
+        directed: bool,
+        loops: bool,
+    ) -> _Asked:
         others = _several(known)
         named = {"edges": edges, **{f"known[{index}]": each for index, each in enumerate(others)}, "history": history}
         read = dict(zip([name for name, each in named.items() if each is not None], Edges.all_of(**named), strict=True))
@@ -330,8 +338,18 @@ class _Asked:
 
     @property
     def reversed(self) -> _Asked:
-        return _Asked(self.given, self.edges.reversed, self.moment, self.known.reversed, self.known_moment,
-                      self.history.reversed, self.nodes, self.among, self.types, self.loops)  # fmt: skip
+        return _Asked(
+            self.given,
+            self.edges.reversed,
+            self.moment,
+            self.known.reversed,
+            self.known_moment,
+            self.history.reversed,
+            self.nodes,
+            self.among,
+            self.types,
+            self.loops,
+        )
 
 
 def _several(known: Any) -> list[Any]:
@@ -477,13 +495,15 @@ def drawn_mask(negatives: Any, neg_scores: Any) -> Mask | None:
     """The mask of negatives whose scores are evaluated; None if every query has all of them."""
     if not isinstance(negatives, Negatives):
         raise InputError(
-            f"expected drawn negatives, found {type(negatives).__name__}", where="negatives",
+            f"expected drawn negatives, found {type(negatives).__name__}",
+            where="negatives",
             fix="Pass what ranking.negatives() returned.",
-        )  # fmt: skip
+        )
     shape = tuple(np.shape(neg_scores))
     if shape != negatives.nodes.shape:
         raise InputError(
             f"the scores have the shape {shape}, and negatives of the shape {negatives.nodes.shape} were drawn",
-            where="neg_scores", fix="Score every negative of every edge, in their order.",
-        )  # fmt: skip
+            where="neg_scores",
+            fix="Score every negative of every edge, in their order.",
+        )
     return negatives.mask if negatives.short else None

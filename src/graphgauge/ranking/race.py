@@ -55,8 +55,11 @@ class Race:
             self._source = source
             self._scorer, self._field = source.asking(query[places])
             self._negatives = self._field.negatives()
-            self._hard = None if self._given is None else EntitySets.of(
-                self._given.take(rows[places]), len(places), source.entities, "hard")  # fmt: skip
+            self._hard = (
+                None
+                if self._given is None
+                else EntitySets.of(self._given.take(rows[places]), len(places), source.entities, "hard")
+            )
             for row, place in enumerate(places.tolist()):
                 self._rng = np.random.default_rng([*seed, start + place])
                 values[place] = self._one(row)

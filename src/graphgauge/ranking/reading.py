@@ -98,8 +98,10 @@ class Statement:
         if not self.asymptotic:
             return self.sequence.half_width
         read = self.sequence.read
-        if not self.sequence.finished and (read < _LEAST_FOR_T or (not self.paired and not (
-            _LEAST_OF_EACH <= self.sequence.sum <= read - _LEAST_OF_EACH))):  # fmt: skip
+        if not self.sequence.finished and (
+            read < _LEAST_FOR_T
+            or (not self.paired and not (_LEAST_OF_EACH <= self.sequence.sum <= read - _LEAST_OF_EACH))
+        ):
             return math.inf
         low, high = self.sequence.t_interval
         return (high - low) / 2
@@ -192,11 +194,16 @@ class Reading:
         if self.max_queries is None:
             return self._most
         largest = int(self.units.sizes.max(initial=1))
-        allowed = self.max_queries // largest if self.race is not None else int(
-            np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))  # fmt: skip
+        allowed = (
+            self.max_queries // largest
+            if self.race is not None
+            else int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))
+        )
         if allowed < 1:
-            raise OptionError(f"max_queries is {self.max_queries}, fewer than the queries that are drawn together",
-                              fix=f"Allow at least {largest}, the largest cluster.")  # fmt: skip
+            raise OptionError(
+                f"max_queries is {self.max_queries}, fewer than the queries that are drawn together",
+                fix=f"Allow at least {largest}, the largest cluster.",
+            )
         return allowed
 
     # ------------------------------------------------------------------ reading
@@ -305,13 +312,18 @@ class Reading:
                 place = placed(counted[-1].ids, queries)
                 for metric in self.metrics:
                     found[metric].append(np.asarray(counted[-1].values(metric, ties=self.ties)[place], float))
-        means = {metric: [self.units.means(queries, owner, each, len(units)) for each in pair]
-                 for metric, pair in found.items()}  # fmt: skip
+        means = {
+            metric: [self.units.means(queries, owner, each, len(units)) for each in pair]
+            for metric, pair in found.items()
+        }
         self._sound = False
         for parts, items in zip(self.parts, counted, strict=False):
             parts.append(items)
-        self.scores = self.race.scores if self.race is not None else (
-            self.scores + sum(int(_candidates(items).sum()) for items in counted))  # fmt: skip
+        self.scores = (
+            self.race.scores
+            if self.race is not None
+            else (self.scores + sum(int(_candidates(items).sum()) for items in counted))
+        )
         for metric in self.metrics:
             self.values[metric].append(found[metric][0])
         for start, end in self._between_fits(stop):
@@ -395,19 +407,32 @@ class Reading:
         for side, parts in zip("ab", self.parts, strict=True):
             if parts:
                 arrays |= {f"{side}:{name}": values for name, values in joined(parts).columns().items()}
-        facts = {"run": self._facts(), "asked": [*self.earlier, self.asked], "done": self.done, "look": self.look,
-                 "scores": self.scores,
-                 "sequences": {each.name: each.sequence.state() for each in self.statements}}  # fmt: skip
+        facts = {
+            "run": self._facts(),
+            "asked": [*self.earlier, self.asked],
+            "done": self.done,
+            "look": self.look,
+            "scores": self.scores,
+            "sequences": {each.name: each.sequence.state() for each in self.statements},
+        }
         save_state(place, _KIND, {**facts, "digest": _digest(facts, arrays)}, arrays)
 
     def _facts(self) -> dict[str, Any]:
         order = self.order if self.race is None else self._drawn(0)
         digest = hashlib.sha256(np.ascontiguousarray(order, np.int64).tobytes())
         digest.update(np.ascontiguousarray(self.units.weights, float).tobytes())
-        return {"queries": int(self.units.sizes.sum()), "order": digest.hexdigest()[:24], "seed": self.seed,
-                "ties": self.ties, "metrics": self.metrics, "paired": self.other is not None,
-                "inner": "exact" if self.race is None else "race", "guarantee": self._guarantee,
-                "model": _print_of(self.source), "other": _print_of(self.other)}  # fmt: skip
+        return {
+            "queries": int(self.units.sizes.sum()),
+            "order": digest.hexdigest()[:24],
+            "seed": self.seed,
+            "ties": self.ties,
+            "metrics": self.metrics,
+            "paired": self.other is not None,
+            "inner": "exact" if self.race is None else "race",
+            "guarantee": self._guarantee,
+            "model": _print_of(self.source),
+            "other": _print_of(self.other),
+        }
 
     def resume(self, place: Place) -> None:
         """Go on from a saved run on the same queries: aims may be narrower, gates may be new."""
@@ -418,8 +443,11 @@ class Reading:
         try:
             differing = [name for name, value in self._facts().items() if facts["run"][name] != value]
             if differing:
-                raise InputError(f"the saved run differs in {', '.join(differing)}", where=where,
-                                 fix="Give the same queries and options, or begin anew with another file.")  # fmt: skip
+                raise InputError(
+                    f"the saved run differs in {', '.join(differing)}",
+                    where=where,
+                    fix="Give the same queries and options, or begin anew with another file.",
+                )
             self.done, self.look, self.scores = (int(facts[name]) for name in ("done", "look", "scores"))
             self.read = int(self.units.sizes[self._next(0, self.done)].sum())
             self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
@@ -444,11 +472,15 @@ class Reading:
             if each.name in saved:
                 each.sequence.resume(saved[each.name])
                 continue
-            alike = [other for other in self.statements
-                     if other.name in saved and (other.metric, other.paired) == (each.metric, each.paired)]  # fmt: skip
+            alike = [
+                other
+                for other in self.statements
+                if other.name in saved and (other.metric, other.paired) == (each.metric, each.paired)
+            ]
             if each.gate is None or not alike:
-                raise InputError(f"{each.name} was not followed by the saved run", where=where,
-                                 fix="Begin anew with another file.")  # fmt: skip
+                raise InputError(
+                    f"{each.name} was not followed by the saved run", where=where, fix="Begin anew with another file."
+                )
             each.sequence.begin_after(alike[0].sequence.resume(saved[alike[0].name]))
 
     def _require_same_scores(self, where: str) -> None:
@@ -503,16 +535,21 @@ def joined(parts: Sequence[Items | ListItems]) -> Items | ListItems:
     """All counts, in the order in which they were read."""
     if parts and isinstance(parts[0], ListItems):
         lists = [part for part in parts if isinstance(part, ListItems)]
-        return replace(lists[0], ids=np.concatenate([part.ids for part in lists]),
-                       lists=QueryLists.join([part.lists for part in lists]))  # fmt: skip
+        return replace(
+            lists[0],
+            ids=np.concatenate([part.ids for part in lists]),
+            lists=QueryLists.join([part.lists for part in lists]),
+        )
     return Items.join([part for part in parts if isinstance(part, Items)])
 
 
 def _alike(one: Items | ListItems, first: Ints, other: Items | ListItems, second: Ints) -> bool:
     """Whether these queries have the same counts in both."""
     if isinstance(one, Items) and isinstance(other, Items):
-        return all(np.array_equal(getattr(one, name)[first], getattr(other, name)[second])
-                   for name in ("greater", "equal", "candidates"))  # fmt: skip
+        return all(
+            np.array_equal(getattr(one, name)[first], getattr(other, name)[second])
+            for name in ("greater", "equal", "candidates")
+        )
     if isinstance(one, ListItems) and isinstance(other, ListItems):
         parts = [lists.arranged(places).columns() for lists, places in ((one.lists, first), (other.lists, second))]
         return all(np.array_equal(parts[0][name], parts[1][name]) for name in parts[0])

@@ -91,16 +91,30 @@ def recommend(
     0.5
     """
     state = rank_recommended(
-        scores, items, test=test, train=train, candidates=candidates, score=score, minus_inf=minus_inf, groups=groups,
-        cluster=cluster, weights=weights, ids=ids, keep=keep, precision=precision, batch=batch, max_memory=max_memory,
+        scores,
+        items,
+        test=test,
+        train=train,
+        candidates=candidates,
+        score=score,
+        minus_inf=minus_inf,
+        groups=groups,
+        cluster=cluster,
+        weights=weights,
+        ids=ids,
+        keep=keep,
+        precision=precision,
+        batch=batch,
+        max_memory=max_memory,
         threads=threads,
-    )  # fmt: skip
+    )
     names = metric_names(metrics) or names_of_recommenders()
     return evaluate_state(state, k=k, ties=ties, metrics=names, confidence=confidence)
 
 
-def rank_recommended(scores: Any, items: Any = None, *, test: Any, train: Any, score: str | Scorer = "dot",
-                     **counting: Any) -> RankingState:  # fmt: skip
+def rank_recommended(
+    scores: Any, items: Any = None, *, test: Any, train: Any, score: str | Scorer = "dot", **counting: Any
+) -> RankingState:
     """The state of `recommend`; `counting` are further arguments of `rank_all`."""
     return rank_all(**recommended(scores, items, test=test, train=train, score=score), **counting)
 
@@ -140,8 +154,11 @@ def _rows_of(matrix: Any) -> Scorer:
 
 def _dense(scores: Any) -> Any:
     if hasattr(scores, "tocsr"):
-        raise InputError("found a sparse matrix", where="scores",
-                         fix="A score that is not stored is unknown. Pass a dense matrix, or embeddings.")  # fmt: skip
+        raise InputError(
+            "found a sparse matrix",
+            where="scores",
+            fix="A score that is not stored is unknown. Pass a dense matrix, or embeddings.",
+        )
     return scores
 
 
@@ -153,14 +170,18 @@ def _interactions(given: Any, users: int, items: int, name: str) -> EntitySets:
         for column, count, what in ((0, users, "users"), (1, items, "items")):
             outside = (numbers[:, column] < 0) | (numbers[:, column] >= count)
             if outside.any():
-                raise InputError(f"{numbers[outside][0, column]} is not among the {count} {what}", where=name,
-                                 fix="Pairs (n, 2) of user and item, both numbered from 0.")  # fmt: skip
+                raise InputError(
+                    f"{numbers[outside][0, column]} is not among the {count} {what}",
+                    where=name,
+                    fix="Pairs (n, 2) of user and item, both numbered from 0.",
+                )
         return EntitySets.from_rows(numbers[:, 0], numbers[:, 1], users, items)
     if isinstance(given, list) and given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
         raise InputError(
-            f"{len(given)} lists of two numbers can be pairs of user and item, or two items of each user", where=name,
+            f"{len(given)} lists of two numbers can be pairs of user and item, or two items of each user",
+            where=name,
             fix="Pass pairs as an array, np.array(pairs), and items of users as sets, [set(items) for items in lists].",
-        )  # fmt: skip
+        )
     return EntitySets.of(given, users, items, name, "user")
 
 

@@ -133,9 +133,19 @@ class Sample:
 
 # Properties of `Ranks` that hold under every tie rule.
 _WITHOUT_TIES = (
-    "n", "masses", "mass", "worth", "_divisor", "units", "clusters", "_folded", "lengths", "fewest_candidates",
-    "one_length", "mean_candidates",
-)  # fmt: skip
+    "n",
+    "masses",
+    "mass",
+    "worth",
+    "_divisor",
+    "units",
+    "clusters",
+    "_folded",
+    "lengths",
+    "fewest_candidates",
+    "one_length",
+    "mean_candidates",
+)
 # Rules under which the rank is the mean place.
 _MEAN_PLACE = {"realistic", "expected"}
 
@@ -385,8 +395,9 @@ class Lists(Sample):
             alike = QueryLists(relevant, candidates, none + 1, none, candidates, relevant)
             return Lists(count, None, 1, None, self.over, alike, self.ties)
         none = np.zeros_like(own.relevant)
-        alike = QueryLists(own.relevant, own.candidates, none + 1, none, own.candidates, own.relevant,
-                           own.grades_by_query)  # fmt: skip
+        alike = QueryLists(
+            own.relevant, own.candidates, none + 1, none, own.candidates, own.relevant, own.grades_by_query
+        )
         return replace(self, counts=alike)
 
     def per_query(self, per_run: Floats, query: Ints | None = None) -> Floats:

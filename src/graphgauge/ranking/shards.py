@@ -87,9 +87,10 @@ def refuse_repeated(files: Files, *, apart: bool = False) -> None:
 def _refuse(first: ArrayFile, second: ArrayFile) -> None:
     same = "is given twice" if first.path == second.path else f"has the same content as {first.path.name}"
     raise InputError(
-        f"{same}, and its queries would count twice", where=str(second.path),
+        f"{same}, and its queries would count twice",
+        where=str(second.path),
         fix="Name every shard once. Different queries with equal scores must be in one file.",
-    )  # fmt: skip
+    )
 
 
 def _parts(files: Files) -> Iterator[Files]:

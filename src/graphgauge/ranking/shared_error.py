@@ -39,14 +39,23 @@ def shared_rule(metric: Metric, ranks: Ranks, estimate: Estimate, params: dict[s
         return NoInterval("the groups share one pool of negatives")
     worth = _WORTH[metric.name]
     return IntervalRule(
-        "two-sample jackknife", "positives and negatives" if ranks.cluster is None else "clusters and negatives",
-        partial(_bounds, worth, metric, params), approximate=True, note=_NOTE,
+        "two-sample jackknife",
+        "positives and negatives" if ranks.cluster is None else "clusters and negatives",
+        partial(_bounds, worth, metric, params),
+        approximate=True,
+        note=_NOTE,
         coverage=partial(_coverage, worth, metric, params),
-    )  # fmt: skip
+    )
 
 
-def _bounds(worth: Callable[..., Floats], metric: Metric, params: dict[str, Any], ranks: Ranks, estimate: Estimate,
-            confidence: float) -> Bounds:  # fmt: skip
+def _bounds(
+    worth: Callable[..., Floats],
+    metric: Metric,
+    params: dict[str, Any],
+    ranks: Ranks,
+    estimate: Estimate,
+    confidence: float,
+) -> Bounds:
     used = _used(metric, ranks)
     error, df = (float(each[0]) for each in group_errors(used, estimate))
     variance, pool_df = pool_variance(used, partial(worth, **params))
@@ -73,8 +82,14 @@ def _interval(metric: Metric, value: Floats, error: Floats, df: Floats, confiden
     return t_interval(value, error, df, confidence, scale=1.0)
 
 
-def _coverage(worth: Callable[..., Floats], metric: Metric, params: dict[str, Any], ranks: Ranks, estimate: Estimate,
-              confidence: float) -> float | None:  # fmt: skip
+def _coverage(
+    worth: Callable[..., Floats],
+    metric: Metric,
+    params: dict[str, Any],
+    ranks: Ranks,
+    estimate: Estimate,
+    confidence: float,
+) -> float | None:
     """What these intervals cover at this design: the value is the sum of two means of first-order errors."""
     used = _used(metric, ranks)
     negatives = int(used.fewest_candidates) - 1

@@ -83,8 +83,9 @@ class Part:
         if nan == "raise":
             refuse_nan(pos, "pos_scores", fix=FIX_NAN)
             refuse_nan(neg, "neg_scores", fix=FIX_NAN)
-        rows, kept = (~np.isnan(scores) if scores.dtype.kind == "f" else np.ones(len(scores), bool)
-                      for scores in (pos, neg))  # fmt: skip
+        rows, kept = (
+            ~np.isnan(scores) if scores.dtype.kind == "f" else np.ones(len(scores), bool) for scores in (pos, neg)
+        )
         # Copies: what the caller changes later does not change a result.
         return cls(
             pos[rows],
@@ -110,9 +111,10 @@ class SharedPool:
         """Refuse negatives that were given before: the pool of all positives, passed with every batch of them."""
         if _content(negatives) in self._contents:
             raise InputError(
-                f"these {len(negatives)} negatives were given before, and would count twice", where="neg_scores",
+                f"these {len(negatives)} negatives were given before, and would count twice",
+                where="neg_scores",
                 fix="Negatives add up over batches and states. Give the pool with one of them, and [] with the others.",
-            )  # fmt: skip
+            )
 
     def require_alike(self, part: Part) -> None:
         """Refuse positives that are labelled otherwise than earlier ones."""
@@ -152,9 +154,10 @@ class SharedPool:
         """Refuse another pool that has a batch of negatives of this one."""
         if self._contents & other._contents:
             raise InputError(
-                "a batch of negatives was given before, and would count twice", where="neg_scores",
+                "a batch of negatives was given before, and would count twice",
+                where="neg_scores",
                 fix="Negatives add up over batches and states. Give the pool with one of them, and [] with the others.",
-            )  # fmt: skip
+            )
 
     def merge_counted(self, other: SharedPool, max_memory: int) -> None:
         """Add another pool, if this or the other was counted."""

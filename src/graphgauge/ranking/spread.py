@@ -15,16 +15,25 @@ from graphgauge.ranking.samples import Floats, Ranks
 
 # What the metrics of this page have in common.
 _BY_NAME: dict[str, Any] = {
-    "family": "ranking", "needs": ("ranks",), "unit": "query", "reference": "hoyt2022", "default": False,
-}  # fmt: skip
+    "family": "ranking",
+    "needs": ("ranks",),
+    "unit": "query",
+    "reference": "hoyt2022",
+    "default": False,
+}
 _Z_SCORE = _BY_NAME | {
-    "direction": "higher", "bounds": (-np.inf, np.inf), "chance": _zero, "interval": _mean, "laws": _LAWS,
+    "direction": "higher",
+    "bounds": (-np.inf, np.inf),
+    "chance": _zero,
+    "interval": _mean,
+    "laws": _LAWS,
     "conventions": _EXPECTED | {"scale": "standard deviations of a random order"},
-}  # fmt: skip
+}
 _SPREAD = _BY_NAME | {
-    "direction": "none", "bounds": (0, np.inf),
+    "direction": "none",
+    "bounds": (0, np.inf),
     "laws": {**_LAWS, "monotone": Exempt("a spread is neither better nor worse")},
-}  # fmt: skip
+}
 _SPREAD_RULES = _RULES | {"ties": "as chosen; expected counts the mean rank", "divided by": "n"}
 # The median absolute deviation times this estimates the standard deviation of a normal distribution.
 _NORMAL = 1.482602218505602
@@ -54,13 +63,16 @@ def _z_score(
     own = ranks.to_cells(scale)
     assert above.influence is not None
     return Estimate(
-        above.value / scale, ranks.n, above.influence / own,
+        above.value / scale,
+        ranks.n,
+        above.influence / own,
         reason="no query has a negative" if ranks.n.any() else "no queries",
         facts={
-            "ends": lambda: tuple(ranks.mean(end - expected) / scale for end in ends), "at_ends": at_ends,
+            "ends": lambda: tuple(ranks.mean(end - expected) / scale for end in ends),
+            "at_ends": at_ends,
             "unit": ranks.unit,
         },
-    )  # fmt: skip
+    )
 
 
 def _of_ranks(estimate: Estimate, ranks: Ranks) -> Estimate:
@@ -103,8 +115,13 @@ def z_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 
 
 def _named(estimate: Estimate, reason: str, ranks: Ranks) -> Estimate:
-    return Estimate(estimate.value, estimate.n, estimate.influence, reason=reason if ranks.n.any() else "no queries",
-                    facts=estimate.facts)  # fmt: skip
+    return Estimate(
+        estimate.value,
+        estimate.n,
+        estimate.influence,
+        reason=reason if ranks.n.any() else "no queries",
+        facts=estimate.facts,
+    )
 
 
 def _random_spread(function: MetricFunction, ranks: Ranks, params: Mapping[str, Any]) -> dict[str, float]:
@@ -137,11 +154,12 @@ def rank_std(ranks: Ranks) -> Estimate:
 
 
 @metric(
-    key="rank_mad", **_SPREAD,
+    key="rank_mad",
+    **_SPREAD,
     conventions=_SPREAD_RULES | {"scale": "that of the standard deviation of a normal distribution"},
     chance=NoChance("it has no closed form for a random order"),
     interval=NoInterval("a median of deviations has no first-order error"),
-)  # fmt: skip
+)
 def rank_mad(ranks: Ranks) -> Estimate:
     """Median absolute deviation of the ranks from their median, times 1.4826."""
     rank = ranks.rank()

@@ -112,8 +112,9 @@ class RankingState(RankingCounts):
             raise InputError(
                 f"this batch has other negatives ({drawn or 'not stated'}) than earlier ones "
                 f"({self.negatives or 'not stated'})",
-                where="negatives", fix="Give every batch its rows of the same negatives: negatives=drawn[rows].",
-            )  # fmt: skip
+                where="negatives",
+                fix="Give every batch its rows of the same negatives: negatives=drawn[rows].",
+            )
 
     def reset(self) -> None:
         """Forget everything that was counted."""
@@ -215,8 +216,17 @@ class RankingState(RankingCounts):
         nan_policy(nan)
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
-        given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries, "negatives": negatives}  # fmt: skip
+        given = {
+            "pos_scores": pos_scores,
+            "neg_scores": neg_scores,
+            "offsets": offsets,
+            "mask": mask,
+            "ids": ids,
+            "scores": scores,
+            "labels": labels,
+            "queries": queries,
+            "negatives": negatives,
+        }
         form = chosen_form((MATRIX, FLAT), given_names(given))
         if items is not None and weights is not None:
             raise OptionError("metrics of recommended items do not take weights", fix="Leave out items, or weights.")
@@ -457,8 +467,14 @@ class RankingState(RankingCounts):
             If the counts contradict each other.
         """
         self._refuse_pool()
-        counts = {"relevant": relevant, "candidates": candidates, "runs": runs, "start": start, "length": length,
-                  "positives": positives}  # fmt: skip
+        counts = {
+            "relevant": relevant,
+            "candidates": candidates,
+            "runs": runs,
+            "start": start,
+            "length": length,
+            "positives": positives,
+        }
         lists = QueryLists(
             **{name: as_integers(values, name) for name, values in counts.items()},
             grades=None if grades is None else as_numeric(grades, "grades").astype(float),
@@ -466,16 +482,27 @@ class RankingState(RankingCounts):
         lists.check()
         names = None if queries is None else as_labels(queries, "queries")
         labels = as_groups(groups)
-        given = {**labels, "queries": names, "cluster": None if cluster is None else as_clusters(cluster),
-                 "weights": None if weights is None else as_weights(weights)}  # fmt: skip
+        given = {
+            **labels,
+            "queries": names,
+            "cluster": None if cluster is None else as_clusters(cluster),
+            "weights": None if weights is None else as_weights(weights),
+        }
         for name, values in given.items():
             if values is not None:
                 require_shape(values, (len(lists),), name, "One per query.")
         has = lists.relevant > 0
         numbers = np.arange(self._numbered, self._numbered + len(lists)) if names is None else names
         per_query: dict[str, Any] = {name: None if values is None else values[has] for name, values in given.items()}
-        self._add_lists(lists.take(has), {axis: per_query[axis] for axis in labels}, per_query["cluster"],
-                        per_query["weights"], numbers[has], names, cut)  # fmt: skip
+        self._add_lists(
+            lists.take(has),
+            {axis: per_query[axis] for axis in labels},
+            per_query["cluster"],
+            per_query["weights"],
+            numbers[has],
+            names,
+            cut,
+        )
         self._numbered += len(lists) if names is None else 0
         self.without_positives += int(np.count_nonzero(~has))
         return self
@@ -683,9 +710,11 @@ class RankingState(RankingCounts):
         if (cells := self._pool_cells) is not None:
             shared = self._shared is not None
             return CountedPool.of(
-                cells, belong=not shared, over="positives" if shared else self._over,
+                cells,
+                belong=not shared,
+                over="positives" if shared else self._over,
                 unit="positive" if shared or self.counts_positives else "query",
-            )  # fmt: skip
+            )
         if self._shared is not None:
             return self._pool_sample(self._shared)
         if not self.pooled:

@@ -71,9 +71,13 @@ class Sharded(NamedTuple):
 
 
 def matrix_from_tasks(
-    state: RankingState, shards: Mapping[str, Shards], mask: Shards | None, given: Mapping[str, Any],
-    labels: Mapping[str, Any], progress: Progress,
-) -> RankingState:  # fmt: skip
+    state: RankingState,
+    shards: Mapping[str, Shards],
+    mask: Shards | None,
+    given: Mapping[str, Any],
+    labels: Mapping[str, Any],
+    progress: Progress,
+) -> RankingState:
     """Count the rows of a matrix as tasks."""
     inputs = {name: Sharded.of(given[name], each) for name, each in shards.items()}
     if mask is not None and given["mask"]:
@@ -85,18 +89,26 @@ def matrix_from_tasks(
         per_row["ids"] = np.arange(len(shards["pos_scores"]))
     tasks = [
         Task(
-            block.start, block.stop, {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
-            rows_of(per_row, block), _options_of(state), {"nan": given["nan"], "threads": 1},
+            block.start,
+            block.stop,
+            {name: each.pieces(block.start, block.stop) for name, each in inputs.items()},
+            rows_of(per_row, block),
+            _options_of(state),
+            {"nan": given["nan"], "threads": 1},
         )
         for block in _whole_files(shards["neg_scores"])
-    ]  # fmt: skip
+    ]
     return count_tasks(state, tasks, progress)
 
 
 def ragged_from_tasks(
-    state: RankingState, shards: Mapping[str, Shards], offsets: AnyArray, given: Mapping[str, Any],
-    labels: Mapping[str, Any], progress: Progress,
-) -> RankingState:  # fmt: skip
+    state: RankingState,
+    shards: Mapping[str, Shards],
+    offsets: AnyArray,
+    given: Mapping[str, Any],
+    labels: Mapping[str, Any],
+    progress: Progress,
+) -> RankingState:
     """Count queries with any number of negatives as tasks."""
     pos, neg = shards["pos_scores"], shards["neg_scores"]
     ends = checked_offsets(offsets, len(pos), len(neg))
@@ -107,8 +119,10 @@ def ragged_from_tasks(
     tasks = []
     for rows in _cut_at(ends, TASK_BYTES // neg.files[0].dtype.itemsize):
         first, last = int(ends[rows.start]), int(ends[rows.stop])
-        pieces = {"pos_scores": inputs["pos_scores"].pieces(rows.start, rows.stop),
-                  "neg_scores": inputs["neg_scores"].pieces(first, last)}  # fmt: skip
+        pieces = {
+            "pos_scores": inputs["pos_scores"].pieces(rows.start, rows.stop),
+            "neg_scores": inputs["neg_scores"].pieces(first, last),
+        }
         own = {"offsets": ends[rows.start : rows.stop + 1] - first, **rows_of(per_row, rows)}
         tasks.append(Task(rows.start, rows.stop, pieces, own, _options_of(state), {"nan": given["nan"], "threads": 1}))
     return count_tasks(state, tasks, progress)
@@ -122,10 +136,17 @@ def pool_from_tasks(
     for name, each in shards.items():
         named = Sharded.of(given[name], each)
         tasks += [
-            Task(block.start, block.stop, {name: named.pieces(block.start, block.stop)}, {}, _options_of(state),
-                 {"nan": given["nan"]}, pool=True)
+            Task(
+                block.start,
+                block.stop,
+                {name: named.pieces(block.start, block.stop)},
+                {},
+                _options_of(state),
+                {"nan": given["nan"]},
+                pool=True,
+            )
             for block in _whole_files(each)
-        ]  # fmt: skip
+        ]
     return count_tasks(state, tasks, progress)
 
 

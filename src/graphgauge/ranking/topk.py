@@ -88,9 +88,17 @@ def from_topk(
     (1.0, 0.75)
     """
     state = rank_topk(
-        indices, targets, exclude=exclude, skip_excluded=skip_excluded, n_items=n_items, groups=groups,
-        cluster=cluster, weights=weights, ids=ids, keep=keep,
-    )  # fmt: skip
+        indices,
+        targets,
+        exclude=exclude,
+        skip_excluded=skip_excluded,
+        n_items=n_items,
+        groups=groups,
+        cluster=cluster,
+        weights=weights,
+        ids=ids,
+        keep=keep,
+    )
     return state.evaluate(k=k, metrics=metrics, confidence=confidence)
 
 
@@ -142,8 +150,11 @@ def rank_topk(
     both = barred.contain(answers.rows(), answers.values)
     if both.any():
         first = int(np.argmax(both))
-        raise InputError(f"item {answers.values[first]} of query {answers.rows()[first]} is excluded", where="targets",
-                         fix="Leave it out of the targets or out of exclude=.")  # fmt: skip
+        raise InputError(
+            f"item {answers.values[first]} of query {answers.rows()[first]} is excluded",
+            where="targets",
+            fix="Leave it out of the targets or out of exclude=.",
+        )
     candidates = None if n_items is None else lists.items - barred.sizes
     cut = CutLists(lists.depth, n_items is not None, lists.unfilled, skipped)
     return RankingState(keep=keep).update_lists(
@@ -278,9 +289,10 @@ def _first(
             row, column = np.argwhere(lowest)[0]
             raise InputError(
                 f"{np.count_nonzero(lowest)} candidates score −inf, the first at ({row}, {column}): as a filter they "
-                "would still be in lists", where=name,
+                "would still be in lists",
+                where=name,
                 fix='Pass them in exclude=, or say minus_inf="exclude" or "rank".',
-            )  # fmt: skip
+            )
     scores[gone] = -np.inf
     rows, width = scores.shape
     if width > k:
@@ -349,8 +361,11 @@ class _TopLists:
         filled = rows >= 0
         if (rows < -1).any() or (filled[:, 1:] & ~filled[:, :-1]).any():
             bad = (rows < -1).any(axis=1) | (filled[:, 1:] & ~filled[:, :-1]).any(axis=1)
-            raise InputError(f"list {int(np.argmax(bad))} has an unfilled place before its end, or a number below −1",
-                             where="indices", fix="Items are numbered from 0; −1 marks places at the end.")  # fmt: skip
+            raise InputError(
+                f"list {int(np.argmax(bad))} has an unfilled place before its end, or a number below −1",
+                where="indices",
+                fix="Items are numbered from 0; −1 marks places at the end.",
+            )
         items = _MOST_ITEMS if n_items is None else whole_number("n_items", n_items, 1, _MOST_ITEMS)
         if rows.size and rows.max() >= items:
             raise InputError(f"item {rows.max()} is not among the {items} items", where="indices")
@@ -371,8 +386,11 @@ class _TopLists:
         row, value = self.rows[order], self.values[order]
         twice = np.flatnonzero((row[1:] == row[:-1]) & (value[1:] == value[:-1]))
         if len(twice):
-            raise InputError(f"list {row[twice[0]]} contains item {value[twice[0]]} twice", where="indices",
-                             fix="Every item has one place.")  # fmt: skip
+            raise InputError(
+                f"list {row[twice[0]]} contains item {value[twice[0]]} twice",
+                where="indices",
+                fix="Every item has one place.",
+            )
 
     def without(self, barred: EntitySets, *, skip: bool) -> tuple[_TopLists, int]:
         """The lists without excluded items, and how many there were."""
@@ -384,15 +402,17 @@ class _TopLists:
             first = int(np.argmax(inside))
             raise InputError(
                 f"list {self.rows[first]} contains item {self.values[first]}, which is excluded"
-                + (f", and {count - 1} others" if count > 1 else ""), where="indices",
+                + (f", and {count - 1} others" if count > 1 else ""),
+                where="indices",
                 fix="Exclude them before the lists are cut, or pass skip_excluded=True.",
-            )  # fmt: skip
+            )
         gone = np.bincount(self.rows[inside], minlength=len(self))
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets) - gone)])
         depth = self.depth - int(gone.max())
         if not depth:
-            raise InputError(f"list {int(gone.argmax())} contains excluded items only", where="indices",
-                             fix="Ask for longer lists.")  # fmt: skip
+            raise InputError(
+                f"list {int(gone.argmax())} contains excluded items only", where="indices", fix="Ask for longer lists."
+            )
         return _TopLists(self.values[~inside], offsets, depth, self.items, self.unfilled), count
 
     def counted(self, answers: EntitySets, candidates: Ints | None) -> dict[str, Ints]:

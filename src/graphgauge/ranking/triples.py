@@ -174,10 +174,20 @@ def rank_triples(
 
 
 def rank_some_triples(
-    model: Any, test: Any, rows: slice, *, known: Any = None, score: str | None = None,
-    sides: Sequence[str] = SIDES, entities: int | None = None, groups: Mapping[str, Any] | None = None,
-    cluster: Any = None, weights: Any = None, keep: str | None = None, threads: int | None = None,
-) -> RankingState:  # fmt: skip
+    model: Any,
+    test: Any,
+    rows: slice,
+    *,
+    known: Any = None,
+    score: str | None = None,
+    sides: Sequence[str] = SIDES,
+    entities: int | None = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    keep: str | None = None,
+    threads: int | None = None,
+) -> RankingState:
     """The part of `rank_triples` with some of the triples; labels are those of the part."""
     every = _triples(test, "test")
     if known is not None:
@@ -216,9 +226,16 @@ class TripleQueries:
 
     @classmethod
     def of(
-        cls, model: Any, test: Any, *, score: str | None = None, known: Any = None, sides: Sequence[str] = SIDES,
-        entities: int | None = None, candidates: Mapping[str, Any] | None = None,
-    ) -> TripleQueries:  # fmt: skip
+        cls,
+        model: Any,
+        test: Any,
+        *,
+        score: str | None = None,
+        known: Any = None,
+        sides: Sequence[str] = SIDES,
+        entities: int | None = None,
+        candidates: Mapping[str, Any] | None = None,
+    ) -> TripleQueries:
         """The arguments are those of `rank_triples`."""
         chosen = _sides(sides)
         triples = _triples(test, "test")
@@ -256,15 +273,21 @@ class TripleQueries:
 def _require_entities(triples: Edges, count: int, name: str) -> None:
     last = max(triples.head.max(initial=-1), triples.tail.max(initial=-1))
     if last >= count:
-        raise InputError(f"names the entity {last}, and entity numbers must be in 0 … {count - 1}", where=name,
-                         fix="Number entities from 0, or pass their number as entities=.")  # fmt: skip
+        raise InputError(
+            f"names the entity {last}, and entity numbers must be in 0 … {count - 1}",
+            where=name,
+            fix="Number entities from 0, or pass their number as entities=.",
+        )
 
 
 def _by_side(candidates: Mapping[str, Any] | None) -> dict[str, Any]:
     """The allowed candidates of each side, or None."""
     if candidates is not None and not isinstance(candidates, Mapping):
-        raise InputError(f"expected sets by side, found {type(candidates).__name__}", where="candidates",
-                         fix='For example {"tail": sets}, one set per relation.')  # fmt: skip
+        raise InputError(
+            f"expected sets by side, found {type(candidates).__name__}",
+            where="candidates",
+            fix='For example {"tail": sets}, one set per relation.',
+        )
     for side in candidates or ():
         one_of("side", side, SIDES)
     return {side: (candidates or {}).get(side) for side in SIDES}
@@ -281,8 +304,11 @@ def _sides(sides: Sequence[str]) -> tuple[str, ...]:
 
 def _triples(given: Any, name: str) -> Edges:
     if np.shape(given)[1:] != (3,):
-        raise InputError(f"expected triples (n, 3), found shape {tuple(np.shape(given))}", where=name,
-                         fix="Whole numbers: head, relation, tail.")  # fmt: skip
+        raise InputError(
+            f"expected triples (n, 3), found shape {tuple(np.shape(given))}",
+            where=name,
+            fix="Whole numbers: head, relation, tail.",
+        )
     return Edges.of(given, name)
 
 
@@ -335,8 +361,10 @@ def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Any, entitie
     if len(model) != 2:
         raise OptionError(f"expected embeddings of entities and relations, found {len(model)} parts", fix=_MODEL)
     if score not in TRIPLE_SCORES:
-        raise OptionError(f"score is {score!r:.60}" if score is not None else "score not given",
-                          fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.")  # fmt: skip
+        raise OptionError(
+            f"score is {score!r:.60}" if score is not None else "score not given",
+            fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.",
+        )
     vectors, shifts = model
     # Embeddings on a device stay there, and are ranked there.
     if not all(is_cuda(part) and part.is_floating_point() for part in model) or vectors.device != shifts.device:
@@ -347,8 +375,11 @@ def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Any, entitie
         raise OptionError(f"entities is {entities}, and there are {len(vectors)} embeddings", fix="Leave it out.")
     heads, kinds, tails = (as_numeric(rows[:, column], "test") for column in range(3))
     if kinds.max(initial=-1) >= len(shifts):
-        raise InputError(f"names the relation {kinds.max()}, and relation numbers must be in 0 … {len(shifts) - 1}",
-                         where="test", fix="Number relations from 0.")  # fmt: skip
+        raise InputError(
+            f"names the relation {kinds.max()}, and relation numbers must be in 0 … {len(shifts) - 1}",
+            where="test",
+            fix="Number relations from 0.",
+        )
 
     def asked(side: str) -> tuple[Any, Any, Any]:
         given, moved = _taken(vectors, heads if side == "tail" else tails, shifts, kinds)

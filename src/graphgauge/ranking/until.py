@@ -177,12 +177,29 @@ def rank_until(
     (True, True)
     """
     forms = {
-        "queries": queries, "entities": entities, "targets": targets, "score": score, "known": known,
-        "exclude": exclude, "candidates": candidates, "kinds": kinds, "minus_inf": minus_inf, "precision": precision,
-        "score_query": score_query, "n_queries": n_queries, "pos_scores": pos_scores, "neg_scores": neg_scores,
-        "offsets": offsets, "mask": mask, "scores": scores, "labels": labels, "model": model, "triples": triples,
-        "sides": sides, "n_entities": n_entities,
-    }  # fmt: skip
+        "queries": queries,
+        "entities": entities,
+        "targets": targets,
+        "score": score,
+        "known": known,
+        "exclude": exclude,
+        "candidates": candidates,
+        "kinds": kinds,
+        "minus_inf": minus_inf,
+        "precision": precision,
+        "score_query": score_query,
+        "n_queries": n_queries,
+        "pos_scores": pos_scores,
+        "neg_scores": neg_scores,
+        "offsets": offsets,
+        "mask": mask,
+        "scores": scores,
+        "labels": labels,
+        "model": model,
+        "triples": triples,
+        "sides": sides,
+        "n_entities": n_entities,
+    }
     limits = {"batch": batch, "max_memory": max_memory, "threads": threads}
     asked_of = source if source is not None else _source(forms, limits)
     if source is not None:
@@ -217,9 +234,21 @@ def rank_until(
     if race is not None and {*asked.metrics} != {"mrr"}:
         raise OptionError("a race finds mrr only", fix='Leave inner at "exact" for other metrics.')
     statements = asked.statements(None if race is not None else units.weights, confidence_level(confidence), joint)
-    reading = Reading(asked_of, statements, units, seed=seed, other=other, race=race, ties=ties,
-                      assist=assists(assist, labelled, asked.metrics, ties), max_queries=max_queries, stop=stop,
-                      guarantee=guarantee, place=save, progress=progress)  # fmt: skip
+    reading = Reading(
+        asked_of,
+        statements,
+        units,
+        seed=seed,
+        other=other,
+        race=race,
+        ties=ties,
+        assist=assists(assist, labelled, asked.metrics, ties),
+        max_queries=max_queries,
+        stop=stop,
+        guarantee=guarantee,
+        place=save,
+        progress=progress,
+    )
     for name, place, method in (("save", save, "write"), ("resume", resume, "read")):
         if place is not None and not isinstance(place, str | Path) and not hasattr(place, method):
             raise OptionError(f"{name} must be a path or a stream, not {place!r:.60}")
@@ -242,8 +271,10 @@ _OF_MODEL = {
 def _other(against: Any, forms: Mapping[str, Any], limits: Mapping[str, Any], source: Source | None) -> Source:
     """The queries of the other model."""
     if not isinstance(against, Mapping) or not against:
-        raise OptionError("against is empty" if isinstance(against, Mapping) else f"against is {against!r:.60}",
-                          fix='Name the inputs that differ, such as {"queries": …, "entities": …}.')  # fmt: skip
+        raise OptionError(
+            "against is empty" if isinstance(against, Mapping) else f"against is {against!r:.60}",
+            fix='Name the inputs that differ, such as {"queries": …, "entities": …}.',
+        )
     if source is not None:
         if {*against} != {"source"}:
             raise OptionError("against has no source", fix='Give against={"source": …}.')
@@ -259,8 +290,11 @@ def _other(against: Any, forms: Mapping[str, Any], limits: Mapping[str, Any], so
 
 def _require_same_queries(source: Source, other: Source) -> None:
     if other.queries != source.queries:
-        raise InputError(f"{source.queries} queries of one model and {other.queries} of the other", where="against",
-                         fix="Compare them on the same queries.")  # fmt: skip
+        raise InputError(
+            f"{source.queries} queries of one model and {other.queries} of the other",
+            where="against",
+            fix="Compare them on the same queries.",
+        )
 
 
 def _refuse_other_forms(given: Mapping[str, Any]) -> None:
@@ -289,9 +323,11 @@ def _form(given: Mapping[str, Any]) -> str:
     }
     forms = [name for name, there in chosen.items() if there]
     if len(forms) != 1:
-        raise OptionError("nothing to rank" if not forms else f"several forms of input: {', '.join(forms)}",
-                          fix="Give queries, entities and targets; model and triples; pos_scores and neg_scores; "
-                          "scores, labels and queries; or score_query and n_queries.")  # fmt: skip
+        raise OptionError(
+            "nothing to rank" if not forms else f"several forms of input: {', '.join(forms)}",
+            fix="Give queries, entities and targets; model and triples; pos_scores and neg_scores; "
+            "scores, labels and queries; or score_query and n_queries.",
+        )
     return forms[0]
 
 
@@ -307,9 +343,19 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
         "score_query": ("score_query", "n_queries"),
         "pos_scores": ("pos_scores", "neg_scores", "offsets", "mask"),
         "scores": ("scores", "labels", "queries"),
-        "entities": ("queries", "entities", "targets", "score", "known", "exclude", "candidates", "kinds", "minus_inf",
-                     "precision"),
-    }[form]  # fmt: skip
+        "entities": (
+            "queries",
+            "entities",
+            "targets",
+            "score",
+            "known",
+            "exclude",
+            "candidates",
+            "kinds",
+            "minus_inf",
+            "precision",
+        ),
+    }[form]
     foreign = [name for name in given if name not in takes and _is_given(name, given[name])]
     if form not in ("entities", "triples"):
         foreign += [name for name in ("batch", "max_memory") if limits[name] is not None]
@@ -321,17 +367,26 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
             if given[name] is None:
                 raise OptionError(f"{name} not given", fix="Give queries, entities and targets.")
         asked = {name: given[name] for name in takes[4:]}
-        return EntityQueries(given["queries"], given["entities"], given["targets"], score=given["score"] or "dot",
-                             **asked, **limits)  # fmt: skip
+        return EntityQueries(
+            given["queries"], given["entities"], given["targets"], score=given["score"] or "dot", **asked, **limits
+        )
     if form == "triples":
         if given["triples"] is None or given["model"] is None:
             raise OptionError("model and triples go together", fix="Give both.")
-        return TripleSides(given["model"], given["triples"], score=given["score"], known=given["known"],
-                           candidates=given["candidates"], sides=given["sides"], entities=given["n_entities"],
-                           **limits)  # fmt: skip
+        return TripleSides(
+            given["model"],
+            given["triples"],
+            score=given["score"],
+            known=given["known"],
+            candidates=given["candidates"],
+            sides=given["sides"],
+            entities=given["n_entities"],
+            **limits,
+        )
     if form == "pos_scores":
-        return ScoredQueries(given["pos_scores"], given["neg_scores"], offsets=given["offsets"], mask=given["mask"],
-                             **threads)  # fmt: skip
+        return ScoredQueries(
+            given["pos_scores"], given["neg_scores"], offsets=given["offsets"], mask=given["mask"], **threads
+        )
     if form == "scores":
         for name in takes:
             if given[name] is None:

@@ -57,9 +57,10 @@ class Asked:
         if paired and not any(key.endswith(DIFFERENCE) for key in found.keys):
             found = replace(found, decide=(_full_key(f"mrr{DIFFERENCE}", average),))
             if guarantee == "width":
-                raise OptionError("which model is better needs the guarantee at every look",
-                                  fix='Give a width, within={"mrr_difference": …}, or leave out guarantee="width".',
-                                  )  # fmt: skip
+                raise OptionError(
+                    "which model is better needs the guarantee at every look",
+                    fix='Give a width, within={"mrr_difference": …}, or leave out guarantee="width".',
+                )
         if not found.keys:
             raise OptionError("nothing to stop at", fix='Give within={"mrr": 0.01} or gates=["mrr >= 0.3"].')
         for gate in parsed:
@@ -69,15 +70,24 @@ class Asked:
         return found
 
     def _require_gate(self, gate: Gate) -> None:
-        if (gate.bound or gate.axis is not None or isinstance(gate.limit, str) or gate.sign in ("==", "!=")
-                or not math.isfinite(gate.limit)):  # fmt: skip
-            raise OptionError(f"gate {gate.text!r} cannot be decided by reading until it is",
-                              fix="Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean.")  # fmt: skip
+        if (
+            gate.bound
+            or gate.axis is not None
+            or isinstance(gate.limit, str)
+            or gate.sign in ("==", "!=")
+            or not math.isfinite(gate.limit)
+        ):
+            raise OptionError(
+                f"gate {gate.text!r} cannot be decided by reading until it is",
+                fix="Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean.",
+            )
         if self.guarantee == "width":
             raise OptionError("gates need the guarantee at every look", fix='Leave out guarantee="width".')
         if gate.key != _full_key(gate.key, self.average):
-            raise OptionError(f"gate {gate.text!r}: queries are drawn for the average over {self.average}",
-                              fix=f"Write {_full_key(gate.key, self.average)}.")  # fmt: skip
+            raise OptionError(
+                f"gate {gate.text!r}: queries are drawn for the average over {self.average}",
+                fix=f"Write {_full_key(gate.key, self.average)}.",
+            )
 
     def _require_key(self, key: str, paired: bool) -> None:
         metric, params = find(self.metric_of(key), "ranking")
@@ -86,8 +96,10 @@ class Asked:
         if metric.key_of(**params) != self.metric_of(key):
             raise OptionError(f"{self.metric_of(key)} is not a whole key", fix=f"Write {metric.key_of(**params)}.")
         if metric.bounds != (0, 1) or metric.key_of(**params) not in _means(metric.key_of(**params)):
-            raise OptionError(f"{metric.key_of(**params)} is not a mean of values between 0 and 1 per query",
-                              fix="Use mrr or hits@k, or with several right answers recall@k or ndcg@k.")  # fmt: skip
+            raise OptionError(
+                f"{metric.key_of(**params)} is not a mean of values between 0 and 1 per query",
+                fix="Use mrr or hits@k, or with several right answers recall@k or ndcg@k.",
+            )
 
     @property
     def keys(self) -> list[str]:
@@ -112,8 +124,11 @@ class Asked:
 
         def add(name: str, key: str, followed: MeanSequence, **facts: Any) -> None:
             paired = key.endswith(DIFFERENCE)
-            found.append(Statement(name, key, self.metric_of(key), followed, paired,
-                                   asymptotic=self.guarantee == "width", **facts))  # fmt: skip
+            found.append(
+                Statement(
+                    name, key, self.metric_of(key), followed, paired, asymptotic=self.guarantee == "width", **facts
+                )
+            )
 
         for key, width in self.within.items():
             add(key, key, sequence(key, aim=width), width=width)
@@ -165,9 +180,13 @@ class Labels:
             for axis, values in named_groups(groups).items():
                 name = f"groups[{axis!r}]"
                 named[axis] = flat.one_each(values, name, partial(as_labels, name=name))
-            return cls(named, None if cluster is None else flat.one_each(cluster, "cluster", as_clusters),
-                       None if weights is None else flat.one_each(weights, "weights", as_weights),
-                       flat.of.names[flat.chosen], source.queries)  # fmt: skip
+            return cls(
+                named,
+                None if cluster is None else flat.one_each(cluster, "cluster", as_clusters),
+                None if weights is None else flat.one_each(weights, "weights", as_weights),
+                flat.of.names[flat.chosen],
+                source.queries,
+            )
         if isinstance(source, EntityQueries) and source.queries < source.given:
             every = cls._checked({}, groups, cluster, weights, ids, source.given)
             return every.chosen(source.chosen)
@@ -186,9 +205,13 @@ class Labels:
     def _checked(
         cls, own: Mapping[str, Any], groups: Any, cluster: Any, weights: Any, ids: Any, queries: int
     ) -> Labels:
-        found = cls(as_groups({**own, **(groups or {})}), None if cluster is None else as_clusters(cluster),
-                    None if weights is None else as_weights(weights), None if ids is None else as_labels(ids, "ids"),
-                    queries)  # fmt: skip
+        found = cls(
+            as_groups({**own, **(groups or {})}),
+            None if cluster is None else as_clusters(cluster),
+            None if weights is None else as_weights(weights),
+            None if ids is None else as_labels(ids, "ids"),
+            queries,
+        )
         for name, values in [
             *found.groups.items(),
             ("cluster", found.cluster),
@@ -202,8 +225,15 @@ class Labels:
     def chosen(self, rows: AnyArray) -> Labels:
         """Those of the queries that have a right answer."""
         cluster, weights = (None if each is None else each[rows] for each in (self.cluster, self.weights))
-        return Labels({axis: values[rows] for axis, values in self.groups.items()}, cluster, weights,
-                       rows if self.ids is None else self.ids[rows], len(rows), rows, self.queries)  # fmt: skip
+        return Labels(
+            {axis: values[rows] for axis, values in self.groups.items()},
+            cluster,
+            weights,
+            rows if self.ids is None else self.ids[rows],
+            len(rows),
+            rows,
+            self.queries,
+        )
 
     def drawn_weights(self, average: str) -> Floats:
         """How much each query counts in the mean that is asked for."""
@@ -244,8 +274,10 @@ def assists(given: Any, labelled: Labels, metrics: Sequence[str], ties: str) -> 
     names = [part for part in parts if isinstance(part, str)]
     codes = [labelled.codes(name, "assist") for name in names]
     proxies = [part for part in parts if not isinstance(part, str)]
-    return {metric: Assist(labelled.queries, codes, [_proxy(part, labelled, metric, ties) for part in proxies])
-            for metric in metrics}  # fmt: skip
+    return {
+        metric: Assist(labelled.queries, codes, [_proxy(part, labelled, metric, ties) for part in proxies])
+        for metric in metrics
+    }
 
 
 def _proxy(given: Any, labelled: Labels, metric: str, ties: str) -> Floats:
@@ -278,6 +310,9 @@ def _proxy(given: Any, labelled: Labels, metric: str, ties: str) -> Floats:
         # Ranks: what the metric makes of them.
         name, params = find(metric, "ranking")
         with np.errstate(invalid="ignore"):
-            return 1 / proxy if "k" not in params or name.name == "ndcg" else np.where(
-                np.isfinite(proxy), (proxy <= params["k"]).astype(float), np.nan)  # fmt: skip
+            return (
+                1 / proxy
+                if "k" not in params or name.name == "ndcg"
+                else np.where(np.isfinite(proxy), (proxy <= params["k"]).astype(float), np.nan)
+            )
     return proxy

@@ -44,22 +44,30 @@ class Finished:
     def evaluation(self) -> Evaluation:
         reading = self.reading
         base = self._counted(0, self.asked.metrics) if reading.race is None else None
-        results = [self._difference(each, base) if each.paired else self._result(each, base)
-                   for each in _one_of_each_key(reading.statements)]  # fmt: skip
+        results = [
+            self._difference(each, base) if each.paired else self._result(each, base)
+            for each in _one_of_each_key(reading.statements)
+        ]
         outcomes = self._gates({each.key: each for each in results})
         facts: dict[str, Any] = {"k": [], "confidence": self.confidence}
         facts = facts if base is None else {**base.options, "confidence": self.confidence}
         return Evaluation(
-            "ranking", results,
+            "ranking",
+            results,
             conventions={"ties": reading.ties, "nan": "raise"} if base is None else base.conventions,
             options={**facts, "until": self._facts(outcomes, results)},
             breakdowns=base.breakdowns if base is not None and reading.complete else None,
             materials=None if base is None else {k: v for k, v in base.materials.items() if k != "results"},
-            notes=(self._note(), *self._gate_notes(outcomes, results), *(() if base is None else base.notes),
-                   *self._left_out(), *self._no_chance(base)),
+            notes=(
+                self._note(),
+                *self._gate_notes(outcomes, results),
+                *(() if base is None else base.notes),
+                *self._left_out(),
+                *self._no_chance(base),
+            ),
             per_item=None if base is None or self.keep is None else base.per_item,
             figure=self._draw,
-        )  # fmt: skip
+        )
 
     @property
     def _level(self) -> float:
@@ -91,8 +99,17 @@ class Finished:
         sequence, key = statement.sequence, statement.key
         if base is None:
             metric, params = find(statement.metric, "ranking")
-            counted = Result(key, metric.name, math.nan, self.reading.read, "query", "higher", (0.0, 1.0), params,
-                             conventions={"ties": self.reading.ties})  # fmt: skip
+            counted = Result(
+                key,
+                metric.name,
+                math.nan,
+                self.reading.read,
+                "query",
+                "higher",
+                (0.0, 1.0),
+                params,
+                conventions={"ties": self.reading.ties},
+            )
         else:
             counted = base[key]
             # On its own, a mean over groups is no companion of another value.
@@ -105,8 +122,14 @@ class Finished:
         interval = self._interval(statement)
         if base is not None:
             counted = replace(counted, chance=self._levels.get(key, ()))
-        return replace(counted, value=self._value(statement, interval), interval=interval, no_interval=None,
-                       reason=None, new_queries=self._new_queries(statement))  # fmt: skip
+        return replace(
+            counted,
+            value=self._value(statement, interval),
+            interval=interval,
+            no_interval=None,
+            reason=None,
+            new_queries=self._new_queries(statement),
+        )
 
     @cached_property
     def _levels(self) -> dict[str, Any]:
@@ -219,10 +242,20 @@ class Finished:
         found = ends.get(side or "", "not decided which is better")
         if side is not None and 0 in interval and value != 0:
             found += ", by a test that is sharper than the interval"
-        return Result(statement.key, metric.name, value, self.reading.read, "query", "higher", (-1.0, 1.0), params,
-                      interval=interval, conventions={"ties": self.reading.ties},
-                      new_queries=None if statement.asymptotic else self._new_queries(statement),
-                      interpretation=None if sequence.gate else found)  # fmt: skip
+        return Result(
+            statement.key,
+            metric.name,
+            value,
+            self.reading.read,
+            "query",
+            "higher",
+            (-1.0, 1.0),
+            params,
+            interval=interval,
+            conventions={"ties": self.reading.ties},
+            new_queries=None if statement.asymptotic else self._new_queries(statement),
+            interpretation=None if sequence.gate else found,
+        )
 
     def _note(self) -> str:
         reading = self.reading
@@ -230,8 +263,11 @@ class Finished:
         raced = ", with repetition" if reading.race is not None else ""
         queries = f"{reading.read:,} of {total:,} queries read{raced} ({reading.read / total:.1%})"
         share = f"{reading.scores / max(reading.whole_cost, 1):.1%} of the scores of a full ranking"
-        short = [f"{each.key} is known to ± {each.half_width:.2g}, not ± {each.width:g}" for each in reading.statements
-                 if each.width is not None and not each.settled and not reading.complete]  # fmt: skip
+        short = [
+            f"{each.key} is known to ± {each.half_width:.2g}, not ± {each.width:g}"
+            for each in reading.statements
+            if each.width is not None and not each.settled and not reading.complete
+        ]
         return f"{queries}, {reading.scores:,} scores, {share}: {'; '.join([self.stopped, *short])}"
 
     def _gates(self, results: Mapping[str, Result]) -> dict[str, dict[str, str]]:
@@ -283,11 +319,18 @@ class Finished:
     def _facts(self, outcomes: Mapping[str, Mapping[str, str]], results: Sequence[Result]) -> dict[str, Any]:
         reading = self.reading
         facts: dict[str, Any] = {
-            "read": reading.read, "of": int(reading.units.sizes.sum()), "scores": reading.scores,
-            "scores_of": reading.whole_cost, "complete": reading.complete, "stopped": self.stopped,
-            "seed": reading.seed, "average": self.average, "guarantee": self.guarantee,
-            "inner": "exact" if reading.race is None else "race", "within": dict(self.asked.within),
-        }  # fmt: skip
+            "read": reading.read,
+            "of": int(reading.units.sizes.sum()),
+            "scores": reading.scores,
+            "scores_of": reading.whole_cost,
+            "complete": reading.complete,
+            "stopped": self.stopped,
+            "seed": reading.seed,
+            "average": self.average,
+            "guarantee": self.guarantee,
+            "inner": "exact" if reading.race is None else "race",
+            "within": dict(self.asked.within),
+        }
         if reading.earlier:
             facts["resumed"] = list(reading.earlier)
         facts["gates"] = outcomes

@@ -168,9 +168,12 @@ class Comparison:
         found = []
         for row in self._rows:
             sides = zip(
-                (self.truth, self.prediction), (self.pair.true_edges(row), self.pair.predicted_edges(row)),
-                self.pair.special(row), ("A_true", "A_pred"), strict=True,
-            )  # fmt: skip
+                (self.truth, self.prediction),
+                (self.pair.true_edges(row), self.pair.predicted_edges(row)),
+                self.pair.special(row),
+                ("A_true", "A_pred"),
+                strict=True,
+            )
             truth, prediction = (
                 Model(edges, self.d, side.may_be_undirected, name, self.truth.names, special, side.declared)
                 for side, edges, special, name in sides
@@ -280,9 +283,11 @@ def _as_stack(value: Any, lagged: bool) -> list[Any] | None:
 
 def _is_list_of_arrays(value: Any) -> bool:
     """Whether this is a list of matrices; a list of rows is one matrix."""
-    return isinstance(value, list) and bool(value) and all(
-        isinstance(part, np.ndarray) and part.ndim >= 2 for part in value
-    )  # fmt: skip
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(part, np.ndarray) and part.ndim >= 2 for part in value)
+    )
 
 
 def _is_one_graph(value: Any) -> bool:

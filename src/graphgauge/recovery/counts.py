@@ -80,9 +80,11 @@ _true_cell, _predicted_cell = (_TRUE_CELL_KIND > 0) * 1, (_PREDICTED_CELL_KIND >
 _true_cell_arrow, _predicted_cell_arrow = _of(_TRUE_CELL_KIND, 1), _of(_PREDICTED_CELL_KIND, 1)
 _missing_cell, _extra_cell = _true_cell & ~_predicted_cell & 1, _predicted_cell & ~_true_cell & 1
 _unlike_cell = _true_cell & _predicted_cell & (_TRUE_CELL_KIND != _PREDICTED_CELL_KIND)
-_cell_contradiction = _true_cell & _predicted_cell & (
-    _of(_TRUE_CELL_KIND, 1) & _of(_PREDICTED_CELL_KIND, 3) | _of(_TRUE_CELL_KIND, 3) & _of(_PREDICTED_CELL_KIND, 1)
-)  # fmt: skip
+_cell_contradiction = (
+    _true_cell
+    & _predicted_cell
+    & (_of(_TRUE_CELL_KIND, 1) & _of(_PREDICTED_CELL_KIND, 3) | _of(_TRUE_CELL_KIND, 3) & _of(_PREDICTED_CELL_KIND, 1))
+)
 
 
 def _mark_weights(mark: int) -> dict[str, Weights]:
@@ -123,7 +125,8 @@ WEIGHTS: dict[str, Weights] = {
     "predicted_two_way": (_two_way[1], _NO_CELL),
     "differing_pairs": (_differs, _missing_cell + _extra_cell + _unlike_cell),
     "differing_cells": (
-        np.where(_undirected_differs, 1, _lacking + _surplus), _missing_cell + _extra_cell + _unlike_cell
+        np.where(_undirected_differs, 1, _lacking + _surplus),
+        _missing_cell + _extra_cell + _unlike_cell,
     ),
     # A pair that differs has no direction in one of the graphs, has only lost cells, has only gained cells, or is
     # reversed.
@@ -134,19 +137,21 @@ WEIGHTS: dict[str, Weights] = {
     "extra_cells": (np.where(_turned | _undirected_differs, 0, _surplus), _extra_cell),
     "reversed": (_turned, _NO_CELL),
     "contradicting": (
-        (_true_pair ^ _predicted_pair) | _contradiction, _missing_cell + _extra_cell + _cell_contradiction
+        (_true_pair ^ _predicted_pair) | _contradiction,
+        _missing_cell + _extra_cell + _cell_contradiction,
     ),
     # Time orients a lagged edge, so only pairs have an orientation that can be wrong.
     "oriented_pairs": (_common_pair, _NO_CELL),
     "correct": (_same, _NO_CELL),
     "undecided": (_undecided, _NO_CELL),
     "one_way_in_both": (
-        _of(_TRUE_KIND, Edge.FORWARD, Edge.BACKWARD) & _of(_PREDICTED_KIND, Edge.FORWARD, Edge.BACKWARD), _NO_CELL
+        _of(_TRUE_KIND, Edge.FORWARD, Edge.BACKWARD) & _of(_PREDICTED_KIND, Edge.FORWARD, Edge.BACKWARD),
+        _NO_CELL,
     ),
     "two_way_in_both": (_same & (_two_way[0] | _true_undirected), _NO_CELL),
     **{f"arrowheads_{name}": weights for name, weights in _mark_weights(ARROWHEAD).items()},
     **{f"tails_{name}": weights for name, weights in _mark_weights(TAIL).items()},
-}  # fmt: skip
+}
 
 
 def _canonical(states: NDArray[Any]) -> NDArray[Any]:
@@ -237,9 +242,12 @@ class Counts:
         nothing = np.zeros_like(self.pairs), np.zeros_like(self.loops)
         own = self.loops @ _LOOP_CELLS
         return Counts(
-            nothing[0], _moved(self.pairs, _AS_CELL_PAIRS), own if loops else np.zeros_like(own),
-            nothing[1] if loops else self.loops, self.omitted,
-        )  # fmt: skip
+            nothing[0],
+            _moved(self.pairs, _AS_CELL_PAIRS),
+            own if loops else np.zeros_like(own),
+            nothing[1] if loops else self.loops,
+            self.omitted,
+        )
 
     def total(self) -> Counts:
         """All rows as one graph."""

@@ -157,11 +157,16 @@ def curves(layers: list[Layer], pos: AnyArray, crossed: AnyArray, *, threads: in
         held = positives > 0
         return Curve(
             TailCounts(
-                values[held], positives[held], (greater - before)[held], (equal - positives)[held],
-                cells - len(scores), 0, 0,
+                values[held],
+                positives[held],
+                (greater - before)[held],
+                (equal - positives)[held],
+                cells - len(scores),
+                0,
+                0,
             ),
             highest_below,
-        )  # fmt: skip
+        )
 
     return curve(pos), curve(crossed)
 

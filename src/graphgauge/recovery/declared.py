@@ -23,17 +23,20 @@ from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
 from graphgauge.stats.intervals import mean_interval
 
 LAWS: dict[str, bool | Exempt] = {
-    "permutation": True, "merge": Exempt("a graph is compared whole; graphs of a stack are averaged"), "monotone": True,
+    "permutation": True,
+    "merge": Exempt("a graph is compared whole; graphs of a stack are averaged"),
+    "monotone": True,
     "symmetry": True,
-}  # fmt: skip
+}
 ONE_WAY = {"symmetry": Exempt("truth and prediction have different roles")}
 EXCHANGED = {"symmetry": Exempt("precision and recall change places when truth and prediction do")}
 TURNED_IS_ADJACENT = {"monotone": Exempt("a reversed edge that is dropped takes a true adjacency along")}
 MORE_IS_NOT_BETTER = {"monotone": Exempt("a true edge that is found can change what others mean")}
 EMPTY = {"empty": "nan"}
 CELLS = EMPTY | {
-    "cells": "off the diagonal; at lags above 0 all", "undirected": "no arrow: neither right nor wrong, not selected",
-}  # fmt: skip
+    "cells": "off the diagonal; at lags above 0 all",
+    "undirected": "no arrow: neither right nor wrong, not selected",
+}
 PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
 # Classes of predictions that a metric is fair to (`Family.classes`): those that state every mark; those that stand for
 # DAGs; and those of which no undirected edge states two tails.
@@ -121,51 +124,81 @@ def blind_model(function: MetricFunction, models: Models, params: Mapping[str, A
 
 
 EDGES: dict[str, Any] = {
-    "family": "recovery", "needs": ("edges",), "interval": over_graphs, "chance": blind, "unit": "cell",
-    "conventions": CELLS, "reference": "rijsbergen1979", "laws": LAWS, "direction": "higher", "bounds": (0, 1),
+    "family": "recovery",
+    "needs": ("edges",),
+    "interval": over_graphs,
+    "chance": blind,
+    "unit": "cell",
+    "conventions": CELLS,
+    "reference": "rijsbergen1979",
+    "laws": LAWS,
+    "direction": "higher",
+    "bounds": (0, 1),
     "fair_to": STATED,
-}  # fmt: skip
+}
 SHARE = EDGES | {"laws": LAWS | EXCHANGED}
 COUNT = EDGES | {"direction": "none", "bounds": (0, np.inf)}
 DIRECTIONS = COUNT | {"unit": "pair", "conventions": PAIRS | {"undirected": "equals an undirected edge only"}}
 DISTANCE = DIRECTIONS | {"direction": "lower", "reference": "tsamardinos2006"}
 PART = DISTANCE | {"direction": "none", "laws": LAWS | ONE_WAY}
 SKELETON = EDGES | {
-    "unit": "pair", "conventions": PAIRS, "chance": blind_skeleton, "laws": LAWS | TURNED_IS_ADJACENT, **TO_ALL,
-}  # fmt: skip
+    "unit": "pair",
+    "conventions": PAIRS,
+    "chance": blind_skeleton,
+    "laws": LAWS | TURNED_IS_ADJACENT,
+    **TO_ALL,
+}
 SKELETON_SHARE = SKELETON | {"laws": LAWS | EXCHANGED | TURNED_IS_ADJACENT}
 SKELETON_COUNT = SKELETON | {"direction": "none", "bounds": (0, np.inf)}
 CURVE = EDGES | {"needs": ("curves",), "laws": LAWS | ONE_WAY}
 MODEL = EDGES | {
-    "needs": ("models",), "unit": "pair", "chance": blind_model, "laws": LAWS | MORE_IS_NOT_BETTER, "fair_to": OF_DAGS,
-}  # fmt: skip
+    "needs": ("models",),
+    "unit": "pair",
+    "chance": blind_model,
+    "laws": LAWS | MORE_IS_NOT_BETTER,
+    "fair_to": OF_DAGS,
+}
 COLLIDERS = MODEL | {
-    "reference": "verma1990", "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
+    "reference": "verma1990",
+    "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
     "conventions": EMPTY | {"v-structure": "a → c ← b by one-way edges, a and b not adjacent"},
-}  # fmt: skip
+}
 MODEL_DISTANCE = MODEL | {"direction": "lower", "bounds": (0, np.inf)}
 ADJUSTMENT = MODEL_DISTANCE | {
-    "reference": "henckel2024", "chance": empty_model, "fair_to": ("DAG",), "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
+    "reference": "henckel2024",
+    "chance": empty_model,
+    "fair_to": ("DAG",),
+    "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
     "conventions": {"counts": "ordered pairs, of d·(d − 1)", "graphs": "DAGs, or CPDAGs with a named encoding"},
-}  # fmt: skip
+}
 MARK = EDGES | {
-    "unit": "mark", "reference": "spirtes2000",
-    "conventions": EMPTY | {"circle": "unknown: never predicted; where true, marks are neither right nor wrong",
-                            "undirected": "two tails"},
+    "unit": "mark",
+    "reference": "spirtes2000",
+    "conventions": EMPTY
+    | {"circle": "unknown: never predicted; where true, marks are neither right nor wrong", "undirected": "two tails"},
     "laws": LAWS | ONE_WAY,
-}  # fmt: skip
+}
 CLASS_MARKS = MODEL | {
-    "unit": "mark", "reference": "spirtes2000", "default": False, "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
+    "unit": "mark",
+    "reference": "spirtes2000",
+    "default": False,
+    "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
     "conventions": EMPTY | {"graphs": "both replaced by their equivalence classes; PAGs and MAGs unchanged"},
-}  # fmt: skip
+}
 MEMBERS = MODEL | {
-    "reference": "tsamardinos2006", "chance": empty_model, "default": False,
+    "reference": "tsamardinos2006",
+    "chance": empty_model,
+    "default": False,
     "conventions": {"members": "all DAGs that a CPDAG or MPDAG represents, each counted once; a DAG is its own"},
-}  # fmt: skip
+}
 WEIGHTS: dict[str, Any] = EDGES | {
-    "needs": ("weights",), "unit": "edge", "default": False, "reference": "zheng2018",
+    "needs": ("weights",),
+    "unit": "edge",
+    "default": False,
+    "reference": "zheng2018",
     "laws": LAWS | MORE_IS_NOT_BETTER,
     "conventions": EMPTY | {"over": "the arrows in both graphs, with the weights as given"},
-    "chance": NoChance("weights of edges that are found are not drawn at random"), **TO_ALL,
-}  # fmt: skip
+    "chance": NoChance("weights of edges that are found are not drawn at random"),
+    **TO_ALL,
+}
 ADJUSTMENT_DISTANCES = ("sid", "parent_aid", "ancestor_aid", "oset_aid")

@@ -116,9 +116,13 @@ _LINKS = {
     for end in ("-", ">", "o", "x")
 }
 _LAGGED_LINKS = {
-    "-->": LAGGED_ARROW, "o->": LAGGED_CIRCLE, "x->": LAGGED_CIRCLE, "<->": LAGGED_TWO_HEADS, "o-o": LAGGED_ARROW,
+    "-->": LAGGED_ARROW,
+    "o->": LAGGED_CIRCLE,
+    "x->": LAGGED_CIRCLE,
+    "<->": LAGGED_TWO_HEADS,
+    "o-o": LAGGED_ARROW,
     "x-x": LAGGED_ARROW,
-}  # fmt: skip
+}
 
 
 def _tigramite(value: Any, name: str) -> Decoded:

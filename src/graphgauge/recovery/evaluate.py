@@ -132,9 +132,18 @@ def evaluate(
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     rules = Rules(shd, area, zero_division)
     reading: Reading = {
-        "threshold": threshold, "sign": sign, "edges": edges, "encoding": encoding, "nodes": nodes, "lagged": lagged,
-        "lag_axis": lag_axis, "auto_edges": auto_edges, "classes": classes, "nan": nan, "threads": threads,
-    }  # fmt: skip
+        "threshold": threshold,
+        "sign": sign,
+        "edges": edges,
+        "encoding": encoding,
+        "nodes": nodes,
+        "lagged": lagged,
+        "lag_axis": lag_axis,
+        "auto_edges": auto_edges,
+        "classes": classes,
+        "nan": nan,
+        "threads": threads,
+    }
     comparison = compare(A_true, A_pred, rules, **reading)
     samples = comparison.samples()
     swept = checked_fractions(fractions)
@@ -153,9 +162,13 @@ def evaluate(
         return sample
 
     found = measured(
-        chosen, quick if are_default(metrics) else samples, confidence=confidence, conventions=conventions,
-        skip=are_default(metrics), by=axes,
-    )  # fmt: skip
+        chosen,
+        quick if are_default(metrics) else samples,
+        confidence=confidence,
+        conventions=conventions,
+        skip=are_default(metrics),
+        by=axes,
+    )
     skipped = _needing_models() if are_default(metrics) and "models" not in samples else {}
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
@@ -190,9 +203,12 @@ def checked_fractions(fractions: Sequence[float] | float) -> tuple[float, ...]:
 
 def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> dict[str, str]:
     shown = {
-        "threshold": f"> {options.threshold:g}", "shd": rules.shd, "sign": options.sign or "no negative scores",
-        "edges": _of_both(per_argument("edges", edges, "row_to_column"), "row_to_column"), "nan": options.nan,
-    }  # fmt: skip
+        "threshold": f"> {options.threshold:g}",
+        "shd": rules.shd,
+        "sign": options.sign or "no negative scores",
+        "edges": _of_both(per_argument("edges", edges, "row_to_column"), "row_to_column"),
+        "nan": options.nan,
+    }
     encodings = per_argument("encoding", encoding, None)
     if encodings != (None, None):
         shown["encoding"] = _of_both(encodings, None)

@@ -17,13 +17,24 @@ FAMILY = Family(
     },
     splits=(
         Split("graphs with lags", ("lagged",), why="their metrics are counted at once"),
-        Split("a stack of graphs", ("true",), into="pairs of graphs, which are sent as their edges",
-              joined="the distances of each pair, in order"),
+        Split(
+            "a stack of graphs",
+            ("true",),
+            into="pairs of graphs, which are sent as their edges",
+            joined="the distances of each pair, in order",
+        ),
     ),
     # By what a graph leaves open: nothing, the direction of some edges, or any mark.
     classes={
-        "dag": "DAG", "directed": "DAG", "mag": "MAG",
-        "cpdag": "CPDAG", "mpdag": "CPDAG", "undirected": "CPDAG", "mixed": "CPDAG",
-        "pag": "PAG", "lagged": "lagged", "mixed lagged": "lagged with open marks",
+        "dag": "DAG",
+        "directed": "DAG",
+        "mag": "MAG",
+        "cpdag": "CPDAG",
+        "mpdag": "CPDAG",
+        "undirected": "CPDAG",
+        "mixed": "CPDAG",
+        "pag": "PAG",
+        "lagged": "lagged",
+        "mixed lagged": "lagged with open marks",
     },
-)  # fmt: skip
+)

@@ -23,9 +23,16 @@ from graphgauge.recovery.pairs import DensePair
 _POINTS = 200
 _LOOKED_AT = 1 << 20
 _SWEPT = (
-    _metrics.tp, _metrics.fp, _metrics.fn, _metrics.directed_precision, _metrics.directed_recall, _metrics.directed_f1,
-    _metrics.directed_shd, _metrics.skeleton_f1, _metrics.skeleton_shd,
-)  # fmt: skip
+    _metrics.tp,
+    _metrics.fp,
+    _metrics.fn,
+    _metrics.directed_precision,
+    _metrics.directed_recall,
+    _metrics.directed_f1,
+    _metrics.directed_shd,
+    _metrics.skeleton_f1,
+    _metrics.skeleton_shd,
+)
 
 
 def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Reading]) -> int:
@@ -356,8 +363,9 @@ _WAYS = np.array(
 
 def _as_truth_too(reading: Reading) -> Reading:
     """The reading of a prediction, for both sides."""
-    both: Any = {name: (reading[name],) * 2 for name in ("edges", "encoding", "classes")
-                 if isinstance(reading.get(name), str)}  # fmt: skip
+    both: Any = {
+        name: (reading[name],) * 2 for name in ("edges", "encoding", "classes") if isinstance(reading.get(name), str)
+    }
     return {**reading, **both}
 
 

@@ -162,9 +162,10 @@ def read_pair(
     for side, name in zip(placed, _ARGUMENTS, strict=True):
         if side.d != d:
             raise InputError(
-                f"{name} has {side.d} nodes", where="A_true and A_pred" if count is None else "nodes",
+                f"{name} has {side.d} nodes",
+                where="A_true and A_pred" if count is None else "nodes",
                 fix=f"The other has {d}; both must have the same nodes." if count is None else f"nodes= says {count}.",
-            )  # fmt: skip
+            )
     if placed[0].graphs != placed[1].graphs:
         what, fix = ("lags", _SAME_LAGS) if lagged else ("graphs", _ONE_TRUTH)
         raise InputError(
@@ -300,10 +301,13 @@ def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool, lag_axis
     if cells.ndim == 3 and not lagged:
         raise InputError("tigramite's links have lags", where=name, fix="Pass lagged=True.")
     return Graph(
-        _stacked(cells, name, lagged, "last"), cells.shape[0], undirected=True,
+        _stacked(cells, name, lagged, "last"),
+        cells.shape[0],
+        undirected=True,
         ends=decoded.ends if decoded.has_more_than_lines else None,
-        late=decoded.late if decoded.has_late_marks else None, declared=declared,
-    )  # fmt: skip
+        late=decoded.late if decoded.has_late_marks else None,
+        declared=declared,
+    )
 
 
 def _declared(graph: Graph, name: str, declared: str | None) -> Graph:
@@ -360,9 +364,13 @@ def _from_marks(listed: EdgeMarks, name: str, declared: str | None) -> Graph:
         ends[i, j], ends[j, i] = at_target, at_source
     decoded = Decoded(ends)
     return Graph(
-        decoded.cells[np.newaxis], len(names), names, undirected=True,
-        ends=ends if decoded.has_more_than_lines else None, declared=declared,
-    )  # fmt: skip
+        decoded.cells[np.newaxis],
+        len(names),
+        names,
+        undirected=True,
+        ends=ends if decoded.has_more_than_lines else None,
+        declared=declared,
+    )
 
 
 def _stacked(array: AnyArray, name: str, lagged: bool, lag_axis: str) -> AnyArray:
@@ -385,9 +393,10 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
     if isinstance(side, EdgeList):
         if d is None:
             raise InputError(
-                "a list of edges does not show nodes without edges", where=name,
+                "a list of edges does not show nodes without edges",
+                where=name,
                 fix='Pass nodes=: a number, names, or "listed" for those that occur.',
-            )  # fmt: skip
+            )
         if side.nodes is not None and order is not None:
             same_names(side.nodes, order, name)
         return _from_edges(side, name, order, d)
@@ -399,11 +408,14 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
     index = np.argsort(number)
     cells = index[:, np.newaxis], index
     return replace(
-        side, data=_renumbered(side.data, number, side.d), names=order, named=True,
+        side,
+        data=_renumbered(side.data, number, side.d),
+        names=order,
+        named=True,
         undirected=side.undirected if isinstance(side.undirected, bool) else side.undirected[cells],
         ends=None if side.ends is None else side.ends[cells],
         late=None if side.late is None else side.late[:, cells[0], cells[1]],
-    )  # fmt: skip
+    )
 
 
 def _renumbered(data: AnyArray | SparseGraph, number: Ints, d: int) -> AnyArray | SparseGraph:
@@ -460,9 +472,10 @@ def _refuse_two_weights(graph: Graph, name: str) -> None:
         ends = int(source[first]), int(target[first])
         labels = ends if graph.names is None else (graph.names[ends[0]], graph.names[ends[1]])
         raise InputError(
-            f"the undirected edge {labels!r} weighs {there[first]:g} one way and {back[first]:g} the other", where=name,
+            f"the undirected edge {labels!r} weighs {there[first]:g} one way and {back[first]:g} the other",
+            where=name,
             fix="Give it one weight, or list directed edges.",
-        )  # fmt: skip
+        )
 
 
 def _require_dense(d: int, name: str) -> None:

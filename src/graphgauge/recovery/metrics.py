@@ -119,11 +119,14 @@ def skeleton_shd(edges: EdgeCounts) -> Estimate:
 
 
 @metric(
-    key="auprc", **CURVE | {
+    key="auprc",
+    **CURVE
+    | {
         "chance": constant_scores(lambda curve: curve.edges / curve.cells if curve.tails.negatives else np.nan),
-        "conventions": CELLS | {"ties": "enter together"}, "reference": "davis2006",
+        "conventions": CELLS | {"ties": "enter together"},
+        "reference": "davis2006",
     },
-)  # fmt: skip
+)
 def auprc(curves: Curves) -> Estimate:
     """Average precision of the scores: precision at each true edge, averaged; step-wise, or by trapezoids if asked."""
     steps = curves.area == "steps"
@@ -133,25 +136,32 @@ def auprc(curves: Curves) -> Estimate:
 
 
 @metric(
-    key="roc_auc", **CURVE | {
+    key="roc_auc",
+    **CURVE
+    | {
         "chance": constant_scores(lambda curve: 0.5 if curve.tails.negatives else np.nan),
-        "conventions": CELLS | {"ties": "count half"}, "reference": "hanley1982",
+        "conventions": CELLS | {"ties": "count half"},
+        "reference": "hanley1982",
     },
-)  # fmt: skip
+)
 def roc_auc(curves: Curves) -> Estimate:
     """Probability that a true edge scores above a cell without one; ties count half."""
     return curves.each(lambda curve: curve.roc_auc(), _ONE_CLASS, range=(0.0, 1.0))
 
 
 @metric(
-    key="f1_at_{fraction}e", **CURVE | {
+    key="f1_at_{fraction}e",
+    **CURVE
+    | {
         "chance": constant_scores(
-            lambda curve, fraction: 2 * curve.cut(fraction) * curve.edges / curve.cells
-            / (curve.cut(fraction) + curve.edges)
+            lambda curve, fraction: (
+                2 * curve.cut(fraction) * curve.edges / curve.cells / (curve.cut(fraction) + curve.edges)
+            )
         ),
-        "conventions": CELLS | {"ties": "the mean over random order at the cut"}, "reference": "marbach2012",
+        "conventions": CELLS | {"ties": "the mean over random order at the cut"},
+        "reference": "marbach2012",
     },
-)  # fmt: skip
+)
 def f1_at_k(curves: Curves, *, fraction: float = 1.0) -> Estimate:
     """F1 of the K highest-scoring cells, with K a fraction of the number of true edges, rounded down, at least 1."""
     return curves.each(lambda curve: curve.f1_at(fraction), _NO_TRUE_ARROW, range=(0.0, 1.0))
@@ -255,22 +265,28 @@ def fpr(edges: EdgeCounts) -> Estimate:
 
 
 @metric(
-    key="best_f1", **CURVE | {
+    key="best_f1",
+    **CURVE
+    | {
         "chance": constant_scores(lambda curve: 2 * curve.edges / (curve.cells + curve.edges)),
         "conventions": CELLS | {"threshold": "the best one, known only with the truth"},
     },
-)  # fmt: skip
+)
 def best_f1(curves: Curves) -> Estimate:
     """The highest directed F1 of any threshold: an upper bound, because the threshold is chosen on the truth."""
     return replace(curves.each(lambda curve: curve.best_f1(), _NO_TRUE_ARROW, range=(0.0, 1.0)), oracle=True)
 
 
 @metric(
-    key="best_threshold", **CURVE | {
-        "chance": NoChance("a threshold is chosen, not scored"), "direction": "none", "bounds": (-np.inf, np.inf),
+    key="best_threshold",
+    **CURVE
+    | {
+        "chance": NoChance("a threshold is chosen, not scored"),
+        "direction": "none",
+        "bounds": (-np.inf, np.inf),
         "conventions": CELLS | {"threshold": "the highest score not selected; the highest of equally good ones"},
     },
-)  # fmt: skip
+)
 def best_threshold(curves: Curves) -> Estimate:
     """The threshold of best_f1: edges are scores above it, so it is the highest score that is not selected."""
     return replace(curves.each(lambda curve: curve.best_threshold(), _NO_TRUE_ARROW), oracle=True)
@@ -298,11 +314,13 @@ def v_structure_f1(models: Models) -> Estimate:
 
 
 @metric(
-    key="cpdag_shd", **MODEL_DISTANCE | {
+    key="cpdag_shd",
+    **MODEL_DISTANCE
+    | {
         "reference": "tsamardinos2006",
         "conventions": {"counts": "pairs, whatever shd is", "graphs": "DAGs, or CPDAGs with a named encoding"},
     },
-)  # fmt: skip
+)
 def cpdag_shd(models: Models) -> Estimate:
     """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs."""
     return models.cpdag_distance()
@@ -336,11 +354,13 @@ def oset_aid(models: Models) -> Estimate:
 
 @metric(
     key="normalised_{distance}",
-    **ADJUSTMENT | {
-        "bounds": (0, 1), "default": False,
+    **ADJUSTMENT
+    | {
+        "bounds": (0, 1),
+        "default": False,
         "conventions": {"counts": "the share of the d·(d − 1) ordered pairs", "graphs": "as the distance itself"},
     },
-)  # fmt: skip
+)
 def normalised_distance(models: Models, *, distance: str = "parent_aid") -> Estimate:
     """An adjustment distance over the number of ordered pairs: `sid`, `parent_aid`, `ancestor_aid` or `oset_aid`."""
     one_of("distance", distance, ADJUSTMENT_DISTANCES)
@@ -422,11 +442,13 @@ def class_tail_f1(models: Models) -> Estimate:
 
 @metric(
     key="claimed_shd",
-    **DISTANCE | TO_ALL | {
+    **DISTANCE
+    | TO_ALL
+    | {
         "default": False,
         "conventions": PAIRS | {"undirected": "states no mark: contradicts nothing", "circle": "states no mark"},
     },
-)  # fmt: skip
+)
 def claimed_shd(edges: EdgeCounts) -> Estimate:
     """Pairs that are adjacent in one graph only, or whose stated marks contradict each other.
 
@@ -449,11 +471,14 @@ def member_f1(models: Models, *, bound: str = "mean") -> Estimate:
 
 @metric(
     key="member_sid_{bound}",
-    **MEMBERS | {
-        "direction": "lower", "bounds": (0, np.inf), "reference": "peters2015",
+    **MEMBERS
+    | {
+        "direction": "lower",
+        "bounds": (0, np.inf),
+        "reference": "peters2015",
         "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
     },
-)  # fmt: skip
+)
 def member_sid(models: Models, *, bound: str = "mean") -> Estimate:
     """The least (`min`), mean or greatest (`max`) SID over the DAGs that the prediction represents; the truth is a DAG.
 
@@ -463,11 +488,16 @@ def member_sid(models: Models, *, bound: str = "mean") -> Estimate:
 
 
 @metric(
-    key="auprc_ratio", **CURVE | {
-        "chance": constant_scores(lambda curve: 1.0 if curve.tails.negatives else np.nan), "bounds": (0, np.inf),
-        "conventions": CELLS | {"ties": "enter together"}, "reference": "pratapa2020", "default": False,
+    key="auprc_ratio",
+    **CURVE
+    | {
+        "chance": constant_scores(lambda curve: 1.0 if curve.tails.negatives else np.nan),
+        "bounds": (0, np.inf),
+        "conventions": CELLS | {"ties": "enter together"},
+        "reference": "pratapa2020",
+        "default": False,
     },
-)  # fmt: skip
+)
 def auprc_ratio(curves: Curves) -> Estimate:
     """Average precision over that of a random order, which is the share of true edges among the cells."""
     return curves.each(
@@ -476,12 +506,16 @@ def auprc_ratio(curves: Curves) -> Estimate:
 
 
 @metric(
-    key="early_precision_ratio", **CURVE | {
-        "chance": constant_scores(lambda curve: 1.0), "bounds": (0, np.inf),
-        "conventions": CELLS | {"ties": "the mean over random order at the cut"}, "reference": "pratapa2020",
+    key="early_precision_ratio",
+    **CURVE
+    | {
+        "chance": constant_scores(lambda curve: 1.0),
+        "bounds": (0, np.inf),
+        "conventions": CELLS | {"ties": "the mean over random order at the cut"},
+        "reference": "pratapa2020",
         "default": False,
     },
-)  # fmt: skip
+)
 def early_precision_ratio(curves: Curves) -> Estimate:
     """Precision of the K highest cells, K the number of true edges, over that of a random order (EPR)."""
     return curves.each(

@@ -102,15 +102,19 @@ def _numbered(ends: list[tuple[Any, ...]], name: str, order: Names | None, d: in
         wrong = next((edge for edge in ends if not all(_is_node_number(end, d) for end in edge)), None)
         if wrong is not None:
             raise InputError(
-                f"the edge {wrong!r} is not between nodes 0 … {d - 1}", where=name,
+                f"the edge {wrong!r} is not between nodes 0 … {d - 1}",
+                where=name,
                 fix='Pass nodes= to name them, or nodes="listed" for those that occur.',
-            )  # fmt: skip
+            )
         return ends
     place = {label: index for index, label in enumerate(order)}
     unknown = list(dict.fromkeys(repr(end) for edge in ends for end in edge if end not in place))
     if unknown:
-        raise InputError(f"edges between unknown nodes: {_some(unknown)}", where=name,
-                         fix=f"Known: {_some([repr(label) for label in order])}.")  # fmt: skip
+        raise InputError(
+            f"edges between unknown nodes: {_some(unknown)}",
+            where=name,
+            fix=f"Known: {_some([repr(label) for label in order])}.",
+        )
     return [[place[end] for end in edge] for edge in ends]
 
 

@@ -201,9 +201,13 @@ class DensePair(Pair):
     def _pack(self) -> None:
         (truth, true_turned), (scores, scores_turned) = _row_major(self._truth), _row_major(self._scores)
         bits = edge_bits(
-            truth, scores, self.options.threshold,
-            absolute=self.options.sign == "absolute", loopless=self._loopless, threads=self.options.threads,
-        )  # fmt: skip
+            truth,
+            scores,
+            self.options.threshold,
+            absolute=self.options.sign == "absolute",
+            loopless=self._loopless,
+            threads=self.options.threads,
+        )
         self._words, self._turned = (bits.truth, bits.prediction), (true_turned, scores_turned)
         self.missing_truth, self.missing_scores = bits.missing_truth, bits.missing_scores
         self.negative_scores, self.weighted_truth = bits.negative_scores, bits.weighted_truth

@@ -211,9 +211,15 @@ class Models(GraphSample):
         return self._ordered // 2
 
     def _distance(
-        self, distance: Callable[[Model, Model], Value], n: Numbers, *, dags_only: bool = False,
-        true_dag: bool = False, with_marks: bool = False, reason: str = "fewer than two nodes",
-    ) -> Estimate:  # fmt: skip
+        self,
+        distance: Callable[[Model, Model], Value],
+        n: Numbers,
+        *,
+        dags_only: bool = False,
+        true_dag: bool = False,
+        with_marks: bool = False,
+        reason: str = "fewer than two nodes",
+    ) -> Estimate:
         """A number for each pair of graphs; NaN if one of them represents no class, or several DAGs."""
         flaws = [self._flaw(row, dags_only, true_dag, with_marks) for row in range(len(self))]
         sound = [pair for flaw, pair in zip(flaws, self._pairs, strict=True) if not flaw]

@@ -103,8 +103,10 @@ def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
         where = f"{method} on {dataset}" if method else "no run"
         if len(held) > 1:
             where += f", {failed} of {len(held)} runs fail" if failed else f", {several(len(held), 'run')}"
-        told = [verdict["reason"] or (f"undecided: {verdict['undecided']}" if verdict.get("undecided") else None)
-                for verdict in held]  # fmt: skip
+        told = [
+            verdict["reason"] or (f"undecided: {verdict['undecided']}" if verdict.get("undecided") else None)
+            for verdict in held
+        ]
         reasons = dict.fromkeys(str(reason) for reason in told if reason)
         values = (number_from_json(verdict["found"]) for verdict in held)
         # Levels, such as that of chance, differ from run to run.
@@ -146,9 +148,15 @@ def _table(content: Mapping[str, Any], title: str) -> PageTable:
         verdict = "significant" if apart else "not significant" if able else "cannot reject"
         mark = "" if test.get("expected_coverage") is None else f"{APPROXIMATE} "
         interval = f"{mark}[{number(low)}, {number(high)}]" if low == low else "–"
-        rows.append([
-            Cell(" vs ".join(str(name) for name in test["names"])), Cell(number(difference), sort=difference),
-            Cell(interval), Cell(f"{p:.4g}", sort=p), Cell(f"{adjusted:.4g}", sort=adjusted), Cell(verdict),
-        ])  # fmt: skip
+        rows.append(
+            [
+                Cell(" vs ".join(str(name) for name in test["names"])),
+                Cell(number(difference), sort=difference),
+                Cell(interval),
+                Cell(f"{p:.4g}", sort=p),
+                Cell(f"{adjusted:.4g}", sort=adjusted),
+                Cell(verdict),
+            ]
+        )
     heads = [Head(name, numeric=name not in ("Pair", "Verdict")) for name in _HEADS]
     return PageTable(title, heads, rows)

@@ -75,8 +75,13 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
     curves = _curves(family)
     rows = [
         {
-            "curve": curve, "dataset": dataset, "method": method, "level": level, "value": number_to_json(row.value),
-            "low": number_to_json(row.low), "high": number_to_json(row.high),
+            "curve": curve,
+            "dataset": dataset,
+            "method": method,
+            "level": level,
+            "value": number_to_json(row.value),
+            "low": number_to_json(row.low),
+            "high": number_to_json(row.high),
             "chance": number_to_json(row.chance[-1]) if row.chance else None,
         }
         for curve, keys in curves.items()
@@ -84,7 +89,7 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
         for method in family.methods
         for level, key in keys.items()
         if (row := family.rows.get((key, dataset, method))) is not None and row.value == row.value
-    ]  # fmt: skip
+    ]
     if not rows or len(rows) > POINTS:
         return None
     names = [curve for curve in curves if any(row["curve"] == curve for row in rows)]
@@ -103,9 +108,11 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
     scale = alt.Scale(type="log", nice=False) if counted and levels[-1] >= 10 * levels[0] else alt.Scale(zero=False)
     marked = alt.Axis(values=levels, format=".6~g", grid=False) if len(levels) <= 8 else ticks(alt)
     axis = alt.X("level:Q", title=titles.pop() if len(titles) == 1 else "level", axis=marked, scale=scale)
-    chance = base.transform_filter("isFinite(datum.chance)").mark_line(
-        color="var(--quiet)", strokeDash=[4, 4], strokeWidth=1.5, aria=False
-    ).encode(axis, alt.Y("mean(chance):Q"))  # fmt: skip
+    chance = (
+        base.transform_filter("isFinite(datum.chance)")
+        .mark_line(color="var(--quiet)", strokeDash=[4, 4], strokeWidth=1.5, aria=False)
+        .encode(axis, alt.Y("mean(chance):Q"))
+    )
     height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False))
     whole = alt.layer(chance, *lines(alt, base, family, axis, height, told))
     between = any(_REACHED in name for name in names)
@@ -187,8 +194,12 @@ def _ranks_spec(count: int, bars: int) -> dict[str, Any]:
     """The diagram of so many methods and groups, which is the same for all data."""
     alt = need("altair", "the HTML report")
     height = count + bars
-    axis = alt.X("mean_rank:Q", title="mean rank, 1 is best", scale=alt.Scale(domain=[1, count]),
-                 axis=alt.Axis(orient="top", values=list(range(1, count + 1)), format="d"))  # fmt: skip
+    axis = alt.X(
+        "mean_rank:Q",
+        title="mean rank, 1 is best",
+        scale=alt.Scale(domain=[1, count]),
+        axis=alt.Axis(orient="top", values=list(range(1, count + 1)), format="d"),
+    )
     line = alt.Y(
         "line:Q", axis=None, scale=alt.Scale(domain=[-0.6, height - 0.4], reverse=True, nice=False, zero=False)
     )
@@ -276,15 +287,22 @@ def _groups(alt: Any, points: Any, family: Family, title: str, rows: Sequence[di
     means = _over_runs(points)
     layers = alt.layer(
         points.mark_point(filled=True, size=14, opacity=0.45, aria=False).encode(
-            axis, place, colour, yOffset=beside,
+            axis,
+            place,
+            colour,
+            yOffset=beside,
             tooltip=["method:N", "dataset:N", "seed:N", "group:N", "n:Q", "value:Q"],
         ),
         means.mark_rule(opacity=0.55, aria=False).encode(alt.X("low:Q"), place, colour, x2="high:Q", yOffset=beside),
         means.mark_point(filled=True, size=62, opacity=1, aria=False).encode(
-            axis, place, colour, shape, yOffset=beside,
+            axis,
+            place,
+            colour,
+            shape,
+            yOffset=beside,
             tooltip=["method:N", "dataset:N", "group:N", "value:Q", "low:Q", "high:Q", "runs:Q"],
         ),
-    )  # fmt: skip
+    )
     height = len(groups) * (14 * min(len(family.methods), 20) + 14) + 10
     few = f"; the {_GROUPS} largest groups" if len(groups) == _GROUPS else ""
     return layers, height, f"Large marks: means over runs; small: single runs, joined by a line{few}."
@@ -304,9 +322,12 @@ def _group_rows(family: Family, axis: str) -> list[dict[str, Any]]:
         key for key in (*family.headlines, *family.keys) if key != axis and first.column_of(key) in first.columns
     ]
     chosen = [key for key in dict.fromkeys(metrics) if key in family.headlines][:_METRICS] or metrics[:1]
-    tables = [(run, evaluation[key].by(axis), evaluation.breakdowns[axis].column_of(key))
-              for key in chosen for run, evaluation in broken
-              if key in evaluation and first.column_of(key) in evaluation.breakdowns[axis].columns]  # fmt: skip
+    tables = [
+        (run, evaluation[key].by(axis), evaluation.breakdowns[axis].column_of(key))
+        for key in chosen
+        for run, evaluation in broken
+        if key in evaluation and first.column_of(key) in evaluation.breakdowns[axis].columns
+    ]
     sizes: dict[Any, int] = {}
     for _, table, _ in tables:
         for label, size in zip(table[axis].tolist(), table["n"].tolist(), strict=True):
@@ -324,8 +345,17 @@ def _group_rows(family: Family, axis: str) -> list[dict[str, Any]]:
             if label in shown:
                 fields = dict(zip(names, map(number_to_json, values), strict=True))
                 group = label if ordered else str(label)
-                rows.append({"metric": column, "dataset": run.dataset, "method": run.method, "seed": run.seed,
-                             "group": group, "n": size, **fields})  # fmt: skip
+                rows.append(
+                    {
+                        "metric": column,
+                        "dataset": run.dataset,
+                        "method": run.method,
+                        "seed": run.seed,
+                        "group": group,
+                        "n": size,
+                        **fields,
+                    }
+                )
     return sorted(rows, key=lambda row: order[str(row["group"])])
 
 

@@ -231,9 +231,20 @@ def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
         over = ""
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     return Row(
-        summary.metric, summary.dataset, summary.method, summary.mean, low, high, over, summary.n, summary.planned,
-        listing(list(reasons), 1) or (summary.reason or ""), results, mark, own,
-    )  # fmt: skip
+        summary.metric,
+        summary.dataset,
+        summary.method,
+        summary.mean,
+        low,
+        high,
+        over,
+        summary.n,
+        summary.planned,
+        listing(list(reasons), 1) or (summary.reason or ""),
+        results,
+        mark,
+        own,
+    )
 
 
 def _headlines(name: str, facts: dict[str, Result], asked: list[str], refused: dict[str, str]) -> tuple[str, ...]:

@@ -62,24 +62,38 @@ class _Look:
 _HITS = _Look("k", "value", "Hits@k over all k", "k", level="random", log=True)
 _PRECISION = _Look("recall", "precision", "Precision over recall", "recall")
 _RELIABILITY = _Look(
-    "reliability", "excess", "Reliability", "forecast probability", "share of truths below, less the probability",
-    formula="0", bottom=None, top=None,
-)  # fmt: skip
+    "reliability",
+    "excess",
+    "Reliability",
+    "forecast probability",
+    "share of truths below, less the probability",
+    formula="0",
+    bottom=None,
+    top=None,
+)
 _PIT = _Look(
     "pit", "density", "PIT histogram", "forecast probability of less", "density of truths", formula="1", top=None
-)  # fmt: skip
+)
 
 
 def _hits(family: Family, identifier: str) -> Panels | None:
     caption = "The share of queries whose positive is among the first k: the distribution of ranks. A line per method: "
-    return _panels(_HITS.title, f"{caption}{_RUNS}; dashed: random order.", identifier,
-                   [_curve(family, identifier, _HITS, lambda record: _drawing(record, "hits"))])  # fmt: skip
+    return _panels(
+        _HITS.title,
+        f"{caption}{_RUNS}; dashed: random order.",
+        identifier,
+        [_curve(family, identifier, _HITS, lambda record: _drawing(record, "hits"))],
+    )
 
 
 def _precision(family: Family, identifier: str) -> Panels | None:
     caption = "The precision of the best-scored edges that contain this share of the true ones. A line per method: "
-    return _panels(_PRECISION.title, f"{caption}{_RUNS}.", identifier,
-                   [_curve(family, identifier, _PRECISION, lambda record: _drawing(record, "precision"))])  # fmt: skip
+    return _panels(
+        _PRECISION.title,
+        f"{caption}{_RUNS}.",
+        identifier,
+        [_curve(family, identifier, _PRECISION, lambda record: _drawing(record, "precision"))],
+    )
 
 
 def _calibration(family: Family, identifier: str) -> Panels | None:
@@ -87,8 +101,10 @@ def _calibration(family: Family, identifier: str) -> Panels | None:
         f"A line per method: {_RUNS}; dashed: calibrated. In the histogram, a hump: forecasts are too wide; high ends: "
         "too narrow; a slope: biased."
     )
-    charts = [_curve(family, f"{identifier}-reliability", _RELIABILITY, _excess),
-              _curve(family, f"{identifier}-pit", _PIT, _densities)]  # fmt: skip
+    charts = [
+        _curve(family, f"{identifier}-reliability", _RELIABILITY, _excess),
+        _curve(family, f"{identifier}-pit", _PIT, _densities),
+    ]
     return _panels("Calibration", caption, identifier, charts)
 
 
@@ -106,11 +122,18 @@ def _curve(family: Family, identifier: str, look: _Look, table_of: Callable[[Rec
             values = at[look.y][np.isfinite(at[look.y])]
             if values.size:
                 level = float(np.mean(at[look.level])) if look.level in at else math.nan
-                rows.append({
-                    "dataset": dataset, "method": method, "at": place, "value": float(values.mean()),
-                    "low": float(values.min()), "high": float(values.max()), "runs": int(values.size),
-                    "level": number_to_json(level),
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "method": method,
+                        "at": place,
+                        "value": float(values.mean()),
+                        "low": float(values.min()),
+                        "high": float(values.max()),
+                        "runs": int(values.size),
+                        "level": number_to_json(level),
+                    }
+                )
     if not 0 < len(rows) <= POINTS:
         return None
     columns = ["dataset", "method", "at", "value", "low", "high", "runs"]
@@ -266,8 +289,9 @@ def _samples(family: Family, identifier: str) -> Panels | None:
             if not _is_drawable(part, ("row", "column", "channel"), height, width):
                 continue
             by_channel: dict[int, list[tuple[int, int]]] = {}
-            for y, x, channel in zip(*(part[name].astype(int).tolist() for name in ("row", "column", "channel")),
-                                     strict=True):  # fmt: skip
+            for y, x, channel in zip(
+                *(part[name].astype(int).tolist() for name in ("row", "column", "channel")), strict=True
+            ):
                 by_channel.setdefault(channel % len(_CHANNELS), []).append((x, y))
             channels |= by_channel.keys()
             paths = [(f"channel-{1 + at}", _path(_CHANNELS[at], found)) for at, found in sorted(by_channel.items())]

@@ -34,8 +34,11 @@ def forest(families: Sequence[Family], identifier: str) -> Panels | None:
     alone = len(found) == 1
     charts = [_chart(family, rows, f"{identifier}-{number}", alone) for number, (family, rows) in enumerate(found, 1)]
     every = [row for _, rows in found for row in rows]
-    key = [Sign(shape, kind, status) for status, (_, shape, kind) in _STATUS.items()
-           if any(row["status"] == status for row in every)]  # fmt: skip
+    key = [
+        Sign(shape, kind, status)
+        for status, (_, shape, kind) in _STATUS.items()
+        if any(row["status"] == status for row in every)
+    ]
     if any(row["chance"] is not None for row in every):
         key.append(Sign("tick", "warm", "chance level"))
     cut = any(len(family.methods) * len(family.datasets) > _ROWS for family, _ in found)
@@ -60,8 +63,9 @@ def _chart(family: Family, rows: list[dict[str, Any]], identifier: str, alone: b
     place = alt.Y(
         "line:N", sort=alt.EncodingSortField("order"), title=None, axis=alt.Axis(grid=False, labelLimit=limit)
     )
-    axis = alt.X("value:Q", title=rows[0]["metric"] if alone else None, scale=alt.Scale(zero=False, nice=True),
-                 axis=ticks(alt))  # fmt: skip
+    axis = alt.X(
+        "value:Q", title=rows[0]["metric"] if alone else None, scale=alt.Scale(zero=False, nice=True), axis=ticks(alt)
+    )
     colour = alt.Color("status:N", scale=colours, legend=None)
     layers = alt.layer(
         base.transform_filter("isFinite(datum.low) && isFinite(datum.high)")
@@ -71,14 +75,21 @@ def _chart(family: Family, rows: list[dict[str, Any]], identifier: str, alone: b
         .mark_tick(color="var(--warm)", thickness=2, size=16, aria=False)
         .encode(alt.X("chance:Q"), place, tooltip=["line:N", "chance:Q"]),
         base.mark_point(filled=True, size=85, opacity=1, aria=False).encode(
-            axis, place, colour, alt.Shape("status:N", scale=shapes, legend=None),
+            axis,
+            place,
+            colour,
+            alt.Shape("status:N", scale=shapes, legend=None),
             tooltip=["method:N", "dataset:N", "metric:N", "value:Q", "low:Q", "high:Q", "chance:Q", "status:N"],
         ),
-    )  # fmt: skip
+    )
     return Chart(
-        identifier, _heading(family, rows), "", finished(alt, layers, 21 * len(rows) + 10),
-        ["dataset", "method", "metric", "value", "low", "high", "chance", "status"], rows,
-    )  # fmt: skip
+        identifier,
+        _heading(family, rows),
+        "",
+        finished(alt, layers, 21 * len(rows) + 10),
+        ["dataset", "method", "metric", "value", "low", "high", "chance", "status"],
+        rows,
+    )
 
 
 def _rows(family: Family) -> list[dict[str, Any]]:
@@ -93,15 +104,22 @@ def _rows(family: Family) -> list[dict[str, Any]]:
         found = [family.rows.get((metric, dataset, method)) for method in dict.fromkeys(ranked)]
         for row in [row for row in found if row is not None and row.value == row.value][:each]:
             level = row.chance[-1] if row.chance else None
-            rows.append({
-                "dataset": dataset, "method": row.method, "order": len(rows),
-                "line": _line(dataset, row.method, rows) if several else row.method,
-                "metric": f"{metric} {ARROWS[family.facts[metric].direction]}".strip(),
-                "value": number_to_json(row.value), "low": number_to_json(row.low), "high": number_to_json(row.high),
-                "chance": None if level is None else number_to_json(level),
-                "status": {"best": "best", "close": _CLOSE}.get(row.mark, _OTHER if row.mark or _tested(family, dataset)
-                                                                else _ALONE),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "method": row.method,
+                    "order": len(rows),
+                    "line": _line(dataset, row.method, rows) if several else row.method,
+                    "metric": f"{metric} {ARROWS[family.facts[metric].direction]}".strip(),
+                    "value": number_to_json(row.value),
+                    "low": number_to_json(row.low),
+                    "high": number_to_json(row.high),
+                    "chance": None if level is None else number_to_json(level),
+                    "status": {"best": "best", "close": _CLOSE}.get(
+                        row.mark, _OTHER if row.mark or _tested(family, dataset) else _ALONE
+                    ),
+                }
+            )
     return rows
 
 

@@ -31,9 +31,12 @@ def limits(collected: Collected, asked: Asked, families: Sequence[Family]) -> li
 
 def _not_run(families: Sequence[Family]) -> Iterator[str]:
     gaps = {
-        gap: gap.why for family in families for table in family.tables.values() for gap in table.gaps
+        gap: gap.why
+        for family in families
+        for table in family.tables.values()
+        for gap in table.gaps
         if gap.why == "no run" or gap.why.startswith("failed")
-    }  # fmt: skip
+    }
     if gaps:
         names = listing([str(gap) for gap in gaps], 4)
         yield f"{several(len(gaps), 'run')} failed or missing: {names}. Means leave them out and state how many."
@@ -106,9 +109,12 @@ def _no_interval(families: Sequence[Family]) -> Iterator[str]:
         lacking = [key for key in family.headlines if all(row.over == "" for row in _rows(family, key))]
         if lacking:
             reasons = dict.fromkeys(
-                result.no_interval for key in lacking for row in _rows(family, key) for result in row.results
+                result.no_interval
+                for key in lacking
+                for row in _rows(family, key)
+                for result in row.results
                 if result.no_interval
-            )  # fmt: skip
+            )
             because = f" ({listing(list(reasons), 2)})" if reasons else ""
             yield f"Without an interval in {family.name}: {listing(lacking)}{because}."
 

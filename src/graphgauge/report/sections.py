@@ -62,11 +62,18 @@ def _leading_metric_of_each(families: Sequence[Family]) -> PageTable:
                 for method, rank in _ranked(family, dataset):
                     row = family.rows.get((key, dataset, method))
                     value = _value_cell(row, digits)
-                    rows.append([
-                        Cell(dataset), Cell(method), rank, Cell(_arrowed(family.facts[key])),
-                        Cell(value.text, sort=value.sort, mark=value.mark), Cell(value.note or "–"),
-                        Cell(span(row.chance if row else (), digits) or "–"), *_count_cells([row]),
-                    ])  # fmt: skip
+                    rows.append(
+                        [
+                            Cell(dataset),
+                            Cell(method),
+                            rank,
+                            Cell(_arrowed(family.facts[key])),
+                            Cell(value.text, sort=value.sort, mark=value.mark),
+                            Cell(value.note or "–"),
+                            Cell(span(row.chance if row else (), digits) or "–"),
+                            *_count_cells([row]),
+                        ]
+                    )
     heads = [Head("Dataset"), Head("Method"), _RANK, Head("Metric")]
     heads += [Head(name, numeric=True) for name in ("Mean", "Interval", "Chance")]
     caption = "Every method by the leading metric of its family"
@@ -136,11 +143,18 @@ def metric_table(family: Family) -> PageTable:
             how += f"; {APPROXIMATE} {interval.caveat}"
         conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
         low, high = (number(bound) for bound in result.bounds)
-        rows.append([
-            Cell(key), Cell(summary), Cell(BETTER.get(result.direction, "neither way is better")),
-            Cell(f"{low} to {high}"), Cell(how), Cell(conventions or "–"),
-            Cell(level.name if (level := result.chance_level) else "–"), Cell(reference),
-        ])  # fmt: skip
+        rows.append(
+            [
+                Cell(key),
+                Cell(summary),
+                Cell(BETTER.get(result.direction, "neither way is better")),
+                Cell(f"{low} to {high}"),
+                Cell(how),
+                Cell(conventions or "–"),
+                Cell(level.name if (level := result.chance_level) else "–"),
+                Cell(reference),
+            ]
+        )
     names = ("Metric", "What it is", "Better", "Range", "Interval of one run", "Conventions", "Chance", "Reference")
     return PageTable(f"{family.name}: metrics and conventions", [Head(name) for name in names], rows)
 

@@ -118,9 +118,15 @@ def _records(family: Family, dataset: str) -> list[Record]:
 
 
 def _table(
-    family: Family, dataset: str, metric: str, panel: Panel, values: _Values, unit: str, over: str,
+    family: Family,
+    dataset: str,
+    metric: str,
+    panel: Panel,
+    values: _Values,
+    unit: str,
+    over: str,
     said: Mapping[str, Mapping[str, str]],
-) -> PageTable | None:  # fmt: skip
+) -> PageTable | None:
     if not values or panel.better is None:
         return None
     methods = [method for method in family.methods if method in values][:_MOST_METHODS]

@@ -241,8 +241,11 @@ class Aggregate(Presented):
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
         if methods > 1 and unknown and style.marks != "none":
             yield f"The better direction is unknown, so nothing is marked: {listing(unknown)}."
-        unpaired = [on_dataset(m, d) for (d, m), found in marks.items()
-                    if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
+        unpaired = [
+            on_dataset(m, d)
+            for (d, m), found in marks.items()
+            if not found and m not in unknown and d not in self.panels[m].conflicts
+        ]
         if methods > 1 and unpaired and style.marks == "tests":
             yield f"Nothing is marked, because the methods do not have values for the same seeds: {listing(unpaired)}."
         yield from self._fairness_notes

@@ -46,9 +46,13 @@ def aggregate_results(
     runs = load(results).only(dataset=given["dataset"], family=given["family"])
     directions: dict[str, Any] = {**dict.fromkeys(given["higher"], "higher"), **dict.fromkeys(given["lower"], "lower")}
     return aggregate(
-        runs, given["confidence"], given["missing"], metrics=given["metric"] or None, directions=directions,
+        runs,
+        given["confidence"],
+        given["missing"],
+        metrics=given["metric"] or None,
+        directions=directions,
         truths=given["truths"],
-    )  # fmt: skip
+    )
 
 
 FIELDS = fields_of(aggregate_results)

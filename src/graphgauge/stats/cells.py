@@ -12,10 +12,27 @@ from typing import Any, Literal
 Decimal = Literal["point", "comma"]
 EMPTY = frozenset(("", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none", "-", "–", "—", "--", "?"))
 # What people write instead of a number that a run did not give.
-FAILURES = frozenset((
-    "oom", "oot", "out of memory", "out of time", "timeout", "time out", "failed", "failure", "error", "crashed",
-    "diverged", "did not converge", "#div/0!", "#value!", "#ref!", "#name?", "#num!",
-))  # fmt: skip
+FAILURES = frozenset(
+    (
+        "oom",
+        "oot",
+        "out of memory",
+        "out of time",
+        "timeout",
+        "time out",
+        "failed",
+        "failure",
+        "error",
+        "crashed",
+        "diverged",
+        "did not converge",
+        "#div/0!",
+        "#value!",
+        "#ref!",
+        "#name?",
+        "#num!",
+    )
+)
 
 _DECIMALS: tuple[Decimal, ...] = ("point", "comma")
 _LONGEST = 500

@@ -80,10 +80,21 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    runs: Any, *, metric: str | None = ..., baseline: str | None = ..., over: Literal["items"],
-    margin: float | None = ..., effect: float | None = ..., power: float = ..., metrics_compared: int = ...,
-    missing: Missing = ..., alpha: float = ..., direction: Better | None = ..., seed: int = ..., truths: Truths = ...,
-) -> ItemsComparison: ...  # fmt: skip
+    runs: Any,
+    *,
+    metric: str | None = ...,
+    baseline: str | None = ...,
+    over: Literal["items"],
+    margin: float | None = ...,
+    effect: float | None = ...,
+    power: float = ...,
+    metrics_compared: int = ...,
+    missing: Missing = ...,
+    alpha: float = ...,
+    direction: Better | None = ...,
+    seed: int = ...,
+    truths: Truths = ...,
+) -> ItemsComparison: ...
 def compare(
     runs: Any,
     *,
@@ -202,9 +213,19 @@ def compare(
     if over == "items":
         refuse_over_items(design, datasets, test, simulate)
         return compare_items(
-            known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed, truths=truths,
-            margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
-        )  # fmt: skip
+            known,
+            view,
+            better,
+            baseline=baseline,
+            missing=missing,
+            alpha=alpha,
+            seed=seed,
+            truths=truths,
+            margin=margin,
+            effect=effect,
+            power=power,
+            metrics_compared=metrics_compared,
+        )
     cells = _cells(view, missing, paired=runs_design(view, design, missing) == "paired")
     if test == "ranks" and datasets == "these" and len(cells.datasets) > 1:
         raise OptionError(
@@ -212,9 +233,18 @@ def compare(
         )
     chosen = [run for run in known if view.metric in run.scores]
     ask = _Asked(
-        baseline, alpha, test, margin, effect, power, metrics_compared, simulate, seed, resamples,
+        baseline,
+        alpha,
+        test,
+        margin,
+        effect,
+        power,
+        metrics_compared,
+        simulate,
+        seed,
+        resamples,
         design_of(cells, design, datasets, chosen),
-    )  # fmt: skip
+    )
     notes = _one_run(cells, chosen)
     if usual is not None:
         notes.append(by_name(view.metric, usual))
@@ -293,8 +323,9 @@ def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
         infinite += [
             f"{on_dataset(method, dataset)} seed {seed}{_squared(by_method[method][seed])}"
             for method, seeds in zip(methods, kept, strict=True)
-            for seed in seeds if abs(by_method[method][seed]) > _LARGEST
-        ]  # fmt: skip
+            for seed in seeds
+            if abs(by_method[method][seed]) > _LARGEST
+        ]
         without = [method for method, seeds in zip(methods, kept, strict=True) if not seeds]
         if without and not paired:
             cells.notes.append(f"{dataset or view.metric} is left out: {listing(without)} without a score there.")
@@ -394,8 +425,12 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         standings=_standings(methods, own, scores, ranks, iqms, iqm_bounds, ask, unit, view.bounds),
         tests=tests,
         improvements=_improvements(
-            [(methods[a], methods[b]) for a, b in pairs], chances, chance_bounds,
-            [min(map(len, row)) for row in own], 1 - alpha, paired=cells.paired,
+            [(methods[a], methods[b]) for a, b in pairs],
+            chances,
+            chance_bounds,
+            [min(map(len, row)) for row in own],
+            1 - alpha,
+            paired=cells.paired,
         ),
         friedman=friedman(-bad) if len(methods) > 2 and len(bad) > 1 and (blocks or unit == "dataset") else None,
         critical_difference=critical_difference(len(methods), len(bad), alpha),
@@ -409,7 +444,7 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         needed=_needed(tests, own, pairs, ask),
         simulated=_simulated(own, pairs, ask),
         unfair=_unfair(view),
-    )  # fmt: skip
+    )
 
 
 def _unfair(view: Panel) -> str | None:
@@ -669,12 +704,17 @@ def _needed(
     scores = tested_scores(own, drawn)
     return tuple(
         needed(
-            [(row[a], row[b]) for row in scores], effect=ask.effect, power=ask.power, alpha=ask.alpha,
-            comparisons=len(tests) * ask.metrics_compared, paired=drawn or ask.design.runs == "paired",
-            unit="dataset" if drawn else "seed", names=test.names,
+            [(row[a], row[b]) for row in scores],
+            effect=ask.effect,
+            power=ask.power,
+            alpha=ask.alpha,
+            comparisons=len(tests) * ask.metrics_compared,
+            paired=drawn or ask.design.runs == "paired",
+            unit="dataset" if drawn else "seed",
+            names=test.names,
         )
         for (a, b), test in zip(pairs, tests, strict=True)
-    )  # fmt: skip
+    )
 
 
 def _simulated(own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Asked) -> Simulated | None:

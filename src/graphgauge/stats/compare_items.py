@@ -144,10 +144,15 @@ class ItemsComparison(Presented):
             One dictionary per pair.
         """
         return [
-            {"metric": self.metric, "first": pair.names[0], "second": pair.names[1], **asdict(pair.test),
-             "p_adjusted": pair.p_adjusted}
+            {
+                "metric": self.metric,
+                "first": pair.names[0],
+                "second": pair.names[1],
+                **asdict(pair.test),
+                "p_adjusted": pair.p_adjusted,
+            }
             for pair in self.pairs
-        ]  # fmt: skip
+        ]
 
     def grid(self, style: Style | None = None) -> Grid:
         """The tests: a row per pair.
@@ -298,8 +303,9 @@ def compare_items(
     if partial:
         raise InputError(
             f"adaptive runs that have not read everything: {listing(partial)}; their items were not drawn with equal "
-            "chances", fix="Compare the models adaptively with against=, or read everything.",
-        )  # fmt: skip
+            "chances",
+            fix="Compare the models adaptively with against=, or read everything.",
+        )
     conflicts = different_truths(with_references((run, run.scores[view.metric]) for run in chosen), items=True)
     if truths == "same":
         refuse_different(conflicts)
@@ -309,13 +315,30 @@ def compare_items(
     remarks = dict.fromkeys(row[4] for row in read if row[4] is not None)
     seeds = len({run.seed for run in chosen})
     return compared_items(
-        view.metric, better, view.datasets[0], values,
-        seeds=seeds, cluster=cluster, baseline=baseline, alpha=alpha, seed=seed, nested=nested,
-        margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
-        notes=tuple(f"{note}." for note in (
-            *remarks, *warnings_of(conflicts), *unchecked_runs(chosen), *found_in_some(chosen),
-        )),
-    )  # fmt: skip
+        view.metric,
+        better,
+        view.datasets[0],
+        values,
+        seeds=seeds,
+        cluster=cluster,
+        baseline=baseline,
+        alpha=alpha,
+        seed=seed,
+        nested=nested,
+        margin=margin,
+        effect=effect,
+        power=power,
+        metrics_compared=metrics_compared,
+        notes=tuple(
+            f"{note}."
+            for note in (
+                *remarks,
+                *warnings_of(conflicts),
+                *unchecked_runs(chosen),
+                *found_in_some(chosen),
+            )
+        ),
+    )
 
 
 _Read = tuple[Run, NDArray[Any], Floats, NDArray[np.int64] | None]
@@ -340,9 +363,11 @@ def _together(read: list[_Read], methods: list[str]) -> tuple[dict[str, Floats],
     for rows in by_seed.values():
         same = all(np.array_equal(row[1], rows[0][1]) for row in rows)
         if not same or sorted(row[0].method for row in rows) != methods:
-            raise InputError(f"{different[0]} was evaluated on different items than {first[0]}",
-                             fix="Evaluate all runs on the same items, or all methods on the same items of each seed, "
-                             "under the same ids.")  # fmt: skip
+            raise InputError(
+                f"{different[0]} was evaluated on different items than {first[0]}",
+                fix="Evaluate all runs on the same items, or all methods on the same items of each seed, "
+                "under the same ids.",
+            )
         for run, _, _, groups in rows:
             _refuse_clusters(run, groups, rows[0])
     order = list(by_seed.values())
@@ -357,8 +382,10 @@ def _together(read: list[_Read], methods: list[str]) -> tuple[dict[str, Floats],
 
 def _refuse_clusters(run: Run, groups: NDArray[np.int64] | None, first: _Read) -> None:
     if not _same(first[3], groups):
-        raise InputError(f"the items of {run} are clustered differently from those of {first[0]}",
-                         fix="Evaluate all runs with the same cluster=.")  # fmt: skip
+        raise InputError(
+            f"the items of {run} are clustered differently from those of {first[0]}",
+            fix="Evaluate all runs with the same cluster=.",
+        )
 
 
 def compared_items(
@@ -448,8 +475,10 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     """Sorted ids, the values and clusters of the items, read by the family, and what it remarks on them."""
     items = kept_items(run)
     if getattr(items, "weight", None) is not None:
-        raise InputError(f"the items of {run} are weighted, and a paired comparison counts every item alike",
-                         fix='Evaluate without weights, or use over="seeds".')  # fmt: skip
+        raise InputError(
+            f"the items of {run} are weighted, and a paired comparison counts every item alike",
+            fix='Evaluate without weights, or use over="seeds".',
+        )
     rules = {"ties": view.conventions["ties"]} if "ties" in view.conventions else {}
     order = np.argsort(items.ids, kind="stable")
     values = np.asarray(items.values(view.metric, **rules), dtype=float)

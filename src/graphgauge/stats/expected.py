@@ -115,8 +115,9 @@ def expected_score_coverage(
         if label is None:
             return _items(rng, deviation, size, reach)
         if count.dtype.kind == "f":
-            return _whole_clusters(rng, deviation, size, np.ones(len(size)) if items is None else items[there], label,
-                                   reach)  # fmt: skip
+            return _whole_clusters(
+                rng, deviation, size, np.ones(len(size)) if items is None else items[there], label, reach
+            )
         return _clusters(rng, deviation, size.astype(np.int64), label, reach)
 
     def bounds(drawn: Drawn) -> Bounds:
@@ -156,8 +157,10 @@ def expected_two_sample_coverage(
     if not sum(variances) > 0:
         return None
     # A sample with hardly any of the variance does not matter.
-    if all(_is_plain(deviation, size, None, reach) or variance < 0.01 * sum(variances)
-           for (deviation, size, reach), variance in zip(merged, variances, strict=True)):  # fmt: skip
+    if all(
+        _is_plain(deviation, size, None, reach) or variance < 0.01 * sum(variances)
+        for (deviation, size, reach), variance in zip(merged, variances, strict=True)
+    ):
         return None
 
     def hold(rng: np.random.Generator) -> Floats:
@@ -229,10 +232,9 @@ def expected_threshold_coverage(
         truth = np.array([np.interp(k / negatives, knots, row) for row in steps])
         gaps = rng.standard_gamma(lengths, (POPULATIONS * SAMPLES, 4))
         thresholds = (np.cumsum(gaps, axis=1) / gaps.sum(axis=1, keepdims=True))[:, :3]
-        above = np.concatenate([
-            np.interp(part, knots, row)
-            for part, row in zip(np.split(thresholds, POPULATIONS), steps, strict=True)
-        ])  # fmt: skip
+        above = np.concatenate(
+            [np.interp(part, knots, row) for part, row in zip(np.split(thresholds, POPULATIONS), steps, strict=True)]
+        )
         within = np.clip(np.diff(above, axis=1, prepend=0.0, append=1.0), 0.0, None)
         hits = np.cumsum(rng.multinomial(n, within / within.sum(axis=1, keepdims=True)), axis=1)[:, :3]
         low, high = bounds(*hits.T)
@@ -409,10 +411,13 @@ def _little(deviation: Floats, size: Floats, further: Floats, amount: Floats) ->
 
 
 def _is_plain_macro(
-    deviation: Floats, count: NDArray[np.number], group: NDArray[np.integer],
-    cluster: NDArray[np.integer] | None, size: Ints,
+    deviation: Floats,
+    count: NDArray[np.number],
+    group: NDArray[np.integer],
+    cluster: NDArray[np.integer] | None,
+    size: Ints,
     reach: Reach,
-) -> bool:  # fmt: skip
+) -> bool:
     """The same for a mean over groups; groups of few items borrow their variance, which may be wrong."""
     if int(size.min()) < 10:
         return False
@@ -639,8 +644,14 @@ def _macro_items(
         key = (np.arange(samples)[:, None] * groups + label).ravel()
         flat = drawn.ravel()
         mean = np.bincount(key, flat, samples * groups) / np.tile(slots, samples)
-        found = macro_spread(flat - mean[key], np.ones(len(flat)), np.tile(values, samples) + mean, group=key,
-                             groups=groups, samples=samples)  # fmt: skip
+        found = macro_spread(
+            flat - mean[key],
+            np.ones(len(flat)),
+            np.tile(values, samples) + mean,
+            group=key,
+            groups=groups,
+            samples=samples,
+        )
         value = (np.tile(values, samples) + mean).reshape(samples, groups).mean(axis=1)
         return Drawn(np.repeat(truth, each), value, found, np.full(samples, np.nan))
 
@@ -648,9 +659,12 @@ def _macro_items(
 
 
 def _macro_clusters(
-    values: Floats, deviation: Floats, count: NDArray[np.number], group: NDArray[np.integer],
+    values: Floats,
+    deviation: Floats,
+    count: NDArray[np.number],
+    group: NDArray[np.integer],
     cluster: NDArray[np.integer],
-) -> Callable[[np.random.Generator], Drawn] | None:  # fmt: skip
+) -> Callable[[np.random.Generator], Drawn] | None:
     """Samples of whole clusters, each drawn among those with items in the same groups."""
     groups = len(values)
     unit = np.unique(cluster, return_inverse=True)[1]
@@ -660,10 +674,12 @@ def _macro_clusters(
     length = np.bincount(unit, minlength=many)
     start = np.cumsum(length) - length
     patterns: dict[tuple[int, ...], int] = {}
-    kind = np.array([
-        patterns.setdefault(tuple(np.unique(group[first : first + size]).tolist()), len(patterns))
-        for first, size in zip(start.tolist(), length.tolist(), strict=True)
-    ])  # fmt: skip
+    kind = np.array(
+        [
+            patterns.setdefault(tuple(np.unique(group[first : first + size]).tolist()), len(patterns))
+            for first, size in zip(start.tolist(), length.tolist(), strict=True)
+        ]
+    )
     if (np.bincount(kind) < 2).any() or len(count) > 20 * _ITEMS:
         return None
     by_kind = np.argsort(kind, kind="stable")
@@ -693,8 +709,15 @@ def _macro_clusters(
         number = count[cell]
         mean = np.bincount(key, number * deviation[cell], samples * groups) / np.bincount(key, number, samples * groups)
         own_value = np.tile(values, samples) + mean
-        found = macro_spread(deviation[cell] - mean[key], number, own_value, group=key, groups=groups,
-                             cluster=own % many, samples=samples)  # fmt: skip
+        found = macro_spread(
+            deviation[cell] - mean[key],
+            number,
+            own_value,
+            group=key,
+            groups=groups,
+            cluster=own % many,
+            samples=samples,
+        )
         value = own_value.reshape(samples, groups).mean(axis=1)
         return Drawn(np.repeat(truth, each), value, found, np.full(samples, np.nan))
 

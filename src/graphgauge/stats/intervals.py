@@ -585,8 +585,12 @@ def macro_spread(
         items = np.clip(np.where(error > 0, items, units), units, np.maximum(largest, units))
         alone = freedom[:, 0] == 0
         if alone.any():
-            drawn = spread((value - value.mean(axis=1, keepdims=True)).ravel(), np.ones(value.size),
-                           group=np.repeat(np.arange(samples), groups), groups=samples)  # fmt: skip
+            drawn = spread(
+                (value - value.mean(axis=1, keepdims=True)).ravel(),
+                np.ones(value.size),
+                group=np.repeat(np.arange(samples), groups),
+                groups=samples,
+            )
             plain = Spread(error, df, units, items, lowest, highest)
             return Spread(
                 *(np.where(alone, one, other) for one, other in zip(drawn._replace(units=units), plain, strict=True))

@@ -131,8 +131,11 @@ def _records_of(source: Any) -> list[dict[str, Any]] | None:
         _refuse_twice([*levels, *source.columns])
         frame = source.reset_index() if named else source
         if getattr(frame.columns, "nlevels", 1) > 1:
-            raise InputError("the frame has several levels of columns", where="frame",
-                             fix="Use frame.stack(), or frame.melt() with one row per value.")  # fmt: skip
+            raise InputError(
+                "the frame has several levels of columns",
+                where="frame",
+                fix="Use frame.stack(), or frame.melt() with one row per value.",
+            )
         rows: list[dict[str, Any]] = frame.to_dict(orient="records")
         text = not named and len(source) and all(isinstance(name, str) for name in source.index)
         return [{"": name, **row} for name, row in zip(source.index, rows, strict=True)] if text else rows
@@ -233,8 +236,11 @@ def _evaluations_of(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
     if all(part is None for part in found):
         return None
     if any(part is None for part in found):
-        raise InputError(f"{labels['method']} has evaluations and other scores", where="dictionary",
-                         fix="Pass evaluations alone, or numbers alone.")  # fmt: skip
+        raise InputError(
+            f"{labels['method']} has evaluations and other scores",
+            where="dictionary",
+            fix="Pass evaluations alone, or numbers alone.",
+        )
     return [run for part in found if part is not None for run in part]
 
 
@@ -279,8 +285,11 @@ def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
             sheet = records_sheet(list(scores), f"dictionary, {method}")
             return [replace(each, method=method, dataset=dataset or each.dataset) for each in read_units(sheet).units]
         return [unit(value, None, f"{where}, score {index + 1}") for index, value in enumerate(scores)]
-    raise InputError(f"the scores of {where} are {type(scores).__name__}", where="dictionary",
-                     fix="Pass a list of numbers, or a mapping from seed, dataset or metric.")  # fmt: skip
+    raise InputError(
+        f"the scores of {where} are {type(scores).__name__}",
+        where="dictionary",
+        fix="Pass a list of numbers, or a mapping from seed, dataset or metric.",
+    )
 
 
 def _is_one_run(scores: Any) -> bool:
@@ -381,11 +390,12 @@ def _from_folder(folder: Path, columns: Columns) -> _Found:
         raise bad[0]
     if not found.found:
         raise InputError(
-            f"no results among {len(files)} JSON files and {len(tables)} tables" if tables
+            f"no results among {len(files)} JSON files and {len(tables)} tables"
+            if tables
             else f"no results among {len(files)} JSON files",
             where=str(folder),
             fix="Evaluate with --method, --dataset and --run-seed, which writes result files here.",
-        )  # fmt: skip
+        )
     found.notes = _once(found.notes)
     if bad:
         said = listing([str(error).rstrip(".") for error in bad], 3)
@@ -477,9 +487,11 @@ def _flat(labels: Mapping[str, Any], content: Mapping[str, Any], path: Path) -> 
     """Plain numbers by metric. What describes the run is no metric; other parts that are not numbers are named."""
     described = {
         str(name): value
-        for part in _DESCRIPTIONS if isinstance(content.get(part), dict)
-        for name, value in content[part].items() if name in LABELS
-    }  # fmt: skip
+        for part in _DESCRIPTIONS
+        if isinstance(content.get(part), dict)
+        for name, value in content[part].items()
+        if name in LABELS
+    }
     labels = {**labels, **described, **{name: content[name] for name in LABELS if name in content}}
     scores, left = {}, []
     for name, value in content.items():
@@ -568,8 +580,11 @@ def _partial(until: Any) -> str | None:
 def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
     missing = [name for name in ("method", "dataset") if run.get(name) is None]
     if missing:
-        raise InputError(f"the run has no {' and no '.join(missing)}", where=source,
-                         fix="Evaluate with --method, --dataset and --run-seed.")  # fmt: skip
+        raise InputError(
+            f"the run has no {' and no '.join(missing)}",
+            where=source,
+            fix="Evaluate with --method, --dataset and --run-seed.",
+        )
     return str(run["method"]), str(run["dataset"]), seed_of(0 if run.get("seed") is None else run["seed"])
 
 
@@ -577,9 +592,15 @@ def _score(result: Result, evaluation: Evaluation) -> Score:
     stated = {**evaluation.conventions, **result.conventions}
     stated |= {name: str(value) for name, value in result.params.items()}
     return Score(
-        result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason,
+        result.value,
+        result.direction,
+        result.target,
+        result.bounds,
+        stated,
+        result.n,
+        result.reason,
         _references(result, evaluation, stated.get("nan")),
-    )  # fmt: skip
+    )
 
 
 def _references(result: Result, evaluation: Evaluation, nan: str | None) -> dict[str, float]:

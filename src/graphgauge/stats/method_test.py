@@ -194,8 +194,9 @@ class MethodTest:
         kind = "exact" if self.exact else approximate.get(self.test, "by random draws, small p by Student's t")
         dropped = (
             f", {several(self.pairs - self.n, 'equal pair')} dropped"
-            if self.test == "signed-rank" and self.pairs > self.n else ""
-        )  # fmt: skip
+            if self.test == "signed-rank" and self.pairs > self.n
+            else ""
+        )
         adjusted = (
             f", {p_text(self.p_adjusted)} after Holm over {self.comparisons} tests" if self.comparisons > 1 else ""
         )
@@ -219,8 +220,9 @@ class MethodTest:
             return f"{leader} {verb} than {other} ({p_text(self.p_adjusted)} at α = {self.alpha:g})."
         alone = (
             f" ({p_text(self.p_value)} alone, {p_text(self.p_adjusted)} with Holm's correction)"
-            if self.p_value <= self.alpha else ""
-        )  # fmt: skip
+            if self.p_value <= self.alpha
+            else ""
+        )
         return (
             f"no significant difference at α = {self.alpha:g}{alone}; this does not show that they are equal, "
             "the interval shows which differences remain possible."

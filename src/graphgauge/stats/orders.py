@@ -74,8 +74,10 @@ class Orders:
     @property
     def lines(self) -> list[str]:
         """Each order with its means, the pairs that change places, and the verdict."""
-        lines = [f"{way}: {' > '.join(f'{name} {self.comparisons[way].means[name]:.3g}' for name in order)}"
-                 for way, order in self.orders.items()]  # fmt: skip
+        lines = [
+            f"{way}: {' > '.join(f'{name} {self.comparisons[way].means[name]:.3g}' for name in order)}"
+            for way, order in self.orders.items()
+        ]
         return [*lines, *map(str, self.swaps), self.verdict]
 
     def __str__(self) -> str:

@@ -116,9 +116,14 @@ class Presented(Mapping[Any, Any]):
         return need("pandas", "a data frame").DataFrame(self.records())
 
     def to_latex(
-        self, *, digits: int | None = None, percent: bool = False, order: Sequence[str] = (), marks: str = "tests",
+        self,
+        *,
+        digits: int | None = None,
+        percent: bool = False,
+        order: Sequence[str] = (),
+        marks: str = "tests",
         grouped: bool = False,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The table in LaTeX, for booktabs; see `Style` for the options."""
         return self.grid(Style(digits, percent, tuple_of(order), marks, grouped)).latex()
 

@@ -315,11 +315,16 @@ class PublishedComparison(Presented):
             One dictionary per method and dataset.
         """
         return [
-            {**asdict(mean), "metric": self.metric, "place": place,
-             "first_place": self.places(dataset)[mean.method][0], "last_place": self.places(dataset)[mean.method][1]}
+            {
+                **asdict(mean),
+                "metric": self.metric,
+                "place": place,
+                "first_place": self.places(dataset)[mean.method][0],
+                "last_place": self.places(dataset)[mean.method][1],
+            }
             for dataset in self.datasets
             for place, mean in enumerate(self.standings(dataset), start=1)
-        ]  # fmt: skip
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Means and tests, as in the JSON of `graphgauge compare`.
@@ -489,8 +494,11 @@ def _means(
     keys = list(dict.fromkeys(key for unit in reading.units for key in unit.numbers))
     spread = [key for key in keys if any(u.numbers[key].std is not None for u in reading.units if key in u.numbers)]
     if not spread:
-        raise InputError("no cell has a mean ± standard deviation", where=reading.where,
-                         fix="Leave --n out: means alone are tested over several datasets.")  # fmt: skip
+        raise InputError(
+            "no cell has a mean ± standard deviation",
+            where=reading.where,
+            fix="Leave --n out: means alone are tested over several datasets.",
+        )
     key = _chosen(metric, spread, reading.where)
     means = []
     for unit in reading.units:
@@ -500,8 +508,9 @@ def _means(
         place = f"{reading.where}, {unit.place}"
         count = n if unit.n is None else unit.n
         if count is None:
-            raise OptionError(f"{place}: the number of runs is not known",
-                              fix="Pass n=, the number of runs of each mean.")  # fmt: skip
+            raise OptionError(
+                f"{place}: the number of runs is not known", fix="Pass n=, the number of runs of each mean."
+            )
         std = math.nan if number.std is None else number.std
         if std < 0 or count < 2:
             raise InputError(f"{std:g} over {several(count, 'run')} is no standard deviation", where=place)
@@ -577,8 +586,10 @@ def _printed(means: Sequence[PublishedMean], factor: float) -> int:
     """As many digits as were printed, unless these show more than two of the spread."""
     written = max(
         len(f"{number:.10f}".rstrip("0").partition(".")[2])
-        for mean in means for number in (mean.mean, mean.std) if not math.isnan(number)
-    )  # fmt: skip
+        for mean in means
+        for number in (mean.mean, mean.std)
+        if not math.isnan(number)
+    )
     shown = max(decimals(mean.std * factor, mean.mean * factor) for mean in means)
     return min(max(written - (2 if factor > 1 else 0), 0), shown)
 

@@ -308,9 +308,16 @@ def _is_about_items(new: _Side, old: _Side, metric: str) -> bool:
 
 def _over_items(runs: Runs, asked: _Asked) -> Regression:
     found = compare(
-        runs, metric=asked.metric, baseline=BASELINE, over="items", margin=asked.margin, alpha=asked.alpha,
-        direction=asked.direction, truths=asked.truths, seed=asked.seed,
-    )  # fmt: skip
+        runs,
+        metric=asked.metric,
+        baseline=BASELINE,
+        over="items",
+        margin=asked.margin,
+        alpha=asked.alpha,
+        direction=asked.direction,
+        truths=asked.truths,
+        seed=asked.seed,
+    )
     (pair,) = found.pairs
     test = pair.test
     ci = test.margin_ci
@@ -319,20 +326,41 @@ def _over_items(runs: Runs, asked: _Asked) -> Regression:
     unit = "item" if test.units == test.n else "cluster"
     notes = tuple(note for note in found.notes)
     return _judged(
-        asked, found.metric, found.better, (found.means[NEW], found.means[BASELINE]), bounds, unit=unit, n=test.units,
-        paired=True, std=std, dataset=found.dataset, notes=notes, caveat=_caveat(ci),
-    )  # fmt: skip
+        asked,
+        found.metric,
+        found.better,
+        (found.means[NEW], found.means[BASELINE]),
+        bounds,
+        unit=unit,
+        n=test.units,
+        paired=True,
+        std=std,
+        dataset=found.dataset,
+        notes=notes,
+        caveat=_caveat(ci),
+    )
 
 
 def _over_runs(runs: Runs, asked: _Asked) -> Regression:
-    counts = [sum(run.method == side and run.dataset == dataset for run in runs)
-              for side in (NEW, BASELINE) for dataset in runs.datasets]  # fmt: skip
+    counts = [
+        sum(run.method == side and run.dataset == dataset for run in runs)
+        for side in (NEW, BASELINE)
+        for dataset in runs.datasets
+    ]
     these = len(runs.datasets) > 1 and min(counts) > 1
     found = compare(
-        runs, metric=asked.metric, baseline=BASELINE, margin=asked.margin, effect=asked.margin, power=_POWER,
-        alpha=asked.alpha, direction=asked.direction, truths=asked.truths, seed=asked.seed,
+        runs,
+        metric=asked.metric,
+        baseline=BASELINE,
+        margin=asked.margin,
+        effect=asked.margin,
+        power=_POWER,
+        alpha=asked.alpha,
+        direction=asked.direction,
+        truths=asked.truths,
+        seed=asked.seed,
         datasets="these" if these else "drawn",
-    )  # fmt: skip
+    )
     if found.target is not None:
         raise OptionError(f"{found.metric} has a target", fix="Use a metric of which higher or lower is better.")
     (test,) = found.tests
@@ -345,12 +373,20 @@ def _over_runs(runs: Runs, asked: _Asked) -> Regression:
         bounds = (test.mean_difference,) * 2 if alike else None
     values = found[NEW].mean, found[BASELINE].mean
     return _judged(
-        asked, found.metric, found.better, values, bounds, unit=found.unit,
-        n=test.pairs if these else len(found.units), paired=test.test in PAIRED,
+        asked,
+        found.metric,
+        found.better,
+        values,
+        bounds,
+        unit=found.unit,
+        n=test.pairs if these else len(found.units),
+        paired=test.test in PAIRED,
         std=math.nan if needed is None else needed.std,
-        datasets=len(found.units) if these else 1, dataset=listing([name for name in runs.datasets if name]),
-        notes=tuple(found.notes), caveat=test.caveat,
-    )  # fmt: skip
+        datasets=len(found.units) if these else 1,
+        dataset=listing([name for name in runs.datasets if name]),
+        notes=tuple(found.notes),
+        caveat=test.caveat,
+    )
 
 
 def _from_intervals(new: _Side, old: _Side, asked: _Asked) -> Regression:
@@ -375,10 +411,18 @@ def _from_intervals(new: _Side, old: _Side, asked: _Asked) -> Regression:
         )
     caveats = [result.interval.caveat for result in results if result.interval is not None and result.interval.caveat]
     return _judged(
-        asked, asked.metric, better, (values[0], values[1]), both if known else None, unit="interval", n=0,
-        paired=False, std=math.nan, dataset=str(old.evaluation.run.get("dataset") or "") if old.evaluation else "",
+        asked,
+        asked.metric,
+        better,
+        (values[0], values[1]),
+        both if known else None,
+        unit="interval",
+        n=0,
+        paired=False,
+        std=math.nan,
+        dataset=str(old.evaluation.run.get("dataset") or "") if old.evaluation else "",
         caveat=caveats[0] if caveats else None,
-    )  # fmt: skip
+    )
 
 
 def _value(evaluation: Evaluation, metric: str) -> tuple[Result, float, tuple[float, float]]:
@@ -404,10 +448,21 @@ def _direction(result: Result) -> Better:
 
 
 def _judged(
-    asked: _Asked, metric: str, better: Better, values: tuple[float, float], difference: tuple[float, float] | None,
-    *, unit: str, n: int, paired: bool, std: float, dataset: str = "", datasets: int = 1,
-    notes: tuple[str, ...] = (), caveat: str | None = None,
-) -> Regression:  # fmt: skip
+    asked: _Asked,
+    metric: str,
+    better: Better,
+    values: tuple[float, float],
+    difference: tuple[float, float] | None,
+    *,
+    unit: str,
+    n: int,
+    paired: bool,
+    std: float,
+    dataset: str = "",
+    datasets: int = 1,
+    notes: tuple[str, ...] = (),
+    caveat: str | None = None,
+) -> Regression:
     """The verdict on an interval of new − baseline."""
     new, baseline = values
     sign = -1.0 if better == "higher" else 1.0
@@ -424,9 +479,23 @@ def _judged(
         # One-sided, so at twice the level of a two-sided test.
         needed = fewest_units(asked.margin / std, paired, datasets, _POWER, min(2 * asked.alpha, 0.999))
     return Regression(
-        metric, better, asked.margin, asked.alpha, new, baseline, sign * (new - baseline), interval, worse, unit, n,
-        paired, needed, caveat, dataset, notes,
-    )  # fmt: skip
+        metric,
+        better,
+        asked.margin,
+        asked.alpha,
+        new,
+        baseline,
+        sign * (new - baseline),
+        interval,
+        worse,
+        unit,
+        n,
+        paired,
+        needed,
+        caveat,
+        dataset,
+        notes,
+    )
 
 
 def _caveat(ci: Any) -> str | None:

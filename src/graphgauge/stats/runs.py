@@ -429,11 +429,27 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     fairness = _fairness(scored, metric)
     fair = [] if fairness is None else [key for key in runs.metrics if _is_fair(chosen, key)]
     return Panel(
-        metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
-        (*_notes(scored, metric), *read, *same_runs(chosen), *warnings_of(conflicts), *unchecked_runs(chosen),
-         *found_in_some(chosen), *partial_runs(chosen), *runs.notes),
-        conflicts, fairness, tuple(fair),
-    )  # fmt: skip
+        metric,
+        direction or first.direction,
+        first.target,
+        first.bounds,
+        shared,
+        values,
+        tuple(gaps),
+        (
+            *_notes(scored, metric),
+            *read,
+            *same_runs(chosen),
+            *warnings_of(conflicts),
+            *unchecked_runs(chosen),
+            *found_in_some(chosen),
+            *partial_runs(chosen),
+            *runs.notes,
+        ),
+        conflicts,
+        fairness,
+        tuple(fair),
+    )
 
 
 def _fairness(scored: Sequence[tuple[Run, Score]], metric: str) -> Fairness | None:
@@ -508,8 +524,10 @@ def partial_runs(runs: Iterable[Run]) -> Iterator[str]:
     marked = [run for run in runs if run.partial]
     if marked:
         which = listing([f"{run}: {run.partial}" for run in marked], 3)
-        yield (f"{several_do(len(marked), 'run', 'is', 'are')} adaptive and incomplete ({which}): values are known up "
-               "to their intervals, which a comparison over seeds does not see")  # fmt: skip
+        yield (
+            f"{several_do(len(marked), 'run', 'is', 'are')} adaptive and incomplete ({which}): values are known up "
+            "to their intervals, which a comparison over seeds does not see"
+        )
 
 
 def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:

@@ -32,10 +32,33 @@ _SMALLEST_ALPHA = 1e-12
 # Weights that differ by more than this are lost in the rounding of their sum.
 _WIDEST_WEIGHTS = 1e12
 _STATE = (
-    "items", "weight", "bounds", "confidence", "two_sided", "scale", "aim", "gate", "read", "left", "total", "sum",
-    "errors", "centre", "cost", "slope", "drift", "pace", "squares", "low", "high", "best_low", "best_high", "above",
-    "below", "_decided",
-)  # fmt: skip
+    "items",
+    "weight",
+    "bounds",
+    "confidence",
+    "two_sided",
+    "scale",
+    "aim",
+    "gate",
+    "read",
+    "left",
+    "total",
+    "sum",
+    "errors",
+    "centre",
+    "cost",
+    "slope",
+    "drift",
+    "pace",
+    "squares",
+    "low",
+    "high",
+    "best_low",
+    "best_high",
+    "above",
+    "below",
+    "_decided",
+)
 
 
 class MeanSequence:
@@ -170,8 +193,11 @@ class MeanSequence:
         """
         x = self._checked(values, "values")
         if weights is None and self._uneven:
-            raise InputError("not given, and the items of the population have weights", where="weights",
-                             fix="Pass the weights of these items.")  # fmt: skip
+            raise InputError(
+                "not given, and the items of the population have weights",
+                where="weights",
+                fix="Pass the weights of these items.",
+            )
         w = np.ones(len(x)) if weights is None else _one_each(as_numeric(weights, "weights"), x, "weights")
         if len(x) == 0:
             return self
@@ -183,8 +209,9 @@ class MeanSequence:
         f, mean_f = self._predictions(x, sums[:-1], predicted, mean_predicted)
         scale = self._scale(predicted is not None)
         if self.scale not in (None, scale):
-            raise InputError("given for some items and not for others", where="predicted",
-                             fix="Predict every item, or none.")  # fmt: skip
+            raise InputError(
+                "given for some items and not for others", where="predicted", fix="Predict every item, or none."
+            )
         self.scale = scale
         y = (x - f) / scale
         count = self.read + np.arange(len(x))
@@ -220,8 +247,11 @@ class MeanSequence:
         if left < -slack or read > len(self.weights):
             raise InputError("more was read than the population has", where="weights", fix="Read each item once.")
         if read == len(self.weights) and left > slack:
-            raise InputError("all items were read, and weight of the population is left", where="weights",
-                             fix="Pass the weights that the population has.")  # fmt: skip
+            raise InputError(
+                "all items were read, and weight of the population is left",
+                where="weights",
+                fix="Pass the weights that the population has.",
+            )
 
     def _checked(self, values: ArrayLike, name: str) -> Floats:
         x = np.atleast_1d(as_numeric(values, name).astype(float))
@@ -230,8 +260,11 @@ class MeanSequence:
         bad = np.flatnonzero(~((x >= low - slack) & (x <= high + slack)))
         if x.ndim != 1 or len(bad):
             where = f", the first at index {bad[0]}" if len(bad) else ""
-            raise InputError(f"{len(bad)} values are not between {low:g} and {high:g}{where}", where=name,
-                             fix="Give bounds= that hold for every item.")  # fmt: skip
+            raise InputError(
+                f"{len(bad)} values are not between {low:g} and {high:g}{where}",
+                where=name,
+                fix="Give bounds= that hold for every item.",
+            )
         return x
 
     def _predictions(
@@ -267,9 +300,18 @@ class MeanSequence:
         self.best_high = min(self.best_high, float((middle + reach).min()), self.high)
 
     def _bet(
-        self, x: Floats, f: Floats, mean_f: Floats, predicted: bool, total: Floats, left: Floats, spread: Floats,
-        growth: Floats, count: NDArray[np.integer], sums: Floats,
-    ) -> None:  # fmt: skip
+        self,
+        x: Floats,
+        f: Floats,
+        mean_f: Floats,
+        predicted: bool,
+        total: Floats,
+        left: Floats,
+        spread: Floats,
+        growth: Floats,
+        count: NDArray[np.integer],
+        sums: Floats,
+    ) -> None:
         """Capital that grows if the mean is above the gate, and capital that grows if it is below."""
         gate, (low, high) = float(self.gate or 0.0), self.bounds
         finite = self.weight < math.inf
@@ -551,8 +593,11 @@ def _weights(population: int | ArrayLike | None) -> Floats | None:
     if float(weights.max()) > _WIDEST_WEIGHTS * float(weights.min()) or not math.isfinite(
         float(weights.max()) * len(weights)
     ):
-        raise InputError("weights so different or so large that their sum loses some", where="population",
-                         fix="Leave out what hardly counts, and scale the others.")  # fmt: skip
+        raise InputError(
+            "weights so different or so large that their sum loses some",
+            where="population",
+            fix="Leave out what hardly counts, and scale the others.",
+        )
     return weights
 
 

@@ -61,8 +61,9 @@ def columns_of(given: Any) -> dict[str, str]:
         parts = [part.strip() for text in texts for part in str(text).split(",") if part.strip()]
         for part in parts:
             if "=" not in part:
-                raise OptionError(f"{part!r:.60} is not ROLE=COLUMN, such as method=model",
-                                  fix=f"Roles: {', '.join(KEYS)}.").about("columns")  # fmt: skip
+                raise OptionError(
+                    f"{part!r:.60} is not ROLE=COLUMN, such as method=model", fix=f"Roles: {', '.join(KEYS)}."
+                ).about("columns")
         pairs = [(part.partition("=")[0].strip(), part.partition("=")[2].strip()) for part in parts]
     found: dict[str, str] = {}
     for role, column in pairs:
@@ -227,9 +228,11 @@ class _Table:
             return read_cell(cell, self.decimal)
         except CellError as error:
             what = str(error)
-            said = f"{name} is {what.replace(' is not a number', ', not a number')}" if "is not a number" in what else (
-                f"{name}: {what}"
-            )  # fmt: skip
+            said = (
+                f"{name} is {what.replace(' is not a number', ', not a number')}"
+                if "is not a number" in what
+                else (f"{name}: {what}")
+            )
             raise InputError(said, where=f"{self.sheet.where}, {self.sheet.places[row]}") from None
 
     def _column(self, name: str) -> _Column:
@@ -266,9 +269,11 @@ class _Table:
             ranked = [
                 (guess[1], place, name)
                 for place, name in enumerate(self.sheet.names)
-                if name not in taken and (guess := role_of(name)) is not None and guess[0] == role
+                if name not in taken
+                and (guess := role_of(name)) is not None
+                and guess[0] == role
                 and self._fits(role, name)
-            ]  # fmt: skip
+            ]
             if ranked:
                 found[role] = [min(ranked)[2]]
                 taken.add(min(ranked)[2])
@@ -337,8 +342,11 @@ class _Table:
             cells = self.sheet.rows[row]
             values = [cells[place] for place in self._role_places["seed"]]
             if any(is_empty(value) for value in values):
-                raise InputError("has no seed", where=f"{self.sheet.where}, {self.sheet.places[row]}",
-                                 fix="Fill the column in, or drop it: rows without seeds are repetitions.")  # fmt: skip
+                raise InputError(
+                    "has no seed",
+                    where=f"{self.sheet.where}, {self.sheet.places[row]}",
+                    fix="Fill the column in, or drop it: rows without seeds are repetitions.",
+                )
             return seed_of(values[0]) if len(values) == 1 else ", ".join(str(seed_of(value)) for value in values)
         return seed_of(self.labels["seed"]) if "seed" in self.labels else None
 
@@ -377,9 +385,11 @@ class _Table:
         return {
             name: place
             for name, place in self.sheet.place.items()
-            if name not in taken and (is_setting(name) or self._is_condition(name)) and not is_bookkeeping(name)
+            if name not in taken
+            and (is_setting(name) or self._is_condition(name))
+            and not is_bookkeeping(name)
             and not name.lower().startswith(("tags.", "system_attrs_"))
-        }  # fmt: skip
+        }
 
     def _is_condition(self, name: str) -> bool:
         """A column such as split = train, valid or test."""
@@ -412,9 +422,14 @@ class _Table:
 
     def _unit(self, row: int, numbers: Mapping[str, Number], **other: Any) -> Unit:
         unit = Unit(
-            self.label("method", row), self.label("dataset", row), self.seed(row), numbers, self.sheet.places[row],
-            self.settings(row), self._count(row),
-        )  # fmt: skip
+            self.label("method", row),
+            self.label("dataset", row),
+            self.seed(row),
+            numbers,
+            self.sheet.places[row],
+            self.settings(row),
+            self._count(row),
+        )
         return self._named(replace(unit, **other) if other else unit)
 
     def _named(self, unit: Unit) -> Unit:
@@ -595,7 +610,7 @@ class _Table:
                 metric = next(
                     (part for place, part in enumerate(parts) if levels[place] not in LABELS and place != statistics),
                     self._metric_name,
-                )  # fmt: skip
+                )
                 statistic = None if statistics is None else parts[statistics]
                 if statistic == "std":
                     spreads[labels][metric] = number.value
@@ -632,13 +647,15 @@ class _Table:
     def _has_spreads(self) -> bool:
         """Whether the table has means with their spread, in cells or in columns."""
         names = {simple(bare(name)) for name in self.sheet.names}
-        return bool(names & _MEANS and any("std" in name or name == "sd" for name in names)) or any(
-            name.endswith(("std", "stddev", "stdev")) or name.startswith("std") for name in names
-        ) or any(
-            isinstance(cell, str) and ("±" in cell or r"\pm" in cell or "+/-" in cell or "(" in cell)
-            for row in self.sheet.rows[:_ROWS_LOOKED_AT]
-            for cell in row
-        )  # fmt: skip
+        return (
+            bool(names & _MEANS and any("std" in name or name == "sd" for name in names))
+            or any(name.endswith(("std", "stddev", "stdev")) or name.startswith("std") for name in names)
+            or any(
+                isinstance(cell, str) and ("±" in cell or r"\pm" in cell or "+/-" in cell or "(" in cell)
+                for row in self.sheet.rows[:_ROWS_LOOKED_AT]
+                for cell in row
+            )
+        )
 
     def _summaries(self, spreads: Mapping[str, str]) -> Iterator[Unit]:
         """Columns with means, and columns with their standard deviations."""
@@ -772,9 +789,10 @@ class _Table:
         unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
         if len({method for method, _ in unseeded}) > 1 and max(unseeded.values()) > 1:
             said.append(
-                "paired by the order of rows" if self.given.get("seed") == ORDER
+                "paired by the order of rows"
+                if self.given.get("seed") == ORDER
                 else "no column of seeds, so repetitions are numbered and runs are not paired"
-            )  # fmt: skip
+            )
         whole = [*said, *self.notes, *self.sheet.notes]
         self.notes[:] = [f"{self.sheet.where}: {'; '.join(whole)}"] if whole else []
 

@@ -10,8 +10,13 @@ if TYPE_CHECKING:
     from graphgauge.study.verifier import verify, verify_submission
 
 __all__ = ["plan_files", "read_study", "run", "verify", "verify_submission"]
-_HOMES = {"plan_files": "costs", "read_study": "parse", "run": "runner", "verify": "verifier",
-          "verify_submission": "verifier"}  # fmt: skip
+_HOMES = {
+    "plan_files": "costs",
+    "read_study": "parse",
+    "run": "runner",
+    "verify": "verifier",
+    "verify_submission": "verifier",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -243,10 +243,13 @@ class Examiner:
         if self._submission is not None:
             options = self._submission.with_truths(str(run["family"]), options, given, receipt["inputs"])
         item = Item(
-            str(run["family"]), _name(run["method"]), _name(run["dataset"]),
+            str(run["family"]),
+            _name(run["method"]),
+            _name(run["dataset"]),
             None if run["seed"] is None else int(run["seed"]),
-            options, {str(check): str(why) for check, why in recipe.get("ignore", {}).items()},
-        )  # fmt: skip
+            options,
+            {str(check): str(why) for check, why in recipe.get("ignore", {}).items()},
+        )
         self._bound_files(command, item, folder, receipt, names)
         chosen = _chosen(command, options)
         remark = _DECLARED if self._submission is None else _with(chosen)
@@ -257,8 +260,19 @@ class Examiner:
         code = tuple(factories_of(command, item.options))
         if code:
             self._require_code(code, folder, receipt)
-        return Claim(path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark,
-                     given=given, options=chosen)  # fmt: skip
+        return Claim(
+            path,
+            content,
+            item,
+            folder,
+            command,
+            tuple(pinned),
+            code,
+            tuple(sorted(names)),
+            remark,
+            given=given,
+            options=chosen,
+        )
 
     def _require_sides_inside(self, path: Path, content: Any) -> None:
         """Refuse side files that are links out of the submission, before any is read."""
@@ -404,14 +418,21 @@ def _chosen(command: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are not files, as far as they differ from the defaults: they can decide a value, too."""
     fields = fields_by_command(command)
     values = read_all(fields, options)
-    return {name: plain(values[name]) for name, one in fields.items() if one.is_given(values[name])
-            and name not in _INDIFFERENT and next(iter(one.kind.paths(values[name])), None) is None}  # fmt: skip
+    return {
+        name: plain(values[name])
+        for name, one in fields.items()
+        if one.is_given(values[name])
+        and name not in _INDIFFERENT
+        and next(iter(one.kind.paths(values[name])), None) is None
+    }
 
 
 def _with(options: Mapping[str, Any]) -> str:
     """Options in words; a long one is cut, but none is left out."""
-    texts = (f"{name} {shown(','.join(map(str, value)) if isinstance(value, list) else value)}"
-             for name, value in options.items())  # fmt: skip
+    texts = (
+        f"{name} {shown(','.join(map(str, value)) if isinstance(value, list) else value)}"
+        for name, value in options.items()
+    )
     return f"with {', '.join(texts)}" if options else ""
 
 

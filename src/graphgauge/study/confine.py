@@ -32,8 +32,22 @@ _FILE_RIGHTS = (1 << 0) | (1 << 1) | (1 << 2) | (1 << 14) | (1 << 15)
 # The architecture in a seccomp filter, and the numbers of socket, io_uring_setup and ptrace.
 _CALLS = {"x86_64": (0xC000003E, (41, 425, 101)), "aarch64": (0xC00000B7, (198, 425, 117))}
 # Folders with libraries, settings of the system and facts about the process.
-_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc/self", "/proc/cpuinfo", "/proc/meminfo",
-           "/sys/devices/system", "/sys/fs/cgroup", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/shm")  # fmt: skip
+_SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/etc",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/urandom",
+    "/dev/shm",
+)
 
 
 @dataclass(frozen=True)
@@ -102,9 +116,7 @@ def _limit(limits: Limits) -> None:
         import resource
     except ImportError:
         return
-    wanted = (
-        (resource.RLIMIT_AS, limits.memory), (resource.RLIMIT_FSIZE, limits.file_size), (resource.RLIMIT_CORE, 0)
-    )  # fmt: skip
+    wanted = ((resource.RLIMIT_AS, limits.memory), (resource.RLIMIT_FSIZE, limits.file_size), (resource.RLIMIT_CORE, 0))
     for kind, most in wanted:
         _, hard = resource.getrlimit(kind)
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -131,8 +131,12 @@ class Costs:
 
     def to_dict(self, workers: tuple[int, ...] = (1,)) -> dict[str, Any]:
         found = [takes for takes in map(self.takes, workers) if takes is not None]
-        return {**asdict(self), "bytes": self.bytes, "memory": self.memory,
-                "takes": [{**asdict(takes), "total": takes.total} for takes in found]}  # fmt: skip
+        return {
+            **asdict(self),
+            "bytes": self.bytes,
+            "memory": self.memory,
+            "takes": [{**asdict(takes), "total": takes.total} for takes in found],
+        }
 
 
 def plan_files(name: str, options: Mapping[str, Any], *, hashed: bool = False, network: float = NETWORK) -> Costs:
@@ -181,10 +185,21 @@ def plan_files(name: str, options: Mapping[str, Any], *, hashed: bool = False, n
     if kept is None and sampled is not None:
         kept = round(found.state + found.growth * sum(each.bytes for each in inputs)) or None
     return Costs(
-        name, inputs, _read_rate(paths), _hash_rate() if hashed else None, found.rate, found.start, found.fixed,
-        found.merge, found.state, found.growth, kept, found.program, network,
+        name,
+        inputs,
+        _read_rate(paths),
+        _hash_rate() if hashed else None,
+        found.rate,
+        found.start,
+        found.fixed,
+        found.merge,
+        found.state,
+        found.growth,
+        kept,
+        found.program,
+        network,
         None if module is None else module.MOST_GROWTH,
-    )  # fmt: skip
+    )
 
 
 def _texts(declared: Family, values: Mapping[str, Any]) -> Iterator[str]:
@@ -232,14 +247,25 @@ def _sampled(
         size = 0 if state is None else state.stat().st_size
         growth = max(size - least, 0) / max(large - small, 1)
         return _Sampled(
-            rate, start, max(0.0, less - small / rate), merge, max(0.0, size - growth * large), growth, program,
-        )  # fmt: skip
+            rate,
+            start,
+            max(0.0, less - small / rate),
+            merge,
+            max(0.0, size - growth * large),
+            growth,
+            program,
+        )
 
 
 def _evaluated(
-    declared: Family, values: Mapping[str, Any], arrays: Mapping[str, list[ArrayFile]], shards: list[str],
-    folder: Path, share: float, after: float = 0.0,
-) -> tuple[float, int, Path | None, dict[str, Any]]:  # fmt: skip
+    declared: Family,
+    values: Mapping[str, Any],
+    arrays: Mapping[str, list[ArrayFile]],
+    shards: list[str],
+    folder: Path,
+    share: float,
+    after: float = 0.0,
+) -> tuple[float, int, Path | None, dict[str, Any]]:
     """The seconds to evaluate a share of the rows, `after` others, its bytes, its saved state, and the options."""
     lengths = {sum(map(len, arrays[name])) for name in shards}
     own = {

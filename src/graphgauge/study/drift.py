@@ -11,8 +11,19 @@ from graphgauge.core.schema import UNCHECKED, number_from_json
 from graphgauge.study.text import shown
 
 # Fields compared as a whole; values and intervals are compared number by number.
-_PARTS = ("status", "run", "conventions", "readings", "options", "breakdowns", "skipped", "findings", "notes", "error",
-          "gates")  # fmt: skip
+_PARTS = (
+    "status",
+    "run",
+    "conventions",
+    "readings",
+    "options",
+    "breakdowns",
+    "skipped",
+    "findings",
+    "notes",
+    "error",
+    "gates",
+)
 # A file that was written before there were any says nothing about them.
 _IF_STATED = ("drawings",)
 _SHOWN = 3
@@ -43,8 +54,11 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
     found += [f"{shown(key)} is missing" for key in old if key not in new]
     found += [f"{shown(key)} is new" for key in new if key not in old]
     both = [key for key in old if key in new]
-    found += [f"the interval of {shown(key)} is by {way[1]}, no longer by {way[0]}"
-              for key in both if (way := _methods(old[key], new[key])) is not None]  # fmt: skip
+    found += [
+        f"the interval of {shown(key)} is by {way[1]}, no longer by {way[0]}"
+        for key in both
+        if (way := _methods(old[key], new[key])) is not None
+    ]
     if not found and _text(old) != _text(new):
         fields = dict.fromkeys(
             shown(name) if name.strip() else repr(name)

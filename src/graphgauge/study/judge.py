@@ -159,9 +159,15 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str], re
             yield GateVerdict(gate.text, run, False, reason=error.what)
         else:
             yield GateVerdict(
-                gate.text, run, outcome.passed, outcome.found,
-                limit=outcome.limit, group=outcome.group, approximate=outcome.approximate, undecided=outcome.undecided,
-            )  # fmt: skip
+                gate.text,
+                run,
+                outcome.passed,
+                outcome.found,
+                limit=outcome.limit,
+                group=outcome.group,
+                approximate=outcome.approximate,
+                undecided=outcome.undecided,
+            )
 
 
 def _comparison(request: ComparisonRequest, file: str, runs: Runs) -> ComparisonVerdict:

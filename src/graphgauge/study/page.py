@@ -55,17 +55,20 @@ def verdicts_page(found: Mapping[Path, Sequence[Verdict]], truths: Iterable[str]
     proofs = dict.fromkeys(verdict.proof.kinds for _, verdict in every if verdict.proof and not verdict.mismatch)
     given = [f"<li><code>{_text(truth)}</code></li>" for truth in truths]
     parts = [
-        "<!doctype html>", '<html lang="en"><head><meta charset="utf-8">',
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Verified results</title><style>{_STYLE}</style></head><body>", "<h1>Verified results</h1>",
+        f"<title>Verified results</title><style>{_STYLE}</style></head><body>",
+        "<h1>Verified results</h1>",
         f"<p>{_text(head)}. Recomputed by graphgauge {_text(__version__)}.</p>",
         *(["<p>Truth:</p><ul>", *given, "</ul>"] if given else []),
         *_table("Recomputed and equal", [row for row in every if not row[1].mismatch], len(found) > 1),
         *(f"<p>{_text(line)}</p>" for line in unlike(verdict for _, verdict in every)),
         *_table("Not accepted", [row for row in every if row[1].mismatch], len(found) > 1),
         *(line for proof in proofs for line in ["<p>Equal means:</p><ul>", *_listed(proof.lines()), "</ul>"]),
-        f"<p>{_text(EXPLAINED)}</p>", "</body></html>",
-    ]  # fmt: skip
+        f"<p>{_text(EXPLAINED)}</p>",
+        "</body></html>",
+    ]
     return "\n".join(parts) + "\n"
 
 
@@ -91,9 +94,12 @@ def _table(title: str, rows: Sequence[tuple[Path, Verdict]], several_folders: bo
     ordered = sorted(rows, key=lambda row: _order(row[1]))
     head = "<tr><th>outcome</th><th>method</th><th>dataset</th><th>seed</th><th>values</th><th>file</th></tr>"
     return [
-        f"<h2>{_text(title)}</h2>", '<div class="wide"><table>', f"<thead>{head}</thead><tbody>",
-        *(_row(root, verdict, several_folders) for root, verdict in ordered), "</tbody></table></div>",
-    ]  # fmt: skip
+        f"<h2>{_text(title)}</h2>",
+        '<div class="wide"><table>',
+        f"<thead>{head}</thead><tbody>",
+        *(_row(root, verdict, several_folders) for root, verdict in ordered),
+        "</tbody></table></div>",
+    ]
 
 
 def _row(root: Path, verdict: Verdict, several_folders: bool) -> str:
@@ -114,9 +120,11 @@ def _values(verdict: Verdict) -> list[str]:
     for key in _headlines(verdict):
         entry = verdict.values[key]
         interval = entry["interval"]
-        bounds = "" if interval is None else " [{:.4g}, {:.4g}]".format(
-            number_from_json(interval["low"]), number_from_json(interval["high"])
-        )  # fmt: skip
+        bounds = (
+            ""
+            if interval is None
+            else " [{:.4g}, {:.4g}]".format(number_from_json(interval["low"]), number_from_json(interval["high"]))
+        )
         lines.append(f"{key} {number_from_json(entry['value']):.4g}{bounds}")
     return lines
 

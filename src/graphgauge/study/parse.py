@@ -159,9 +159,11 @@ class _Reader:
                 if place in places:
                     _, line = places[place]
                     self._fail(
-                        f"{item} is evaluated twice, first on line {self._lines.of('evaluate', line)}", "evaluate",
-                        index, fix="Give one of them another dataset or method name; results are kept by these names.",
-                    )  # fmt: skip
+                        f"{item} is evaluated twice, first on line {self._lines.of('evaluate', line)}",
+                        "evaluate",
+                        index,
+                        fix="Give one of them another dataset or method name; results are kept by these names.",
+                    )
                 places[place] = item, index
         if not places:
             self._fail("there is nothing to evaluate", fix="Write at least one [[evaluate]] table.")
@@ -195,8 +197,12 @@ class _Reader:
         several = [key for _, key, _ in AXES.values()]
         self._evaluations += math.prod(map(len, axes.values()))
         if self._evaluations > _MOST_EVALUATIONS:
-            self._fail(f"asks for {self._evaluations:,} evaluations", "evaluate", index,
-                       fix=f"At most {_MOST_EVALUATIONS:,} in one study.")  # fmt: skip
+            self._fail(
+                f"asks for {self._evaluations:,} evaluations",
+                "evaluate",
+                index,
+                fix=f"At most {_MOST_EVALUATIONS:,} in one study.",
+            )
         own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
         self._option_keys(declared.fields, name, own, "evaluate", index, also=("family", *several))
         given = {**defaults.get(name, {}), **own}
@@ -214,9 +220,13 @@ class _Reader:
         for axis, values in axes.items():
             if len(values) > 1 and axis not in used:
                 several = AXES[axis][1]
-                self._fail(f"{several} are given, but {{{axis}}} is in no value: one run would count as several",
-                           "evaluate", index, several,
-                           fix=f"Write {{{axis}}} into the names of the files that differ between runs.")  # fmt: skip
+                self._fail(
+                    f"{several} are given, but {{{axis}}} is in no value: one run would count as several",
+                    "evaluate",
+                    index,
+                    several,
+                    fix=f"Write {{{axis}}} into the names of the files that differ between runs.",
+                )
 
     def _axis(self, table: dict[str, Any], axis: str, index: int) -> list[Any]:
         one, many, kind = AXES[axis]
@@ -286,8 +296,13 @@ class _Reader:
     def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> ComparisonRequest:
         own = {key: value for key, value in table.items() if key != "correction"}
         if table.get("correction", "holm") != "holm":
-            self._fail(f"unknown correction {shown(table['correction'])}", "compare", index, "correction",
-                       fix="Comparisons use Holm's correction.")  # fmt: skip
+            self._fail(
+                f"unknown correction {shown(table['correction'])}",
+                "compare",
+                index,
+                "correction",
+                fix="Comparisons use Holm's correction.",
+            )
         self._option_keys(comparing.FIELDS, "compare", own, "compare", index, also=("correction",))
         places = {key: ("compare", index, key) for key in own}
         read = {key: self._read(comparing.FIELDS, key, value, {}, places[key]) for key, value in own.items()}
@@ -375,9 +390,14 @@ class _Reader:
         return tables
 
     def _option_keys(
-        self, fields: Fields, command: str, table: Mapping[str, Any], place: str, index: int,
+        self,
+        fields: Fields,
+        command: str,
+        table: Mapping[str, Any],
+        place: str,
+        index: int,
         also: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         for key in table:
             why = options.refused(fields, command, key)
             if why is not None:
@@ -408,9 +428,15 @@ class _Reader:
             self._fail(f"{about}: {error.what}" if about else error.what, place, index, key, fix=error.fix)
 
     def _fail(
-        self, what: str, place: str = "", index: int = 0, key: str | None = None, *, fix: str | None = None,
+        self,
+        what: str,
+        place: str = "",
+        index: int = 0,
+        key: str | None = None,
+        *,
+        fix: str | None = None,
         exit_code: int = StudyError.exit_code,
-    ) -> NoReturn:  # fmt: skip
+    ) -> NoReturn:
         error = StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix)
         error.exit_code = exit_code
         raise error from None

@@ -163,9 +163,15 @@ class Worker:
         if self._confined is not None:
             command.append(self._confined.to_json())
         return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-            env=self._environment, cwd=self._start_in, **_APART,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=self._environment,
+            cwd=self._start_in,
+            **_APART,
+        )
 
     def _lost(self) -> Answer:
         code, late, self._late = self.close(), self._late, False

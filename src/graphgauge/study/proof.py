@@ -14,9 +14,22 @@ from graphgauge.study.text import shown
 
 # Fields that are compared with those of a new computation.
 _RECOMPUTED = (
-    "status", "run.family", "run.tags", "conventions", "readings", "options", "results", "breakdowns", "side_files",
-    "skipped", "findings", "notes", "error", "gates", "drawings",
-)  # fmt: skip
+    "status",
+    "run.family",
+    "run.tags",
+    "conventions",
+    "readings",
+    "options",
+    "results",
+    "breakdowns",
+    "side_files",
+    "skipped",
+    "findings",
+    "notes",
+    "error",
+    "gates",
+    "drawings",
+)
 # Fields that no computation can confirm.
 _DECLARED = ("run.method", "run.dataset", "run.seed", "receipt.versions", "receipt.started", "receipt.seconds")
 # How the values are computed from the inputs: the new computation follows it.
@@ -48,8 +61,10 @@ class Proof:
 
     def lines(self) -> list[str]:
         parts = (
-            ("recomputed", self.recomputed), ("pinned by content", self.pinned), ("declared, not proved", self.declared)
-        )  # fmt: skip
+            ("recomputed", self.recomputed),
+            ("pinned by content", self.pinned),
+            ("declared, not proved", self.declared),
+        )
         return [f"  {name}: {', '.join(fields)}" for name, fields in parts if fields]
 
 

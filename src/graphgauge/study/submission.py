@@ -112,8 +112,11 @@ class Submission:
             raise Untested(f"not recomputed: results of {shown(name)} in this form have no truth that could be given")
         names = {truth.name for truth in given}
         values = read_all(declared.fields, options)
-        files = [field for field, one in declared.fields.items() if one.is_given(values[field])
-                 and any(True for _ in one.kind.paths(values[field]))]  # fmt: skip
+        files = [
+            field
+            for field, one in declared.fields.items()
+            if one.is_given(values[field]) and any(True for _ in one.kind.paths(values[field]))
+        ]
         used = [part for field in files if field not in form.answers for part in _parts(field, values[field])]
         lacking = [part for part in used if part not in names]
         if lacking:

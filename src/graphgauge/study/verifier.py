@@ -166,9 +166,13 @@ class _Bounds:
 
 
 def _verified(
-    where: str, paths: Iterable[Path], examiner: Examiner, jobs: int | None, on_verdict: Callable[[Verdict], None],
+    where: str,
+    paths: Iterable[Path],
+    examiner: Examiner,
+    jobs: int | None,
+    on_verdict: Callable[[Verdict], None],
     bounds: _Bounds | None,
-) -> list[Verdict]:  # fmt: skip
+) -> list[Verdict]:
     verdicts: list[Verdict] = []
     claims: list[Claim] = []
     for path in paths:
@@ -207,11 +211,17 @@ def _recomputed(
         code = any(claim.code for claim in claims)
         tasks = [
             task(
-                claim.item, claim.folder, output, threads=share.threads, hashes=kept[claim.folder], trusted=False,
-                command=claim.command, trust_code=bool(claim.code),
+                claim.item,
+                claim.folder,
+                output,
+                threads=share.threads,
+                hashes=kept[claim.folder],
+                trusted=False,
+                command=claim.command,
+                trust_code=bool(claim.code),
             )
             for claim, output in zip(claims, outputs, strict=True)
-        ]  # fmt: skip
+        ]
         confined = None if bounds is None else bounds.confinement(scratch, code=code)
         answers = answered(tasks, jobs=share.jobs, threads=share.threads, start_in=empty, confined=confined)
         for place, answer in answers:

@@ -139,8 +139,10 @@ def _recomputed(
         described = list(evaluation.inputs())
     else:
         evaluation, described = _of_family(item, values, threads)
-    return evaluation, {"inputs": described, "code": [{"factory": factory, "source_hash": source_hash(factory, folder)}
-                                                      for factory in code]}  # fmt: skip
+    return evaluation, {
+        "inputs": described,
+        "code": [{"factory": factory, "source_hash": source_hash(factory, folder)} for factory in code],
+    }
 
 
 def _of_family(item: Item, values: Mapping[str, Any], threads: int) -> tuple[Evaluation, list[Mapping[str, Any]]]:

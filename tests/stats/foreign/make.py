@@ -100,9 +100,14 @@ def lightning() -> None:
             seed_everything(seed)
             module = Module(method, seed)
             trainer = Trainer(
-                max_epochs=2, logger=CSVLogger(str(target), name="bench"), enable_progress_bar=False,
-                enable_checkpointing=False, enable_model_summary=False, log_every_n_steps=1, accelerator="cpu",
-            )  # fmt: skip
+                max_epochs=2,
+                logger=CSVLogger(str(target), name="bench"),
+                enable_progress_bar=False,
+                enable_checkpointing=False,
+                enable_model_summary=False,
+                log_every_n_steps=1,
+                accelerator="cpu",
+            )
             trainer.fit(module, data, data)
             trainer.test(module, data, verbose=False)
 
@@ -118,9 +123,10 @@ def ray() -> None:
     with tempfile.TemporaryDirectory() as folder:
         space = {"model": tune.grid_search(["gcn", "gat"]), "seed": tune.grid_search([0, 1, 2])}
         tuner = tune.Tuner(
-            tune.with_resources(train, {"cpu": 1}), param_space=space,
+            tune.with_resources(train, {"cpu": 1}),
+            param_space=space,
             run_config=tune.RunConfig(storage_path=folder, name="bench"),
-        )  # fmt: skip
+        )
         results = tuner.fit()
         results.get_dataframe().to_csv(HERE / "ray_results.csv", index=False)
         target = HERE / "ray"
@@ -185,14 +191,42 @@ def by_hand() -> None:
         with (HERE / name).open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream, quoting=quoting, lineterminator="\n").writerows(rows)
 
-    head = ["Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "dataset", "lr", "model", "seed",
-            "test_acc", "test_loss"]  # fmt: skip
+    head = [
+        "Name",
+        "State",
+        "Notes",
+        "User",
+        "Tags",
+        "Created",
+        "Runtime",
+        "Sweep",
+        "dataset",
+        "lr",
+        "model",
+        "seed",
+        "test_acc",
+        "test_loss",
+    ]
     names = ["fluffy-sun-", "misty-lake-", "royal-dew-"]
     rows = [
-        [f"{names[s]}{i}", "finished", "-", "user", "", "2026-01-01T10:00:00.000Z", "61", "", d, "0.01", m, s,
-         accuracy(m, d, s), round(1 - accuracy(m, d, s), 4)]
+        [
+            f"{names[s]}{i}",
+            "finished",
+            "-",
+            "user",
+            "",
+            "2026-01-01T10:00:00.000Z",
+            "61",
+            "",
+            d,
+            "0.01",
+            m,
+            s,
+            accuracy(m, d, s),
+            round(1 - accuracy(m, d, s), 4),
+        ]
         for i, (m, d, s) in enumerate(runs)
-    ]  # fmt: skip
+    ]
     write("wandb_runs.csv", [head, *rows], csv.QUOTE_ALL)
     steps = [("gcn-seed0", 0), ("gcn-seed1", 1), ("gat-seed0", 0), ("gat-seed1", 1)]
     head = ["Step", *(f"{run} - test_acc{end}" for run, _ in steps for end in ("", "__MIN", "__MAX"))]
@@ -202,10 +236,14 @@ def by_hand() -> None:
     ]
     write("wandb_chart.csv", [head, *rows], csv.QUOTE_ALL)
     rows = [
-        [i, str({"_runtime": 61, "_timestamp": 1.7e9, "_step": 9, "test_acc": accuracy(m, d, s)}),
-         str({"lr": 0.01, "model": m, "seed": s, "dataset": d}), f"{names[s]}{i}"]
+        [
+            i,
+            str({"_runtime": 61, "_timestamp": 1.7e9, "_step": 9, "test_acc": accuracy(m, d, s)}),
+            str({"lr": 0.01, "model": m, "seed": s, "dataset": d}),
+            f"{names[s]}{i}",
+        ]
         for i, (m, d, s) in enumerate(runs)
-    ]  # fmt: skip
+    ]
     write("wandb_api.csv", [["", "summary", "config", "name"], *rows])
     folder = HERE / "tensorboard"
     folder.mkdir(exist_ok=True)
@@ -216,14 +254,37 @@ def by_hand() -> None:
     for method, seed in (("gcn", 0), ("gcn", 1), ("gat", 0), ("gat", 1)):
         log = [
             {"epoch": 1.0, "grad_norm": 1.5, "learning_rate": 5e-05, "loss": 0.7, "step": 10},
-            {"epoch": 1.0, "eval_accuracy": 0.5, "eval_loss": 0.6, "eval_runtime": 1.0,
-             "eval_samples_per_second": 9.0, "eval_steps_per_second": 1.0, "step": 10},
-            {"epoch": 2.0, "eval_accuracy": accuracy(method, seed=seed), "eval_loss": 0.4, "eval_runtime": 1.0,
-             "eval_samples_per_second": 9.0, "eval_steps_per_second": 1.0, "step": 20},
-        ]  # fmt: skip
-        state = {"best_global_step": None, "best_metric": None, "best_model_checkpoint": None, "epoch": 2.0,
-                 "eval_steps": 500, "global_step": 20, "is_hyper_param_search": False, "log_history": log,
-                 "max_steps": 20, "num_train_epochs": 2}  # fmt: skip
+            {
+                "epoch": 1.0,
+                "eval_accuracy": 0.5,
+                "eval_loss": 0.6,
+                "eval_runtime": 1.0,
+                "eval_samples_per_second": 9.0,
+                "eval_steps_per_second": 1.0,
+                "step": 10,
+            },
+            {
+                "epoch": 2.0,
+                "eval_accuracy": accuracy(method, seed=seed),
+                "eval_loss": 0.4,
+                "eval_runtime": 1.0,
+                "eval_samples_per_second": 9.0,
+                "eval_steps_per_second": 1.0,
+                "step": 20,
+            },
+        ]
+        state = {
+            "best_global_step": None,
+            "best_metric": None,
+            "best_model_checkpoint": None,
+            "epoch": 2.0,
+            "eval_steps": 500,
+            "global_step": 20,
+            "is_hyper_param_search": False,
+            "log_history": log,
+            "max_steps": 20,
+            "num_train_epochs": 2,
+        }
         place = folder / f"{method}_seed{seed}"
         place.mkdir(parents=True, exist_ok=True)
         (place / "trainer_state.json").write_text(json.dumps(state, indent=2) + "\n")

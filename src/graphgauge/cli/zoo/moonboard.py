@@ -48,23 +48,41 @@ _EVERYWHERE = (
 def _training(output: str, epochs: int) -> Callable[[Any], Any]:
     """The options of both trainings."""
     return _options(
-        click.option("--data", type=click.Path(dir_okay=False), metavar="FILE",
-                     help="Problems (JSON); default: embedded ones."),
+        click.option(
+            "--data", type=click.Path(dir_okay=False), metavar="FILE", help="Problems (JSON); default: embedded ones."
+        ),
         click.option("--grades", metavar="6A,6A+,…", help="Use only these grades (default: all that occur)."),
-        click.option("--problems", type=click.IntRange(1, 1_000_000), default=EMBEDDED, show_default=True,
-                     help="Number of embedded problems."),
-        click.option("--output", "-o", type=click.Path(dir_okay=False), default=output, show_default=True,
-                     help="The checkpoint."),
+        click.option(
+            "--problems",
+            type=click.IntRange(1, 1_000_000),
+            default=EMBEDDED,
+            show_default=True,
+            help="Number of embedded problems.",
+        ),
+        click.option(
+            "--output", "-o", type=click.Path(dir_okay=False), default=output, show_default=True, help="The checkpoint."
+        ),
         click.option("--epochs", type=click.IntRange(min=1), default=epochs, show_default=True),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="Seed for weights, order and noise."),
-        click.option("--split-seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="Seed for the held-out part."),
-        click.option("--validation", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.2,
-                     show_default=True, help="Share of each grade that is held out."),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Seed for weights, order and noise.",
+        ),
+        click.option(
+            "--split-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for the held-out part."
+        ),
+        click.option(
+            "--validation",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            default=0.2,
+            show_default=True,
+            help="Share of each grade that is held out.",
+        ),
         click.option("--batch-size", type=click.IntRange(min=2), default=128, show_default=True),
         click.option("--learning-rate", type=click.FloatRange(0, min_open=True), default=4e-3, show_default=True),
-    )  # fmt: skip
+    )
 
 
 @command.command()
@@ -105,10 +123,23 @@ def train_classifier_command(**options: Any) -> None:
 
 
 def _train(
-    fit: Any, own: dict[str, Any], *, data: str | None, grades: str | None, problems: int, output: str, epochs: int,
-    seed: int, split_seed: int, validation: float, batch_size: int, learning_rate: float, cpu: bool, quiet: bool,
+    fit: Any,
+    own: dict[str, Any],
+    *,
+    data: str | None,
+    grades: str | None,
+    problems: int,
+    output: str,
+    epochs: int,
+    seed: int,
+    split_seed: int,
+    validation: float,
+    batch_size: int,
+    learning_rate: float,
+    cpu: bool,
+    quiet: bool,
     debug: bool,
-) -> None:  # fmt: skip
+) -> None:
     from graphgauge.generation.subjects import best_device
     from graphgauge.zoo.moonboard.checkpoint import save_checkpoint
     from graphgauge.zoo.moonboard.data import open_split
@@ -150,9 +181,18 @@ def _train(
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the problems (JSON).")
 @_options()
 def generate(
-    checkpoint: str, grade: str, num_samples: int, temperature: float, threshold: float, seed: int,
-    figure: str | None, output: str | None, cpu: bool, quiet: bool, debug: bool,
-) -> None:  # fmt: skip
+    checkpoint: str,
+    grade: str,
+    num_samples: int,
+    temperature: float,
+    threshold: float,
+    seed: int,
+    figure: str | None,
+    output: str | None,
+    cpu: bool,
+    quiet: bool,
+    debug: bool,
+) -> None:
     """Generate problems of a grade. Invalid problems are shown and marked, not replaced."""
     from graphgauge.generation.subjects import best_device, read_checkpoint
     from graphgauge.zoo.moonboard.board import grade_name, remarks

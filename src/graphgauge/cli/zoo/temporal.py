@@ -26,12 +26,16 @@ def command() -> None:
 def _options(function: F) -> F:
     for option in reversed(
         [
-            click.option("--contacts", metavar="FILE", help="Recorded contacts instead of the planted rule: lines of "
-                         "time, person, person, group, group, separated by tabs."),
+            click.option(
+                "--contacts",
+                metavar="FILE",
+                help="Recorded contacts instead of the planted rule: lines of "
+                "time, person, person, group, group, separated by tabs.",
+            ),
             click.option("--quiet", is_flag=True, help="No progress on stderr."),
             click.option("--debug", is_flag=True, help="Show tracebacks."),
         ]
-    ):  # fmt: skip
+    ):
         function = option(function)
     return function
 
@@ -41,9 +45,10 @@ _epochs = click.option(
     "--epochs", type=click.IntRange(min=1), default=20, show_default=True, help="Passes over the questions."
 )
 _questions = click.option(
-    "--questions", type=click.IntRange(min=20),
+    "--questions",
+    type=click.IntRange(min=20),
     help="Number of questions; the network trains on the earlier 80 %.  [default: 3000, with contacts 4000]",
-)  # fmt: skip
+)
 _events = click.option(
     "--events", type=click.IntRange(min=1), default=100, show_default=True, help="Number of answers to explain."
 )
@@ -79,9 +84,13 @@ def train(
 @_events
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random explainers.")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), default="explanations.jsonl", show_default=True,
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False),
+    default="explanations.jsonl",
+    show_default=True,
     help="The explanations, with their subgraphs.",
-)  # fmt: skip
+)
 @_options
 def explain(
     checkpoint: str,
@@ -119,9 +128,14 @@ def explain(
 
 @command.command()
 @click.option(
-    "--output", "-o", type=click.Path(file_okay=False), default="temporal", show_default=True, metavar="DIR",
+    "--output",
+    "-o",
+    type=click.Path(file_okay=False),
+    default="temporal",
+    show_default=True,
+    metavar="DIR",
     help="Output folder.",
-)  # fmt: skip
+)
 @click.option("--explainers", help=f"{_NAMES}  [default: all that fit the data]")
 @_events
 @_questions
@@ -129,9 +143,16 @@ def explain(
 @_seed
 @_options
 def run(
-    output: str, explainers: str | None, events: int, questions: int | None, epochs: int, seed: int,
-    contacts: str | None, quiet: bool, debug: bool,
-) -> None:  # fmt: skip
+    output: str,
+    explainers: str | None,
+    events: int,
+    questions: int | None,
+    epochs: int,
+    seed: int,
+    contacts: str | None,
+    quiet: bool,
+    debug: bool,
+) -> None:
     """Train, explain, run the network with masks, evaluate every explainer and compare them."""
     need("torch", "the temporal network")
     from graphgauge.zoo.temporal.experiment import Experiment
@@ -143,18 +164,27 @@ def run(
     model = fit(asked.config, asked.training, epochs=epochs, progress=None if quiet else _tell)
     model.save(folder / "temporal.pt")
     experiment = Experiment.of(
-        model, found(model, asked.held_out, events), chosen,
-        dataset=asked.config.data, accuracy=accuracy(model, asked.held_out), seed=seed,
-    )  # fmt: skip
+        model,
+        found(model, asked.held_out, events),
+        chosen,
+        dataset=asked.config.data,
+        accuracy=accuracy(model, asked.held_out),
+        seed=seed,
+    )
     experiment.write(folder)
     click.echo(str(experiment))
 
 
 @command.command()
 @click.option(
-    "--output", "-o", type=click.Path(file_okay=False), default="houses", show_default=True, metavar="DIR",
+    "--output",
+    "-o",
+    type=click.Path(file_okay=False),
+    default="houses",
+    show_default=True,
+    metavar="DIR",
     help="Output folder.",
-)  # fmt: skip
+)
 @click.option("--events", type=click.IntRange(min=1), default=50, show_default=True, help="Number of nodes to explain.")
 @_seed
 @click.option("--debug", is_flag=True, help="Show tracebacks.")

@@ -47,9 +47,12 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
 
 @command.command()
 @click.option(
-    "--conditions", type=NAMES, default="Normal,Off,Inverted", show_default=True,
+    "--conditions",
+    type=NAMES,
+    default="Normal,Off,Inverted",
+    show_default=True,
     help="Growth rules, separated by commas.",
-)  # fmt: skip
+)
 @click.option("--cycles", type=click.IntRange(min=1), default=50, show_default=True, help="Cycles per run.")
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Runs per condition.")
 @click.option(
@@ -65,9 +68,15 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 def run(
-    conditions: tuple[str, ...], cycles: int, seeds: int, data: str | None, output: str, quiet: bool, debug: bool,
+    conditions: tuple[str, ...],
+    cycles: int,
+    seeds: int,
+    data: str | None,
+    output: str,
+    quiet: bool,
+    debug: bool,
     **settings: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Run the engine and log every cycle.
 
     `graphgauge evolution --log` evaluates the log. Cycles that are already in the folder are kept: interrupted runs are
@@ -79,9 +88,12 @@ def run(
     engine = Settings(**settings)
     graph = block_model() if data is None else read_graph_data(data)
     bar = click.progressbar(
-        grow(graph, engine, conditions, cycles, seeds, Path(output)), length=len(conditions) * seeds * cycles,
-        label="growing", file=sys.stderr, hidden=quiet,
-    )  # fmt: skip
+        grow(graph, engine, conditions, cycles, seeds, Path(output)),
+        length=len(conditions) * seeds * cycles,
+        label="growing",
+        file=sys.stderr,
+        hidden=quiet,
+    )
     with bar as steps:
         for _ in steps:
             pass

@@ -30,9 +30,12 @@ from graphgauge.generation.samples import ConditionSample, Numbers
 from graphgauge.generation.table import SampleTable
 
 section(
-    "conditioning", family=FAMILY, priority="low", aliases=("grade_conditioning",),
+    "conditioning",
+    family=FAMILY,
+    priority="low",
+    aliases=("grade_conditioning",),
     question="whether a classifier recognises the requested conditions in generated samples",
-)  # fmt: skip
+)
 
 # Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.
 WORST_CONDITION_NUMBER = 10
@@ -254,19 +257,31 @@ def _read(result: Result) -> str:
 
 
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "conditioning", "needs": ("answers",), "unit": "sample", "laws": LAWS,
-    "reference": "ravuri2019", "direction": "higher", "bounds": (0, 1),
-}  # fmt: skip
+    "family": FAMILY,
+    "section": "conditioning",
+    "needs": ("answers",),
+    "unit": "sample",
+    "laws": LAWS,
+    "reference": "ravuri2019",
+    "direction": "higher",
+    "bounds": (0, 1),
+}
 _SHARE = {"scale": "a share, not percent", "samples": "valid ones"}
 _CORRECTED = _COMMON | {
-    "interval": of_draws, "reference": "saerens2002", "conventions": MACRO | _SHARE | {"assumption": _ASSUMED},
-}  # fmt: skip
+    "interval": of_draws,
+    "reference": "saerens2002",
+    "conventions": MACRO | _SHARE | {"assumption": _ASSUMED},
+}
 
 
 @metric(
-    key="overall_exact_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(0),
-    interpretation=_read, **_COMMON,
-)  # fmt: skip
+    key="overall_exact_accuracy",
+    conventions=MACRO | _SHARE,
+    interval=of_shares,
+    chance=_dealt(0),
+    interpretation=_read,
+    **_COMMON,
+)
 def overall_exact_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition."""
     return sample.generated(0).warned(*sample.weak_classifier())
@@ -279,9 +294,12 @@ def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
 
 
 @metric(
-    key="classifier_exact_accuracy", conventions=MICRO | {"samples": "real ones, held out"}, interval=of_shares,
-    chance=_majority(0), **_COMMON,
-)  # fmt: skip
+    key="classifier_exact_accuracy",
+    conventions=MICRO | {"samples": "real ones, held out"},
+    interval=of_shares,
+    chance=_majority(0),
+    **_COMMON,
+)
 def classifier_exact_accuracy(sample: Answers) -> Estimate:
     """Share of real held-out samples that the classifier gets right.
 
@@ -292,19 +310,24 @@ def classifier_exact_accuracy(sample: Answers) -> Estimate:
 
 
 @metric(
-    key="classifier_tolerance_1_accuracy", conventions=MICRO | {"samples": "real ones, held out"}, interval=of_shares,
-    chance=_majority(1), **_COMMON,
-)  # fmt: skip
+    key="classifier_tolerance_1_accuracy",
+    conventions=MICRO | {"samples": "real ones, held out"},
+    interval=of_shares,
+    chance=_majority(1),
+    **_COMMON,
+)
 def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """Share of real held-out samples that the classifier assigns to the true condition or a neighbour of it."""
     return sample.real(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
 @metric(
-    key="classifier_condition_number", conventions=WHOLE | {"matrix": "shares of answers by true condition"},
-    chance=NoChance("it describes the classifier"), interval=NoInterval("it describes this classifier"),
+    key="classifier_condition_number",
+    conventions=WHOLE | {"matrix": "shares of answers by true condition"},
+    chance=NoChance("it describes the classifier"),
+    interval=NoInterval("it describes this classifier"),
     **_COMMON | {"direction": "lower", "bounds": (1, np.inf), "reference": "saerens2002"},
-)  # fmt: skip
+)
 def classifier_condition_number(sample: Answers) -> Estimate:
     """How much correcting for the classifier's confusions amplifies noise; above 10 there is no corrected value."""
     found = sample.found

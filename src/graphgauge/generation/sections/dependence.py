@@ -97,10 +97,12 @@ class Dependent(Described):
         train = self.copies(code, generator, len(other) * SPLITS)
         if train is not None:
             count = min(m, MOST)
-            drawn["memoriser"] = np.array([
-                against(self._columns(train[generator.choice(len(train), count, replace=len(train) < count)]))
-                for _ in range(SPLITS)
-            ])  # fmt: skip
+            drawn["memoriser"] = np.array(
+                [
+                    against(self._columns(train[generator.choice(len(train), count, replace=len(train) < count)]))
+                    for _ in range(SPLITS)
+                ]
+            )
         away = noise(generated, m, **common) - around_real
         return Associated(compared, found, made, away, np.abs(perfect), drawn)
 
@@ -143,8 +145,13 @@ def _levels(*, ranks: bool) -> ChanceFunction:
 
 def _of_margins(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """The mean absolute error of the differences, by halves of either side: at least the stated confidence."""
-    return IntervalRule("half-samples", "samples", _around, approximate=True,
-                        note="errors of single pairs may cancel, so it covers more than its confidence")  # fmt: skip
+    return IntervalRule(
+        "half-samples",
+        "samples",
+        _around,
+        approximate=True,
+        note="errors of single pairs may cancel, so it covers more than its confidence",
+    )
 
 
 def _around(sample: Any, estimate: Estimate, confidence: float) -> Bounds:
@@ -164,19 +171,27 @@ def _estimate(sample: Dependence, *, ranks: bool) -> Estimate:
 
 _FEW = f"no condition has {FEWEST_COMPARED} valid generated samples and {FEWEST_COMPARED} real ones"
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "statistical", "needs": ("columns",), "unit": "sample", "laws": LAWS,
-    "reference": "bergsma2013", "direction": "lower", "bounds": (0, 2), "interval": _of_margins,
-}  # fmt: skip
+    "family": FAMILY,
+    "section": "statistical",
+    "needs": ("columns",),
+    "unit": "sample",
+    "laws": LAWS,
+    "reference": "bergsma2013",
+    "direction": "lower",
+    "bounds": (0, 2),
+    "interval": _of_margins,
+}
 _PAIRED = MACRO | {
     "pairs": "of columns, each once; those with a column that is constant on both sides are left out",
     "number and categories": "correlation ratio, corrected (Kelley)",
-    "categories": "Cramér's V, corrected (Bergsma)", "constant on one side": "0 there",
-}  # fmt: skip
+    "categories": "Cramér's V, corrected (Bergsma)",
+    "constant on one side": "0 there",
+}
 
 
 @metric(
     key="correlation_difference", chance=_levels(ranks=False), conventions=_PAIRED | {"numbers": "Pearson"}, **_COMMON
-)  # fmt: skip
+)
 def correlation_difference(sample: Dependence) -> Estimate:
     """Mean absolute difference, over pairs of columns, between the correlations of generated and of real rows.
 
@@ -187,9 +202,11 @@ def correlation_difference(sample: Dependence) -> Estimate:
 
 
 @metric(
-    key="rank_correlation_difference", chance=_levels(ranks=True), conventions=_PAIRED | {"numbers": "Spearman"},
+    key="rank_correlation_difference",
+    chance=_levels(ranks=True),
+    conventions=_PAIRED | {"numbers": "Spearman"},
     **_COMMON,
-)  # fmt: skip
+)
 def rank_correlation_difference(sample: Dependence) -> Estimate:
     """The same of ranks: numbers are replaced by their ranks, so that only the order of values counts."""
     return _estimate(sample, ranks=True)

@@ -38,8 +38,11 @@ class Described(Sides):
                 (table.generated_statistics, len(table.codes)),
             )
         )
-        super().__init__(*in_order(real, table.real_codes, table.real_kept),
-                         *in_order(generated, table.codes, table.kept), len(table.labels))  # fmt: skip
+        super().__init__(
+            *in_order(real, table.real_codes, table.real_kept),
+            *in_order(generated, table.codes, table.kept),
+            len(table.labels),
+        )
         if table.train_statistics is not None and table.train_codes is not None:
             rows = _columns(table.train_statistics, self._spans, len(table.train_codes))
             self.train, self.train_codes = in_order(rows, table.train_codes)
@@ -71,23 +74,31 @@ class Described(Sides):
 
     def _distances(self, columns: Floats) -> Floats:
         """Distances (…, statistics) from those of columns. Of categories, half of the sum: total variation."""
-        return np.stack(
-            [
-                columns[..., span.start] if words is None else columns[..., span].sum(-1) / 2
-                for span, words in self._spans.values()
-            ],
-            axis=-1,
-        ) if self._spans else columns  # fmt: skip
+        return (
+            np.stack(
+                [
+                    columns[..., span.start] if words is None else columns[..., span].sum(-1) / 2
+                    for span, words in self._spans.values()
+                ],
+                axis=-1,
+            )
+            if self._spans
+            else columns
+        )
 
     def _spreads(self, columns: Floats) -> Floats:
         """Standard deviations (…, statistics). Of categories, the same as of 0 and 1 if there are two."""
-        return np.stack(
-            [
-                columns[..., span.start] if words is None else np.sqrt((columns[..., span] ** 2).sum(-1) / 2)
-                for span, words in self._spans.values()
-            ],
-            axis=-1,
-        ) if self._spans else columns  # fmt: skip
+        return (
+            np.stack(
+                [
+                    columns[..., span.start] if words is None else np.sqrt((columns[..., span] ** 2).sum(-1) / 2)
+                    for span, words in self._spans.values()
+                ],
+                axis=-1,
+            )
+            if self._spans
+            else columns
+        )
 
     def columns(self, statistics: Mapping[str, Any], rows: int) -> Floats:
         """Statistics in the columns of this comparison (rows, columns)."""
@@ -250,9 +261,15 @@ class Described(Sides):
             if train is not None:
                 pools["memoriser"] = self.in_units(train, self.scale[code])
             return kernel_levels(
-                lambda x, y: np.sqrt(squared_distances(x, y)), real, pools, *test.n, energy,
-                draws=self._draws.resamples, generator=generator, fresh=fresh,
-            )  # fmt: skip
+                lambda x, y: np.sqrt(squared_distances(x, y)),
+                real,
+                pools,
+                *test.n,
+                energy,
+                draws=self._draws.resamples,
+                generator=generator,
+                fresh=fresh,
+            )
 
         return self.drawn(self.each(levels))
 
@@ -302,12 +319,13 @@ def in_units_of_real(table: SampleTable) -> tuple[dict[str, Floats], Spans]:
     sides = {
         name: _columns(part, spans, rows)
         for name, part, rows in (
-            ("real", table.statistics, len(table.real_codes)), ("train", table.train_statistics, _count(table.train)),
+            ("real", table.statistics, len(table.real_codes)),
+            ("train", table.train_statistics, _count(table.train)),
             ("generated", table.generated_statistics, len(table.codes)),
             ("excluded", table.excluded_statistics, len(table.excluded)),
         )
         if part is not None
-    }  # fmt: skip
+    }
     known = np.concatenate([sides[name] for name in ("real", "train") if name in sides])
     centre = known.mean(0) if len(known) else np.zeros(known.shape[1])
     scale = rounded_off(known.std(0), centre) if len(known) else np.ones(known.shape[1])

@@ -41,7 +41,7 @@ from graphgauge.generation.declared import (
     over_pairs,
     over_samples,
     values_of,
-)  # fmt: skip
+)
 from graphgauge.generation.distances import Pairs, unique_at
 from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.levels import (
@@ -59,9 +59,11 @@ from graphgauge.generation.table import SampleTable
 from graphgauge.stats.intervals import standard_error
 
 section(
-    "diversity", family=FAMILY, priority="high",
+    "diversity",
+    family=FAMILY,
+    priority="high",
     question="how many attempts are valid, and how much they differ from each other and from the training set",
-)  # fmt: skip
+)
 
 
 def _real_answers(table: SampleTable) -> tuple[Bits, Codes] | None:
@@ -91,9 +93,13 @@ class Attempts(ConditionSample):
     @classmethod
     def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Attempts:
         return cls(
-            table.labels, codes=table.codes, answers=table.valid, valid=Valid(table, draws, common.get("threads")),
-            real_answers=_real_answers(table), **common,
-        )  # fmt: skip
+            table.labels,
+            codes=table.codes,
+            answers=table.valid,
+            valid=Valid(table, draws, common.get("threads")),
+            real_answers=_real_answers(table),
+            **common,
+        )
 
     @property
     def attempts(self) -> Codes:
@@ -290,22 +296,34 @@ def _read(result: Result) -> str:
 
 _FEW = f"no condition has {FEWEST_VALID} valid samples"
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "diversity", "needs": ("attempts",), "unit": "sample", "laws": LAWS,
-    "reference": "polykovskiy2020", "direction": "higher", "bounds": (0, 1),
-}  # fmt: skip
+    "family": FAMILY,
+    "section": "diversity",
+    "needs": ("attempts",),
+    "unit": "sample",
+    "laws": LAWS,
+    "reference": "polykovskiy2020",
+    "direction": "higher",
+    "bounds": (0, 1),
+}
 _PAIRS = _COMMON | {"needs": ("pairs",), "reference": "hamming1950"}
 _WITHIN = MACRO | {"pairs": "within a condition, each once", "samples": "valid ones"}
 _COUNT = _COMMON | {
-    "direction": "none", "bounds": (0, np.inf), "laws": COUNT_LAWS, "conventions": TOTAL,
-    "chance": NoChance("a count is neither good nor bad"), "interval": NoInterval("a count of these samples"),
-}  # fmt: skip
+    "direction": "none",
+    "bounds": (0, np.inf),
+    "laws": COUNT_LAWS,
+    "conventions": TOTAL,
+    "chance": NoChance("a count is neither good nor bad"),
+    "interval": NoInterval("a count of these samples"),
+}
 
 
 @metric(
-    key="validity_rate", interval=of_shares, conventions=MICRO | {"attempts": "all of them; no answer is not valid"},
+    key="validity_rate",
+    interval=of_shares,
+    conventions=MICRO | {"attempts": "all of them; no answer is not valid"},
     chance=_real_validity,
     **_COMMON | {"needs": ("validity",), "laws": LAWS | {"monotone": True}},
-)  # fmt: skip
+)
 def validity_rate(sample: Attempts) -> Estimate:
     """Share of all attempts that are valid."""
     assert sample.answers is not None
@@ -313,11 +331,12 @@ def validity_rate(sample: Attempts) -> Estimate:
 
 
 @metric(
-    key="overall_mean_diversity", conventions=_WITHIN | {"distance": "Hamming, as a share of all bits"},
+    key="overall_mean_diversity",
+    conventions=_WITHIN | {"distance": "Hamming, as a share of all bits"},
     interval=over_pairs,
     chance=_real_pairs("hamming", lambda valid: valid.width),
     **_PAIRS,
-)  # fmt: skip
+)
 def overall_mean_diversity(sample: Attempts) -> Estimate:
     """Mean share of bits in which two valid samples of a condition differ.
 
@@ -328,20 +347,26 @@ def overall_mean_diversity(sample: Attempts) -> Estimate:
 
 
 @metric(
-    key="overall_std_diversity", conventions=_WITHIN | {"distance": "Hamming, as a share of all bits", "ddof": "0"},
+    key="overall_std_diversity",
+    conventions=_WITHIN | {"distance": "Hamming, as a share of all bits", "ddof": "0"},
     interval=NoInterval("a spread describes these samples"),
     chance=_real_pairs("hamming", lambda valid: valid.width, spread=True),
     **_PAIRS | {"direction": "none", "laws": COUNT_LAWS},
-)  # fmt: skip
+)
 def overall_std_diversity(sample: Attempts) -> Estimate:
     """Standard deviation over pairs of the share of bits in which two valid samples differ."""
     return sample.estimate(values_of(sample.valid.hamming, "std") / sample.valid.width, sample.counts, _FEW)
 
 
 @metric(
-    key="overall_uniqueness_ratio", conventions=MACRO | {"samples": "valid ones"}, interval=over_samples,
-    chance=_real_unique, goal=0.8, interpretation=_read, **_COMMON,
-)  # fmt: skip
+    key="overall_uniqueness_ratio",
+    conventions=MACRO | {"samples": "valid ones"},
+    interval=over_samples,
+    chance=_real_unique,
+    goal=0.8,
+    interpretation=_read,
+    **_COMMON,
+)
 def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
     """Share of distinct samples among the valid ones of a condition; graphs are distinct up to isomorphism."""
     values = sample.of_ids(lambda ids: len(np.unique(ids)) / len(ids))
@@ -357,9 +382,12 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
 
 
 @metric(
-    key="novelty", conventions=MICRO | {"samples": "valid ones"}, interval=of_shares, chance=_real_novelty,
+    key="novelty",
+    conventions=MICRO | {"samples": "valid ones"},
+    interval=of_shares,
+    chance=_real_novelty,
     **_COMMON | {"needs": ("novelty",)},
-)  # fmt: skip
+)
 def novelty(sample: Attempts) -> Estimate:
     """Share of valid samples that are not in the training set; graphs are equal up to isomorphism."""
     kept = sample.enough[sample.valid.codes]
@@ -368,10 +396,12 @@ def novelty(sample: Attempts) -> Estimate:
 
 
 @metric(
-    key="valid_unique_novel", conventions=MICRO | {"attempts": "all of them", "repeats": "over all conditions"},
-    interval=of_shares, chance=_never_new,
+    key="valid_unique_novel",
+    conventions=MICRO | {"attempts": "all of them", "repeats": "over all conditions"},
+    interval=of_shares,
+    chance=_never_new,
     **_COMMON | {"needs": ("novelty",), "reference": "vignac2023"},
-)  # fmt: skip
+)
 def valid_unique_novel(sample: Attempts) -> Estimate:
     """Share of all attempts that are valid, differ from all earlier ones and are not in the training set."""
     valid = sample.valid
@@ -385,13 +415,22 @@ def valid_unique_novel(sample: Attempts) -> Estimate:
 
 @metric(
     key="nearer_to_training",
-    conventions=WHOLE | {"samples": "valid ones that equal no training or real sample", "ties": "share their weight",
-                         "distance": "Hamming; graphs: L1 of counts of refined colours, least if one edge differs"},
+    conventions=WHOLE
+    | {
+        "samples": "valid ones that equal no training or real sample",
+        "ties": "share their weight",
+        "distance": "Hamming; graphs: L1 of counts of refined colours, least if one edge differs",
+    },
     interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
     chance=_copies_levels,
-    **_COMMON | {"needs": ("copies",), "reference": "alaa2022", "direction": "lower",
-                 "laws": LAWS | {"permutation": Exempt("large samples are drawn from, in their order")}},
-)  # fmt: skip
+    **_COMMON
+    | {
+        "needs": ("copies",),
+        "reference": "alaa2022",
+        "direction": "lower",
+        "laws": LAWS | {"permutation": Exempt("large samples are drawn from, in their order")},
+    },
+)
 def nearer_to_training(sample: Attempts) -> Estimate:
     """Share of new samples whose nearest neighbour is a training sample, among training and real held-out samples.
 
@@ -407,30 +446,36 @@ def nearer_to_training(sample: Attempts) -> Estimate:
 
 
 @metric(
-    key="mean_hamming_bits", conventions=_WITHIN | {"distance": "Hamming, in bits"}, interval=over_pairs,
+    key="mean_hamming_bits",
+    conventions=_WITHIN | {"distance": "Hamming, in bits"},
+    interval=over_pairs,
     chance=_real_pairs("hamming", lambda valid: 1.0),
     **_PAIRS | {"bounds": (0, np.inf), "unit": "sample"},
-)  # fmt: skip
+)
 def mean_hamming_bits(sample: Attempts) -> Estimate:
     """Mean number of bits in which two valid samples of a condition differ."""
     return sample.of_pairs(sample.valid.hamming)
 
 
 @metric(
-    key="mean_jaccard", conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"}, interval=over_pairs,
+    key="mean_jaccard",
+    conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"},
+    interval=over_pairs,
     chance=_real_pairs("jaccard", lambda valid: 1.0),
     **_PAIRS | {"reference": "jaccard1912"},
-)  # fmt: skip
+)
 def mean_jaccard(sample: Attempts) -> Estimate:
     """Mean Jaccard distance of two valid samples of a condition: bits set in only one over bits set in either."""
     return sample.of_pairs(sample.valid.jaccard)
 
 
 @metric(
-    key="unique@{k}", conventions=MACRO | {"samples": "valid ones, the mean over all choices of k"},
-    interval=NoInterval("a mean over draws from one sample; overall_uniqueness_ratio has one"), chance=_real_unique,
+    key="unique@{k}",
+    conventions=MACRO | {"samples": "valid ones, the mean over all choices of k"},
+    interval=NoInterval("a mean over draws from one sample; overall_uniqueness_ratio has one"),
+    chance=_real_unique,
     **_COMMON,
-)  # fmt: skip
+)
 def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
     """Expected share of distinct samples among k valid ones of a condition.
 

@@ -28,8 +28,13 @@ class Drawn(Sides):
         assert isinstance(table.real, Graphs)
         assert isinstance(table.generated, Graphs)
         fit, kept = table.real_kept, table.kept
-        super().__init__(table.real.take(fit), table.real_codes[fit], table.generated.take(kept), table.codes[kept],
-                         len(table.labels))  # fmt: skip
+        super().__init__(
+            table.real.take(fit),
+            table.real_codes[fit],
+            table.generated.take(kept),
+            table.codes[kept],
+            len(table.labels),
+        )
         if isinstance(table.train, Graphs) and len(table.train) and table.train_codes is not None:
             self.train, self.train_codes = table.train, table.train_codes
         if table.copied is not None and table.copied[kept].any():
@@ -66,10 +71,13 @@ class Drawn(Sides):
     def _mmd(self, kind: str, code: int, rows: Bits) -> MMDTest:
         real, generated = self._described(kind)
         return feature_mmd(
-            _by_content(real[self.real_codes == code]), _by_content(self._kept(generated[rows], kind, code)),
-            self.convention.kernels[kind], self.convention.score, permutations=self._draws.permutations,
+            _by_content(real[self.real_codes == code]),
+            _by_content(self._kept(generated[rows], kind, code)),
+            self.convention.kernels[kind],
+            self.convention.score,
+            permutations=self._draws.permutations,
             generator=self._draws.generator(5, code),
-        )  # fmt: skip
+        )
 
     def _kept(self, generated: Floats, kind: str, code: int) -> Floats:
         """The generated graphs that the convention compares."""
@@ -118,9 +126,16 @@ class Drawn(Sides):
             wider = {name: wide(pool) for name, pool in pools.items()}
             fresh = concatenated(wide(own), wider.pop("left", None))
             return kernel_levels(
-                chosen.kernel, wide(own), wider, n, m, self.convention.score, draws=self._draws.resamples,
-                generator=self._draws.generator(11, code), fresh=fresh,
-            )  # fmt: skip
+                chosen.kernel,
+                wide(own),
+                wider,
+                n,
+                m,
+                self.convention.score,
+                draws=self._draws.resamples,
+                generator=self._draws.generator(11, code),
+                fresh=fresh,
+            )
 
         return self.drawn(self.each(levels))
 

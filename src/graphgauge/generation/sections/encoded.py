@@ -61,8 +61,11 @@ class Encoded(Sides):
         self.copied = copied_rows(generated, table)
         assert real is not None
         assert generated is not None
-        super().__init__(*in_order(real, table.real_codes, table.real_kept),
-                         *in_order(generated, table.codes, table.kept), len(table.labels))  # fmt: skip
+        super().__init__(
+            *in_order(real, table.real_codes, table.real_kept),
+            *in_order(generated, table.codes, table.kept),
+            len(table.labels),
+        )
 
     def pools(self, code: int, real: Floats, count: int, generator: np.random.Generator) -> dict[str, Floats]:
         """Samples of the reference generators other than the perfect one."""
@@ -126,11 +129,15 @@ class Encoded(Sides):
         drawn = self.each(levels)
         measures = {
             name: self.drawn(
-                [None if each is None else {kind: np.array([getattr(one, name) for one in draws])
-                                            for kind, draws in each.items()} for each in drawn]
+                [
+                    None
+                    if each is None
+                    else {kind: np.array([getattr(one, name) for one in draws]) for kind, draws in each.items()}
+                    for each in drawn
+                ]
             )
             for name in PRDC._fields
-        }  # fmt: skip
+        }
         note = None
         if sizes:
             kept, fresh = ([pair[side] for pair in sizes.values()] for side in (0, 1))
@@ -162,10 +169,16 @@ class Encoded(Sides):
 
             def levels_of(some: Floats, pools: dict[str, Floats], fresh: Any) -> dict[str, Floats]:
                 return kernel_levels(
-                    lambda x, y: np.exp(squared_distances(x, y) / width), some, pools, min(len(some), test.n[0]),
-                    test.n[1], unbiased,
-                    draws=self._draws.resamples, generator=generator, fresh=fresh,
-                )  # fmt: skip
+                    lambda x, y: np.exp(squared_distances(x, y) / width),
+                    some,
+                    pools,
+                    min(len(some), test.n[0]),
+                    test.n[1],
+                    unbiased,
+                    draws=self._draws.resamples,
+                    generator=generator,
+                    fresh=fresh,
+                )
 
             count = min(max(test.n[1], 2), MOST)
             pools = self.pools(code, real, count, generator)

@@ -99,9 +99,11 @@ def _centred_ranks(values: NDArray[np.generic]) -> Floats:
 
 
 section(
-    "latent_space", family=FAMILY, priority="medium",
+    "latent_space",
+    family=FAMILY,
+    priority="medium",
     question="whether conditions are separated, and in order, in the latent space",
-)  # fmt: skip
+)
 
 CENTROIDS = "per_grade_centroids"
 DIMENSION = "dimension"
@@ -143,10 +145,15 @@ class Latents(RealSample):
         assert table.latents is not None
         order = canonical_order(table.real_codes, table.latents)
         return cls(
-            table.labels, points=table.latents[order], codes=table.real_codes[order], ordered=table.ordered,
-            leaks=table.leaks, variances=None if table.latent_variances is None else table.latent_variances[order],
-            device=table.device, **common,
-        )  # fmt: skip
+            table.labels,
+            points=table.latents[order],
+            codes=table.real_codes[order],
+            ordered=table.ordered,
+            leaks=table.leaks,
+            variances=None if table.latent_variances is None else table.latent_variances[order],
+            device=table.device,
+            **common,
+        )
 
     def dealt(self, key: int) -> Latents:
         """The same vectors with shuffled conditions."""
@@ -189,9 +196,11 @@ class Latents(RealSample):
         size = self.points.shape[1]
         variance = self.points.var(axis=0)
         columns: dict[str, Any] = {
-            DIMENSION: np.array([f"z{place}" for place in range(size)]), "n": np.full(size, len(self.points)),
-            "variance": variance, "active_units": (variance > ACTIVE).astype(float),
-        }  # fmt: skip
+            DIMENSION: np.array([f"z{place}" for place in range(size)]),
+            "n": np.full(size, len(self.points)),
+            "variance": variance,
+            "active_units": (variance > ACTIVE).astype(float),
+        }
         divergence = self.divergence()
         if divergence is not None:
             columns["latent_kl"] = divergence.mean(0)
@@ -233,13 +242,19 @@ def _read(result: Result) -> str:
 
 _ONE = "fewer than two conditions have real samples, or none has two"
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "latent_space", "needs": ("latents",), "unit": "sample", "laws": LAWS,
+    "family": FAMILY,
+    "section": "latent_space",
+    "needs": ("latents",),
+    "unit": "sample",
+    "laws": LAWS,
     "reference": "rousseeuw1987",
-}  # fmt: skip
+}
 _FACT = _COMMON | {
-    "direction": "none", "laws": COUNT_LAWS, "reference": "kingma2014",
+    "direction": "none",
+    "laws": COUNT_LAWS,
+    "reference": "kingma2014",
     "chance": NoChance("a scale is neither good nor bad"),
-}  # fmt: skip
+}
 
 
 def _silhouette(sample: Latents, squared: bool) -> Estimate:
@@ -250,18 +265,30 @@ def _silhouette(sample: Latents, squared: bool) -> Estimate:
 
 
 @metric(
-    key="silhouette_score", direction="higher", bounds=(-1, 1), chance=_dealt_once, interval=over_samples, goal=0.2,
-    interpretation=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
-)  # fmt: skip
+    key="silhouette_score",
+    direction="higher",
+    bounds=(-1, 1),
+    chance=_dealt_once,
+    interval=over_samples,
+    goal=0.2,
+    interpretation=_read,
+    conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"},
+    **_COMMON,
+)
 def silhouette_score(sample: Latents) -> Estimate:
     """How much nearer a sample's latent vector is to its own condition than to the nearest other, on average."""
     return _silhouette(sample, squared=False)
 
 
 @metric(
-    key="silhouette_sqeuclidean", direction="higher", bounds=(-1, 1), chance=_dealt_once, interval=over_samples,
-    conventions=MICRO | {"distance": "squared Euclidean", "one sample of a condition": "0"}, **_COMMON,
-)  # fmt: skip
+    key="silhouette_sqeuclidean",
+    direction="higher",
+    bounds=(-1, 1),
+    chance=_dealt_once,
+    interval=over_samples,
+    conventions=MICRO | {"distance": "squared Euclidean", "one sample of a condition": "0"},
+    **_COMMON,
+)
 def silhouette_sqeuclidean(sample: Latents) -> Estimate:
     """The silhouette of squared distances: a different number, computed exactly in linear time."""
     return _silhouette(sample, squared=True)
@@ -275,9 +302,12 @@ def latent_mean(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="latent_std", bounds=(0, np.inf), interval=NoInterval("a spread describes these samples"),
-    conventions=WHOLE | {"ddof": "0"}, **_FACT,
-)  # fmt: skip
+    key="latent_std",
+    bounds=(0, np.inf),
+    interval=NoInterval("a spread describes these samples"),
+    conventions=WHOLE | {"ddof": "0"},
+    **_FACT,
+)
 def latent_std(sample: Latents) -> Estimate:
     """Standard deviation of all entries of the latent vectors together; 1 for a standard normal."""
     if sample.average is not None:
@@ -290,10 +320,12 @@ def latent_std(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="active_units", bounds=(0, np.inf), interval=NoInterval("a count of dimensions"),
+    key="active_units",
+    bounds=(0, np.inf),
+    interval=NoInterval("a count of dimensions"),
     conventions=WHOLE | {"active": f"variance of the latent vectors above {ACTIVE}"},
     **_FACT | {"reference": "burda2016", "chance": NoChance("it counts dimensions")},
-)  # fmt: skip
+)
 def active_units(sample: Latents) -> Estimate:
     """Number of latent dimensions whose variance between real samples is above 0.01; `by("dimension")` has each."""
     if sample.average is None or len(sample.points) < 2:
@@ -302,9 +334,12 @@ def active_units(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="latent_kl", bounds=(0, np.inf), interval=over_samples, conventions=MICRO | {"unit": "nats"},
+    key="latent_kl",
+    bounds=(0, np.inf),
+    interval=over_samples,
+    conventions=MICRO | {"unit": "nats"},
     **_FACT | {"needs": ("posteriors",)},
-)  # fmt: skip
+)
 def latent_kl(sample: Latents) -> Estimate:
     """Mean KL divergence of the posteriors from a standard normal, over all dimensions; `by("dimension")` has each."""
     divergence = sample.divergence()
@@ -313,11 +348,15 @@ def latent_kl(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="condition_separation", formerly="grade_separation", direction="higher", bounds=(0, np.inf),
+    key="condition_separation",
+    formerly="grade_separation",
+    direction="higher",
+    bounds=(0, np.inf),
     chance=_dealt_often,
     interval=NoInterval("centroids of few samples differ by chance; compare with conditions dealt at random"),
-    conventions=WHOLE | {"neighbours": "next to each other among the conditions that occur"}, **_COMMON,
-)  # fmt: skip
+    conventions=WHOLE | {"neighbours": "next to each other among the conditions that occur"},
+    **_COMMON,
+)
 def condition_separation(sample: Latents) -> Estimate:
     """Mean Euclidean distance between the centroids of neighbouring conditions."""
     if not sample.ordered:
@@ -329,10 +368,14 @@ def condition_separation(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="ordinal_spearman", direction="higher", bounds=(-1, 1), chance=_no_order, interval=of_correlation,
+    key="ordinal_spearman",
+    direction="higher",
+    bounds=(-1, 1),
+    chance=_no_order,
+    interval=of_correlation,
     conventions=WHOLE | {"direction": f"best linear one, held out in {_FOLDS} folds", "ties": "mean rank"},
     **_COMMON | {"reference": "spearman1904"},
-)  # fmt: skip
+)
 def ordinal_spearman(sample: Latents) -> Estimate:
     """Rank correlation of ordered conditions with the best linear direction of the latent space, on held-out samples.
 

@@ -129,8 +129,10 @@ class Recognised(Sides):
             areas += [_area(column, generated[own])[0] for column in rows[own].T]
         areas /= max(len(present), 1)
         order = np.argsort(-np.abs(areas - 0.5), kind="stable")[:_SHOWN]
-        raw = [np.concatenate([side[code_of == code] for code in present]) if len(present) else side[:0]
-               for side, code_of in ((self.real, self.real_codes), (self.generated, self.codes))]  # fmt: skip
+        raw = [
+            np.concatenate([side[code_of == code] for code in present]) if len(present) else side[:0]
+            for side, code_of in ((self.real, self.real_codes), (self.generated, self.codes))
+        ]
         means = [part[:, order].mean(0) if len(part) else np.full(len(order), np.nan) for part in raw]
         return Table(
             FEATURES,
@@ -234,19 +236,31 @@ def _read(result: Result) -> str:
 
 _FEW = "no condition has 10 valid generated samples and 10 real ones"
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "statistical", "needs": ("recognition",), "unit": "sample",
-    "reference": "lopezpaz2017", "bounds": (0, 1), "default": False,
-}  # fmt: skip
+    "family": FAMILY,
+    "section": "statistical",
+    "needs": ("recognition",),
+    "unit": "sample",
+    "reference": "lopezpaz2017",
+    "bounds": (0, 1),
+    "default": False,
+}
 _FOREST = {
-    "classifier": f"random forest of {_TREES} trees", "trained on": "half of either side",
+    "classifier": f"random forest of {_TREES} trees",
+    "trained on": "half of either side",
     "tested on": "the other half",
-}  # fmt: skip
+}
 
 
 @metric(
-    key="recognition_auc", direction="lower", laws=LAWS, chance=_guess, interval=of_area, interpretation=_read,
-    conventions=MACRO | _FOREST, **_COMMON,
-)  # fmt: skip
+    key="recognition_auc",
+    direction="lower",
+    laws=LAWS,
+    chance=_guess,
+    interval=of_area,
+    interpretation=_read,
+    conventions=MACRO | _FOREST,
+    **_COMMON,
+)
 def recognition_auc(sample: Recognising) -> Estimate:
     """Probability that a classifier scores a generated sample higher than a real one of the same condition.
 
@@ -262,11 +276,14 @@ def recognition_auc(sample: Recognising) -> Estimate:
 
 
 @metric(
-    key="recognition_p_value", direction="none", laws=COUNT_LAWS,
+    key="recognition_p_value",
+    direction="none",
+    laws=COUNT_LAWS,
     chance=NoChance("p-values are uniform if nothing differs"),
     interval=NoInterval("a p-value is not an estimate"),
-    conventions=WHOLE | _FOREST | {"test": "permutations of the held-out half within each condition"}, **_COMMON,
-)  # fmt: skip
+    conventions=WHOLE | _FOREST | {"test": "permutations of the held-out half within each condition"},
+    **_COMMON,
+)
 def recognition_p_value(sample: Recognising) -> Estimate:
     """Share of permutations of the held-out half for which the classifier separates both sides at least as well."""
     found = sample.sides.recognition

@@ -24,7 +24,7 @@ from graphgauge.generation.declared import (
     members,
     nan_array,
     over_samples,
-)  # fmt: skip
+)
 from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.samples import RealSample, canonical_order
@@ -35,9 +35,11 @@ from graphgauge.stats.intervals import without_rounding
 EMPTY_RULES = (1, "nan", "skip")
 
 section(
-    "reconstruction", family=FAMILY, priority="high",
+    "reconstruction",
+    family=FAMILY,
+    priority="high",
     question="how much of a real sample comes back when it is encoded and decoded",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,13 @@ def _read(result: Result) -> str:
 
 
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "reconstruction", "needs": ("reconstructions",), "unit": "sample",
-    "reference": "jaccard1912", "laws": LAWS,
-}  # fmt: skip
+    "family": FAMILY,
+    "section": "reconstruction",
+    "needs": ("reconstructions",),
+    "unit": "sample",
+    "reference": "jaccard1912",
+    "laws": LAWS,
+}
 _IOU = EMPTY | {"two empty sides": AS_CHOSEN, "decoding": "without noise", "channels": "each by itself"}
 _NO_SAMPLES = "no real samples with a reconstruction"
 _FACT: dict[str, Any] = {
@@ -127,9 +133,16 @@ _FACT: dict[str, Any] = {
 
 
 @metric(
-    key="mean_iou", direction="higher", bounds=(0, 1), chance=_blind, interval=over_samples, goal=0.7,
-    interpretation=_read, conventions=MICRO | _IOU, **_COMMON | {"laws": LAWS | {"monotone": True}},
-)  # fmt: skip
+    key="mean_iou",
+    direction="higher",
+    bounds=(0, 1),
+    chance=_blind,
+    interval=over_samples,
+    goal=0.7,
+    interpretation=_read,
+    conventions=MICRO | _IOU,
+    **_COMMON | {"laws": LAWS | {"monotone": True}},
+)
 def mean_iou(sample: Reconstructions) -> Estimate:
     """Bits set in both the sample and its reconstruction over bits set in either, averaged over samples."""
     items, codes = sample.scored()
@@ -139,10 +152,14 @@ def mean_iou(sample: Reconstructions) -> Estimate:
 
 
 @metric(
-    key="std_iou", direction="none", bounds=(0, 1), conventions=EMPTY | {"average": "whole", "ddof": "0"} | _IOU,
-    chance=NoChance("a spread is neither good nor bad"), interval=NoInterval("a spread describes these samples"),
+    key="std_iou",
+    direction="none",
+    bounds=(0, 1),
+    conventions=EMPTY | {"average": "whole", "ddof": "0"} | _IOU,
+    chance=NoChance("a spread is neither good nor bad"),
+    interval=NoInterval("a spread describes these samples"),
     **_COMMON | {"laws": COUNT_LAWS},
-)  # fmt: skip
+)
 def std_iou(sample: Reconstructions) -> Estimate:
     """Standard deviation over samples of the intersection over union."""
     items, codes = sample.scored()
@@ -155,18 +172,26 @@ def std_iou(sample: Reconstructions) -> Estimate:
 
 
 @metric(
-    key="num_samples", direction="none", bounds=(0, np.inf), conventions=TOTAL, **_FACT,
+    key="num_samples",
+    direction="none",
+    bounds=(0, np.inf),
+    conventions=TOTAL,
+    **_FACT,
     **_COMMON | {"laws": COUNT_LAWS},
-)  # fmt: skip
+)
 def num_samples(sample: Reconstructions) -> Estimate:
     """Number of reconstructed real samples."""
     return counted(sample, sample.counts, _NO_SAMPLES)
 
 
 @metric(
-    key="threshold", direction="none", bounds=(0, 1), conventions=EMPTY | {"average": "whole"}, **_FACT,
+    key="threshold",
+    direction="none",
+    bounds=(0, 1),
+    conventions=EMPTY | {"average": "whole"},
+    **_FACT,
     **_COMMON | {"laws": COUNT_LAWS},
-)  # fmt: skip
+)
 def threshold(sample: Reconstructions) -> Estimate:
     """The probability above which a decoded bit is set."""
     stated = sample.threshold is not None and len(sample.iou) > 0

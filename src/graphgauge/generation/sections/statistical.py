@@ -21,7 +21,7 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
     section,
-)  # fmt: skip
+)
 from graphgauge.core.result import Result
 from graphgauge.generation.declared import (
     COUNT_LAWS,
@@ -35,7 +35,7 @@ from graphgauge.generation.declared import (
     nan_array,
     of_discrepancy,
     values_of,
-)  # fmt: skip
+)
 from graphgauge.generation.inputs import Codes
 from graphgauge.generation.levels import named, simulated
 from graphgauge.generation.sections.described import UPPER, Described
@@ -45,9 +45,11 @@ from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.two_sample import p_value
 
 section(
-    "statistical", family=FAMILY, priority="high",
+    "statistical",
+    family=FAMILY,
+    priority="high",
     question="whether generated samples have the distribution of real ones",
-)  # fmt: skip
+)
 
 # The samples of the metrics below.
 Statistics = TwoSided[Described]
@@ -133,22 +135,35 @@ _FEW = f"no condition has {FEWEST_COMPARED} valid generated samples and {FEWEST_
 _FEW_NEW = f"{_FEW}, without those of the training set"
 _DISTANCE_NULL = NoInterval("resampling increases the distance; compare with real against real")
 _COMMON: dict[str, Any] = {
-    "family": FAMILY, "section": "statistical", "needs": ("statistics",), "unit": "sample", "laws": LAWS,
-    "reference": "villani2009", "direction": "lower", "bounds": (0, np.inf), "interval": _DISTANCE_NULL,
-}  # fmt: skip
+    "family": FAMILY,
+    "section": "statistical",
+    "needs": ("statistics",),
+    "unit": "sample",
+    "laws": LAWS,
+    "reference": "villani2009",
+    "direction": "lower",
+    "bounds": (0, np.inf),
+    "interval": _DISTANCE_NULL,
+}
 _SCALE = {"scale": "standard deviation of the real samples of the condition; 0: of real and generated ones together"}
 _EACH = {"conditions": f"those with {FEWEST_COMPARED} samples on both sides"}
 _COUNT = _COMMON | {
-    "needs": ("statistics", "encodings", "graphs"), "direction": "none", "laws": COUNT_LAWS,
-    "conventions": TOTAL | _EACH, "chance": NoChance("a count is neither good nor bad"),
+    "needs": ("statistics", "encodings", "graphs"),
+    "direction": "none",
+    "laws": COUNT_LAWS,
+    "conventions": TOTAL | _EACH,
+    "chance": NoChance("a count is neither good nor bad"),
     "interval": NoInterval("a count of these samples"),
-}  # fmt: skip
+}
 
 
 @metric(
-    key="overall_mean_distance", conventions=MACRO | _EACH | _SCALE, chance=_null_of_mean,
-    interpretation=_read, **_COMMON,
-)  # fmt: skip
+    key="overall_mean_distance",
+    conventions=MACRO | _EACH | _SCALE,
+    chance=_null_of_mean,
+    interpretation=_read,
+    **_COMMON,
+)
 def overall_mean_distance(sample: Statistics) -> Estimate:
     """Mean over statistics of the scaled Wasserstein-1 distance between generated and real samples.
 
@@ -172,9 +187,7 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     )
 
 
-@metric(
-    key="wasserstein_{statistic}", conventions=MACRO | _EACH, chance=_null_of(scaled=False), **_COMMON
-)  # fmt: skip
+@metric(key="wasserstein_{statistic}", conventions=MACRO | _EACH, chance=_null_of(scaled=False), **_COMMON)
 def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
     """Wasserstein-1 distance of one statistic between generated and real samples, in the unit of the statistic."""
     place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
@@ -182,9 +195,11 @@ def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estim
 
 
 @metric(
-    key="scaled_wasserstein_{statistic}", conventions=MACRO | _EACH | _SCALE,
-    chance=_null_of(scaled=True), **_COMMON,
-)  # fmt: skip
+    key="scaled_wasserstein_{statistic}",
+    conventions=MACRO | _EACH | _SCALE,
+    chance=_null_of(scaled=True),
+    **_COMMON,
+)
 def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
     """Wasserstein-1 distance of one statistic divided by the real standard deviation within the condition."""
     place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
@@ -205,9 +220,11 @@ def num_real(sample: TwoSided[Any]) -> Estimate:
 
 
 @metric(
-    key="energy_distance", conventions=MACRO | _EACH | _SCALE | {"on": "all statistics together, each scaled"},
-    chance=_of_kernels(lambda sides: sides.energy_levels), **_COMMON | {"reference": "szekely2013"},
-)  # fmt: skip
+    key="energy_distance",
+    conventions=MACRO | _EACH | _SCALE | {"on": "all statistics together, each scaled"},
+    chance=_of_kernels(lambda sides: sides.energy_levels),
+    **_COMMON | {"reference": "szekely2013"},
+)
 def energy_distance(sample: Statistics) -> Estimate:
     """Energy distance between the statistics of generated and real samples, all statistics together."""
     tests = sample.sides.energy
@@ -215,11 +232,18 @@ def energy_distance(sample: Statistics) -> Estimate:
 
 
 @metric(
-    key="energy_p_value", conventions=WHOLE | _EACH | {"test": "permutations within each condition, two samples"},
+    key="energy_p_value",
+    conventions=WHOLE | _EACH | {"test": "permutations within each condition, two samples"},
     chance=NoChance("p-values are uniform if nothing differs"),
-    **_COMMON | {"reference": "szekely2013", "direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS,
-                 "interval": NoInterval("a p-value is not an estimate")},
-)  # fmt: skip
+    **_COMMON
+    | {
+        "reference": "szekely2013",
+        "direction": "none",
+        "bounds": (0, 1),
+        "laws": COUNT_LAWS,
+        "interval": NoInterval("a p-value is not an estimate"),
+    },
+)
 def energy_p_value(sample: Statistics) -> Estimate:
     """Share of permutations within each condition with a distance at least as large as the observed one."""
     if sample.average is None:
@@ -231,10 +255,13 @@ def energy_p_value(sample: Statistics) -> Estimate:
 
 
 _NEIGHBOURS = _COMMON | {
-    "needs": ("encodings",), "reference": "naeem2020", "direction": "higher", "bounds": (0, 1),
+    "needs": ("encodings",),
+    "reference": "naeem2020",
+    "direction": "higher",
+    "bounds": (0, 1),
     "conventions": MACRO | _EACH | {"k": str(NEIGHBOURS), "distance": "Euclidean"},
     "interval": NoInterval("samples share their neighbours"),
-}  # fmt: skip
+}
 
 
 @metric(key="prdc_precision", chance=_of_neighbours("precision"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
@@ -262,11 +289,17 @@ def prdc_coverage(sample: Encodings) -> Estimate:
 
 
 _MMD = _COMMON | {
-    "needs": ("encodings",), "reference": "gretton2012", "bounds": (-np.inf, np.inf),
-    "conventions": MACRO | _EACH | {
-        "kernel": "Gaussian", "bandwidth": "median distance", "power": "MMD squared, unbiased: may be below 0",
+    "needs": ("encodings",),
+    "reference": "gretton2012",
+    "bounds": (-np.inf, np.inf),
+    "conventions": MACRO
+    | _EACH
+    | {
+        "kernel": "Gaussian",
+        "bandwidth": "median distance",
+        "power": "MMD squared, unbiased: may be below 0",
     },
-}  # fmt: skip
+}
 
 
 def _compared(tests: list[Any]) -> Codes:
@@ -308,18 +341,19 @@ def _p_of(sample: TwoSided[Any], tests: list[Any]) -> Estimate:
     return Estimate(np.array([value]), np.array([_compared(tests).sum()]), reason=_FEW_NEW)
 
 
-@metric(
-    key="mmd", chance=_of_kernels(lambda sides: sides.mmd_levels), **_MMD | {"interval": of_discrepancy}
-)  # fmt: skip
+@metric(key="mmd", chance=_of_kernels(lambda sides: sides.mmd_levels), **_MMD | {"interval": of_discrepancy})
 def mmd(sample: Encodings) -> Estimate:
     """Squared maximum mean discrepancy between the encodings of generated and real samples."""
     return _of_mmd(sample, sample.sides.mmd)
 
 
 _P_VALUE = {
-    "direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("a p-value is not an estimate"),
+    "direction": "none",
+    "bounds": (0, 1),
+    "laws": COUNT_LAWS,
+    "interval": NoInterval("a p-value is not an estimate"),
     "chance": NoChance("p-values are uniform if nothing differs"),
-}  # fmt: skip
+}
 _PERMUTED = WHOLE | _EACH | {"test": "permutations within each condition"}
 
 
@@ -330,19 +364,27 @@ def mmd_p_value(sample: Encodings) -> Estimate:
 
 
 @metric(
-    key="mmd_power", chance=NoChance("it describes the test"),
-    **_MMD | {"direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("no estimate"),
-              "conventions": MACRO | _EACH | {"level": "5 %", "by": "the normal limit of the estimate"}},
-)  # fmt: skip
+    key="mmd_power",
+    chance=NoChance("it describes the test"),
+    **_MMD
+    | {
+        "direction": "none",
+        "bounds": (0, 1),
+        "laws": COUNT_LAWS,
+        "interval": NoInterval("no estimate"),
+        "conventions": MACRO | _EACH | {"level": "5 %", "by": "the normal limit of the estimate"},
+    },
+)
 def mmd_power(sample: Encodings) -> Estimate:
     """Probability that samples of this size differ significantly, if the true discrepancy is the measured one."""
     return sample.estimate(values_of(sample.sides.mmd, "power"), sample.n, _FEW)
 
 
 @metric(
-    key="mmd_bandwidth", chance=NoChance("it is chosen, not scored"),
+    key="mmd_bandwidth",
+    chance=NoChance("it is chosen, not scored"),
     **_MMD | {"direction": "none", "bounds": (0, np.inf), "laws": COUNT_LAWS, "interval": NoInterval("it is chosen")},
-)  # fmt: skip
+)
 def mmd_bandwidth(sample: Encodings) -> Estimate:
     """Bandwidth of the kernel: the median distance between samples."""
     return sample.estimate(values_of(sample.sides.mmd, "bandwidth"), sample.n, _FEW)
@@ -351,9 +393,12 @@ def mmd_bandwidth(sample: Encodings) -> Estimate:
 _ORDER = Exempt("rounding depends on the order of the graphs")
 _CHOSEN = {"convention": AS_CHOSEN, "power": AS_CHOSEN}
 _GRAPH = _MMD | {
-    "needs": ("graphs",), "reference": "liao2019", "laws": LAWS | {"permutation": _ORDER},
-    "conventions": MACRO | _EACH | _CHOSEN, "interval": of_discrepancy,
-}  # fmt: skip
+    "needs": ("graphs",),
+    "reference": "liao2019",
+    "laws": LAWS | {"permutation": _ORDER},
+    "conventions": MACRO | _EACH | _CHOSEN,
+    "interval": of_discrepancy,
+}
 _GRAPH_P = _GRAPH | _P_VALUE | {"conventions": _PERMUTED | {"convention": AS_CHOSEN}}
 
 
@@ -415,11 +460,17 @@ def spectral_mmd_p_value(sample: GraphSides) -> Estimate:
 
 
 @metric(
-    key="graph_mmd_ratio", chance=_training_set,
-    **_GRAPH | {"needs": ("graph_training",), "reference": "vignac2023", "bounds": (0, np.inf),
-                "interval": NoInterval("a mean of four ratios of the same graphs"),
-                "conventions": MACRO | _EACH | {"convention": AS_CHOSEN, "power": "MMD squared, biased"}},
-)  # fmt: skip
+    key="graph_mmd_ratio",
+    chance=_training_set,
+    **_GRAPH
+    | {
+        "needs": ("graph_training",),
+        "reference": "vignac2023",
+        "bounds": (0, np.inf),
+        "interval": NoInterval("a mean of four ratios of the same graphs"),
+        "conventions": MACRO | _EACH | {"convention": AS_CHOSEN, "power": "MMD squared, biased"},
+    },
+)
 def graph_mmd_ratio(sample: GraphSides) -> Estimate:
     """Mean over the four graph statistics of the discrepancy of generated graphs over that of the training set.
 

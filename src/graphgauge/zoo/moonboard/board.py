@@ -21,10 +21,25 @@ SHAPE = (len(CHANNELS), ROWS, len(COLUMNS))
 # Fontainebleau grades, from the easiest on the board to the hardest.
 GRADES = (
     "5+",
-    "6A", "6A+", "6B", "6B+", "6C", "6C+",
-    "7A", "7A+", "7B", "7B+", "7C", "7C+",
-    "8A", "8A+", "8B", "8B+", "8C", "8C+",
-)  # fmt: skip
+    "6A",
+    "6A+",
+    "6B",
+    "6B+",
+    "6C",
+    "6C+",
+    "7A",
+    "7A+",
+    "7B",
+    "7B+",
+    "7C",
+    "7C+",
+    "8A",
+    "8A+",
+    "8B",
+    "8B+",
+    "8C",
+    "8C+",
+)
 STATISTICS = ("num_holds", "num_start", "num_middle", "num_end", "vertical_spread", "horizontal_spread")
 
 _LEAST_MIDDLE = 3
@@ -81,9 +96,13 @@ def statistics(grids: Any) -> dict[str, NDArray[np.int64]]:
     counts = _counts(grids)
     used = np.any(grids, axis=1)
     columns = (
-        used.sum(axis=(1, 2)), counts[:, 0], counts[:, 1], counts[:, 2],
-        _extent(np.any(used, axis=2)), _extent(np.any(used, axis=1)),
-    )  # fmt: skip
+        used.sum(axis=(1, 2)),
+        counts[:, 0],
+        counts[:, 1],
+        counts[:, 2],
+        _extent(np.any(used, axis=2)),
+        _extent(np.any(used, axis=1)),
+    )
     return dict(zip(STATISTICS, columns, strict=True))
 
 

@@ -30,12 +30,26 @@ def draw_boards(path: str | Path, grids: Sequence[Any], titles: Sequence[str]) -
                 rows, columns = np.nonzero(np.asarray(grid)[channel])
                 colour, mark = _MARKS[name]
                 axes.plot(
-                    left + columns, bottom + rows, linestyle="", marker=mark, markersize=8, markerfacecolor="none",
-                    markeredgecolor=colour, markeredgewidth=2,
-                )  # fmt: skip
+                    left + columns,
+                    bottom + rows,
+                    linestyle="",
+                    marker=mark,
+                    markersize=8,
+                    markerfacecolor="none",
+                    markeredgecolor=colour,
+                    markeredgewidth=2,
+                )
         for name, (colour, mark) in _MARKS.items():
-            axes.plot([], [], linestyle="", marker=mark, markerfacecolor="none", markeredgecolor=colour,
-                      markeredgewidth=2, label=name)  # fmt: skip
+            axes.plot(
+                [],
+                [],
+                linestyle="",
+                marker=mark,
+                markerfacecolor="none",
+                markeredgecolor=colour,
+                markeredgewidth=2,
+                label=name,
+            )
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(CHANNELS), fontsize=8)
 
 

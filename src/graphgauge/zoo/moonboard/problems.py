@@ -170,10 +170,13 @@ def moves_of(grid: Any) -> list[dict[str, Any]]:
     array = np.asarray(grid).astype(bool)
     start, end = CHANNELS.index("start"), CHANNELS.index("end")
     return [
-        {"description": hold(row, column), "isStart": bool(array[start, row, column]),
-         "isEnd": bool(array[end, row, column])}
+        {
+            "description": hold(row, column),
+            "isStart": bool(array[start, row, column]),
+            "isEnd": bool(array[end, row, column]),
+        }
         for row, column in np.argwhere(array.any(axis=0))
-    ]  # fmt: skip
+    ]
 
 
 def write_problems(path: str | Path, grids: Iterable[Any], names: Iterable[str]) -> None:

@@ -42,9 +42,11 @@ class Contacts:
         if not np.ptp(time[begins]):
             raise InputError("all contacts begin at one time", where=str(path))
         return Stream(
-            ends=np.sort(ends[begins], axis=1).T, time=time[begins].astype(np.float64),
-            contact_features=np.empty((begins.size, 0)), node_features=group,
-        )  # fmt: skip
+            ends=np.sort(ends[begins], axis=1).T,
+            time=time[begins].astype(np.float64),
+            contact_features=np.empty((begins.size, 0)),
+            node_features=group,
+        )
 
     def questions(self, stream: Stream, count: int, seed: int) -> list[Question]:
         """Half are contacts at their start; in the others, one of the two is replaced by another person present."""

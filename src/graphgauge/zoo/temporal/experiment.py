@@ -34,9 +34,15 @@ class Experiment:
 
     @classmethod
     def of(
-        cls, model: Any, contexts: Sequence[Context], explainers: Sequence[str] | None, *, dataset: str,
-        accuracy: float, seed: int = 0,
-    ) -> Experiment:  # fmt: skip
+        cls,
+        model: Any,
+        contexts: Sequence[Context],
+        explainers: Sequence[str] | None,
+        *,
+        dataset: str,
+        accuracy: float,
+        seed: int = 0,
+    ) -> Experiment:
         """Explain the events and run the model on all masks; by default with every explainer that fits the data."""
         names = list(explainers or _able(contexts))
         said = list(explain(model, contexts, names, seed=seed))

@@ -98,9 +98,10 @@ def _asked(subgraph: Subgraph, target: Any) -> tuple[list[int], float]:
         now = float(target["time"])
     except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError(
-            f"expected a pair of nodes and a time, found {target!r:.80}", where="target",
+            f"expected a pair of nodes and a time, found {target!r:.80}",
+            where="target",
             fix='Give {"pair": [one, other], "time": time}.',
-        ) from None  # fmt: skip
+        ) from None
     rows = {node: row for row, node in enumerate(subgraph.nodes.tolist())}
     if one == other or one not in rows or other not in rows:
         raise InputError(f"the pair ({one}, {other}) is not among the nodes of its subgraph", where="target")

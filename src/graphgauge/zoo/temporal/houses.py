@@ -124,9 +124,14 @@ def houses(seed: int = 0, *, base: int = 300, count: int = 80, epochs: int = 600
     learnt, held_out = np.split(order, [4 * order.size // 5])
     accuracy = _fit(module, torch.from_numpy(features), data.edge_index, data.y, (learnt, held_out), epochs)
     return Houses(
-        data.edge_index.numpy(), data.y.numpy(), data.edge_mask.numpy() > 0, features, HouseModel(module), accuracy,
+        data.edge_index.numpy(),
+        data.y.numpy(),
+        data.edge_mask.numpy() > 0,
+        features,
+        HouseModel(module),
+        accuracy,
         held_out,
-    )  # fmt: skip
+    )
 
 
 @contextmanager

@@ -117,9 +117,12 @@ class TemporalGNN(nn.Module):
         """A subgraph as input of this network."""
         config = self.config
         return encoded(
-            subgraph, target, gap=config.gap, contact_features=config.contact_features,
+            subgraph,
+            target,
+            gap=config.gap,
+            contact_features=config.contact_features,
             node_features=config.node_features,
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------------ files
 
@@ -147,9 +150,10 @@ class TemporalGNN(nn.Module):
             raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
         except Exception as error:  # a damaged or malicious file can raise anything
             raise InputError(
-                f"is not a checkpoint of this network ({type(error).__name__})", where=str(path),
+                f"is not a checkpoint of this network ({type(error).__name__})",
+                where=str(path),
                 fix="Write one with: graphgauge zoo temporal train",
-            ) from None  # fmt: skip
+            ) from None
         return model
 
 

@@ -50,28 +50,35 @@ def _task(
     data: str, stream: Stream, asked: Sequence[Question], recent: int, seed: int, count: int, town: Town | None = None
 ) -> Task:
     config = Config(
-        contact_features=stream.contact_features.shape[1], node_features=stream.node_features.shape[1],
-        gap=stream.gap, data=data, questions=count, seed=seed,
-    )  # fmt: skip
+        contact_features=stream.contact_features.shape[1],
+        node_features=stream.node_features.shape[1],
+        gap=stream.gap,
+        data=data,
+        questions=count,
+        seed=seed,
+    )
     training, held_out = (
         [
             stream.context(
-                question, recent, event=f"{name}-{number}",
+                question,
+                recent,
+                event=f"{name}-{number}",
                 truth=None if town is None else town.truth(stream, question),
             )
             for number, question in enumerate(part)
         ]
         for name, part in zip(("training", "held-out"), split(asked, _LEARNT), strict=True)
-    )  # fmt: skip
+    )
     return Task(config, training, held_out)
 
 
 def logits(model: TemporalGNN, contexts: Sequence[Context]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """The network's answers for the whole subgraphs."""
     answers = model.predict_many(
-        [context.subgraph for context in contexts], [context.target for context in contexts],
+        [context.subgraph for context in contexts],
+        [context.target for context in contexts],
         [np.ones((1, len(context.subgraph)), bool) for context in contexts],
-    )  # fmt: skip
+    )
     return np.array([float(answer[0, 0]) for answer in answers])
 
 

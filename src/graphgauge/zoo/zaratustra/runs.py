@@ -53,9 +53,14 @@ def grow(
                 cycle = engine.cycle
                 births = engine.step(condition)
                 log.append_cycle(
-                    condition, seed, cycle, embeddings=engine.embeddings, new_edges=births,
-                    tgc=engine.compute_tgc(), pools=engine.pools,
-                )  # fmt: skip
+                    condition,
+                    seed,
+                    cycle,
+                    embeddings=engine.embeddings,
+                    new_edges=births,
+                    tgc=engine.compute_tgc(),
+                    pools=engine.pools,
+                )
                 yield condition, seed, cycle
 
 
