@@ -18,7 +18,7 @@ class BuildWithPages(build_py):
             return
         target = Path(self.build_lib, "graphgauge", "audit", "markdown")
         target.mkdir(parents=True, exist_ok=True)
-        for page in (*PAGES.glob("*.md"), *PAGES.glob("*.inc")):
+        for page in PAGES.glob("*.md"):
             shutil.copy(page, target / page.name)
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar
-
-from docutils import nodes
-from docutils.parsers.rst import Directive
+from typing import Any
 
 from graphgauge._version import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))
-from curves import figure
+from generate import write
 
 project = "graphgauge"
 author = "The graphgauge developers"
@@ -81,27 +76,6 @@ def _escaped(found: re.Match[str]) -> str:
     return re.sub(r"([*|]|_(?=\W|$))", r"\\\1", found[0])
 
 
-class Moves(Directive):
-    """How a metric moves, drawn from docs/moves.json: its family and its key in the registry."""
-
-    required_arguments = 2
-    source: ClassVar[Path] = Path(__file__).parent / "moves.json"
-
-    def run(self) -> list[nodes.Node]:
-        family, key = self.arguments
-        self.state.document.settings.record_dependencies.add(str(self.source))
-        sweeps = [each for each in _sweeps(self.source) if each["family"] == family and key in each["curves"]]
-        if not sweeps:
-            raise self.error(f"docs/moves.json has no curve of {family} {key}; run: python docs/moves.py")
-        return [nodes.raw("", figure(key, [sweep | sweep["curves"][key] for sweep in sweeps]), format="html")]
-
-
-@cache
-def _sweeps(source: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(source.read_text(encoding="utf-8"))
-    return found
-
-
 def setup(app: Any) -> None:
-    app.add_directive("moves", Moves)
+    write()
     app.connect("autodoc-process-docstring", as_rst, priority=400)  # before numpydoc sections are read

@@ -1,7 +1,6 @@
-"""Write the pages of metrics and checks from their registries, and those of commands from their help.
+"""The pages of metrics, checks and public names from their registries, and those of commands from their help.
 
-`python docs/generate.py` brings docs/metrics, docs/cli and docs/audit/index.md up to date; the tests fail if they
-are not.
+The build of the docs writes them (docs/conf.py); they are not committed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from graphgauge.core.references import REFERENCES
 
 DOCS = Path(__file__).parent
 GOLDEN = DOCS.parent / "tests" / "golden"
-GENERATED = ("metrics", "cli", "reference")
 _WIDTH = 100
 _SHORT = 12
 # What every row of tests/golden has; others are options of `evaluate`.
@@ -87,21 +85,19 @@ _GUIDES = {
 }
 
 
+@cache
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
     made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages(), *_split_table())
     return {DOCS / path: text for path, text in made}
 
 
-def main() -> None:
-    wanted = pages()
-    for folder in GENERATED:
-        for path in (DOCS / folder).glob("*.md"):
-            if path not in wanted:
-                path.unlink()
-    for path, text in wanted.items():
+def write() -> None:
+    """Write the pages, so that Sphinx finds them; what has not changed is left as it is."""
+    for path, text in pages().items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
 
 # ----------------------------------------------------------------- reference
@@ -177,10 +173,6 @@ def _metric_pages() -> Iterator[tuple[str, str]]:
         "The *worked example* below each table has a value that was computed by hand, how, and what graphgauge prints",
         "for the same input. The inputs are at the end of each page; the tests use them, too.",
         "",
-        "The *curves* show how the metric moves. They are computed with graphgauge on simulated inputs, by",
-        "`docs/moves.py`: one property changes, all else stays the same, including the random numbers. Where a",
-        "curve has a gap, the metric is not defined.",
-        "",
         *_toctree(families, hidden=True),
     ]
     yield "metrics/index.md", _page(lines)
@@ -238,7 +230,7 @@ def _metric_section(entry: Metric) -> list[str]:
     facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
     lines = [f"({_anchor(entry)})=", f"## `{entry.key}`", "", _prose(entry), "", "| | |", "|---|---|"]
     lines += [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
-    return [*lines, "", *_worked(entry), "", f"```{{moves}} {entry.family} {entry.key}", "```"]
+    return [*lines, "", *_worked(entry)]
 
 
 @cache
@@ -448,9 +440,8 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "",
         "The checks of `graphgauge audit`. Cheap checks give the findings of every evaluation. Checks on request,",
         "and those that need further inputs, run in `graphgauge audit` and `graphgauge.audit.run`. Each check has a",
-        "page with the fault, a real example and the fix; [](demo.md) judges their findings in the demo and in real",
-        "data. The last column lists the inputs of a check: samples that an evaluation keeps, its results, and in",
-        "*italics* inputs that you must pass to the audit.",
+        "page with the fault, a real example and the fix. The last column lists the inputs of a check: samples that an",
+        "evaluation keeps, its results, and in *italics* inputs that you must pass to the audit.",
         "",
         "| check | fires when | family | severity | inputs |",
         "|---|---|---|---|---|",
@@ -472,7 +463,7 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "```",
         "",
     ]
-    yield "audit/index.md", _page([*lines, *_toctree(["demo", *(item.name for item in items)], hidden=True)])
+    yield "audit/index.md", _page([*lines, *_toctree([item.name for item in items], hidden=True)])
 
 
 # ------------------------------------------------------------------- engines
@@ -505,7 +496,3 @@ def _cell(text: str) -> str:
 
 def _page(lines: list[str]) -> str:
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
-
-
-if __name__ == "__main__":
-    main()

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import layers
 from tests.explanation.brute import Weighted, random_event
 
 from graphgauge import explanation, forecasting, ranking, recovery
 from graphgauge.core.findings import Finding
 from graphgauge.core.result import Evaluation
 
-ROOT = Path(__file__).parents[1]
-LAYERS = runpy.run_path(str(ROOT / "docs" / "layers.py"))
-FIX = "run: python docs/layers.py"
-
 
 @pytest.fixture(scope="module")
 def found():
-    return LAYERS["imports"]()
+    return layers.imports()
 
 
 def test_every_package_has_a_layer():
-    assert LAYERS["unknown_packages"]() == set(), "name it in LAYERS of docs/layers.py"
+    assert layers.unknown_packages() == set(), "name it in LAYERS of tests/layers.py"
 
 
 def test_no_package_imports_upward(found):
-    assert not LAYERS["upward"](found), "\n" + "\n".join(map(str, LAYERS["upward"](found)))
+    assert not layers.upward(found), "\n" + "\n".join(map(str, layers.upward(found)))
 
 
 def test_every_exception_is_needed(found):
-    assert set(LAYERS["ALLOWED"]) == {(each.file, each.package) for each in found} & set(LAYERS["ALLOWED"])
+    assert set(layers.ALLOWED) == {(each.file, each.package) for each in found} & set(layers.ALLOWED)
 
 
 def test_the_packages_without_those_still_to_go_have_no_cycle(found):
     """Independent of the order: packages without remaining imports are removed until none is left."""
-    kept = [each for each in found if (each.file, each.package) not in LAYERS["ALLOWED"]]
+    kept = [each for each in found if (each.file, each.package) not in layers.ALLOWED]
     edges = {(each.importer, each.package) for each in kept}
     left = {name for edge in edges for name in edge}
     while left:
@@ -77,7 +72,7 @@ def test_an_upward_import_of_any_kind_is_reported_with_file_and_line(tmp_path, f
     path = tmp_path / file
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
-    (report,) = map(str, LAYERS["upward"](LAYERS["imports"](tmp_path)))
+    (report,) = map(str, layers.upward(layers.imports(tmp_path)))
     assert report == f"{file}:2: {file.partition('/')[0]} imports {package}, which is not below it"
 
 
@@ -96,14 +91,7 @@ def test_an_upward_import_of_any_kind_is_reported_with_file_and_line(tmp_path, f
 def test_types_words_and_own_modules_are_no_imports(tmp_path, text):
     (tmp_path / "core").mkdir()
     (tmp_path / "core" / "a.py").write_text(text, encoding="utf-8")
-    assert LAYERS["imports"](tmp_path) == []
-
-
-def test_the_table_and_the_drawing_are_current(found):
-    for path, text in ((LAYERS["TABLE"], LAYERS["table"](found)), (LAYERS["DRAWING"], LAYERS["drawing"](found))):
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date; {FIX}"
-        shown = path.name if path.suffix == ".inc" else f"_static/{path.name}"
-        assert shown in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert layers.imports(tmp_path) == []
 
 
 # --------------------------------------------------------------------- what a small call imports

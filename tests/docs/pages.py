@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+WRITTEN_BY_BUILD = (
+    *(DOCS / folder for folder in ("_build", "metrics", "cli", "reference")),
+    DOCS / "audit" / "index.md",
+)
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
-    *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
+    *sorted(page for page in DOCS.rglob("*.md") if not {page, *page.parents} & set(WRITTEN_BY_BUILD)),
 ]
 _FENCE = re.compile(r"^([ ]*)(`{3,})([^\n`]*)\n(.*?)^\1\2[ ]*$", re.MULTILINE | re.DOTALL)
 
@@ -40,8 +47,22 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@cache
+def generator() -> dict[str, Any]:
+    """The names of docs/generate.py."""
+    return runpy.run_path(str(DOCS / "generate.py"))
+
+
 def text_of(page: Path) -> str:
+    """A page, as it stands or as the build of the docs writes it."""
+    if {page, *page.parents} & set(WRITTEN_BY_BUILD):
+        text: str = generator()["pages"]()[page]
+        return text
     return page.read_text(encoding="utf-8")
+
+
+def exists(path: Path) -> bool:
+    return path in generator()["pages"]() if {path, *path.parents} & set(WRITTEN_BY_BUILD) else path.exists()
 
 
 def blocks(page: Path, *kinds: str) -> Iterator[Block]:

@@ -265,5 +265,4 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
-    "docs/audit/demo.md": (lambda: results(["weak", "strong"], "toy", folder="demo/results"),),
 }

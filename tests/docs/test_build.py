@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import runpy
 import subprocess
 import sys
 import zlib
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import ROOT, generator
 from tests.docs.test_reference import METHODS
 
-from graphgauge.core.family import BUILT_IN
-from graphgauge.core.metric import metrics
-
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow  # `make docs` builds them, too
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["'](?:https?:)?//[^"']+""")
 
 
@@ -41,17 +38,10 @@ def test_every_public_name_is_in_the_inventory(built: Path) -> None:
     inventory = (built / "objects.inv").read_bytes()
     listed = zlib.decompress(inventory.split(b"\n", 4)[4]).decode()
     found = {line.split(" ")[0] for line in listed.splitlines()}
-    names = runpy.run_path(str(ROOT / "docs" / "generate.py"))["public_names"]()
+    names = generator()["public_names"]()
     wanted = {f"graphgauge.{package}.{name}" for package, own in names.items() for name in own}
     assert len(wanted) > 150
     assert not wanted - found
     methods = {name for name, _ in METHODS}
     assert len(methods) > 150
     assert not methods - found
-
-
-def test_every_metric_has_its_figure(built: Path) -> None:
-    for family in BUILT_IN:
-        page = (built / "metrics" / f"{family}.html").read_text(encoding="utf-8")
-        assert page.count('<figure class="moves">') == len(metrics(family))
-        assert max(map(len, re.findall("<figure.*?</figure>", page, re.DOTALL))) < 60_000

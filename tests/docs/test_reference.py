@@ -7,13 +7,12 @@ import doctest
 import importlib
 import inspect
 import re
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, generator, text_of
 
 from graphgauge.core import findings
 from graphgauge.core import metric as registry
@@ -24,10 +23,9 @@ NEEDS_PEERS = {
     *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg", "split_pyg")),
     *(f"graphgauge.generation.{name}" for name in ("evaluate_molecules", "molecule_scores")),
 }
-GENERATE = runpy.run_path(str(DOCS / "generate.py"))
 PUBLIC = [
     (f"graphgauge.{package}.{name}", getattr(importlib.import_module(f"graphgauge.{package}"), name))
-    for package, names in GENERATE["public_names"]().items()
+    for package, names in generator()["public_names"]().items()
     for name in names
 ]
 
@@ -35,10 +33,10 @@ PUBLIC = [
 @pytest.mark.parametrize("family", BUILT_IN)
 def test_every_metric_has_a_formula(family: str) -> None:
     known = {entry.key for entry in registry.metrics(family)}
-    written = GENERATE["formulas"]().get(family, {})
-    assert not known - set(written), "add it to docs/formulas.toml, then run: python docs/generate.py"
+    written = generator()["formulas"]().get(family, {})
+    assert not known - set(written), "add it to docs/formulas.toml"
     assert not set(written) - known, "docs/formulas.toml names metrics that do not exist"
-    page = (DOCS / "metrics" / f"{family}.md").read_text(encoding="utf-8")
+    page = text_of(DOCS / "metrics" / f"{family}.md")
     assert page.count("| formula |") == len(known)
 
 

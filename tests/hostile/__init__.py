@@ -1,5 +1,5 @@
 """`make hostile`: damaged files, killed commands and full disks, in numbers that take minutes.
 
-`python -m tests.hostile [PART…] [--scale SHARE]` runs all parts, or some, and writes the counts to `docs/hostile.inc`.
+`python -m tests.hostile [PART…] [--scale SHARE]` runs all parts, or some, and prints the counts.
 Every part counts attempts and failures, and ends with exit code 1 if anything failed.
 """

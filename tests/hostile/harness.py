@@ -28,7 +28,6 @@ from tests.hostile.damage import damaged, flipped
 from tests.hostile.seeds import Reader, readers
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "hostile.inc"
 FILES, FLIPS, KILLS = 10_000, 20_000, 500
 # Each tenth of the largest file that a command writes, and of all that it writes.
 LIMITED, FULL = 10, 10
@@ -45,10 +44,6 @@ class Count:
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     slowest: float = 0.0
-
-    def row(self) -> str:
-        said = ", ".join(f"{count:,} {name}" for name, count in sorted(self.outcomes.items()))
-        return f"| {self.part} | {self.name} | {self.attempts:,} | {said} | {len(self.failures)} |"
 
 
 # ------------------------------------------------------------------------------------------------- readers
@@ -556,18 +551,12 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS])
     parser.add_argument("--scale", type=float, default=1.0, help="share of the attempts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--no-page", action="store_true", help="do not write the page")
     given = parser.parse_args()
     parts = given.parts or PARTS
     counts: list[Count] = []
 
-    # The page is of one run of one commit, so single parts do not change it.
-    paged = not given.no_page and set(parts) == set(PARTS)
-
     def add(count: Count) -> None:
         counts.append(count)
-        if paged:
-            write_page(counts)
         print(
             f"{count.part}, {count.name}: {count.attempts:,} attempts, {dict(count.outcomes)}, "
             f"{len(count.failures)} failures, slowest {count.slowest:.2f} s",
@@ -597,12 +586,3 @@ def main() -> int:
         for number, command in enumerate(COMMANDS):
             add(interrupted(command, (kills + number) // len(COMMANDS), "kill"))
     return 1 if any(count.failures for count in counts) else 0
-
-
-def write_page(counts: list[Count]) -> None:
-    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(words, capture_output=True, text=True).stdout.strip() or "unknown"
-    head = ["| part | of | attempts | outcomes | failures |", "|---|---|--:|---|--:|"]
-    slowest = max(count.slowest for count in counts)
-    below = f"One run of commit {commit}; the slowest damaged file took {slowest:.1f} s."
-    PAGE.write_text("\n".join([*head, *(count.row() for count in counts), "", below]) + "\n")

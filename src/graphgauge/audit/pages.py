@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 
 from graphgauge.audit.runs import checks
@@ -13,7 +12,6 @@ from graphgauge.core.findings import RUNS, Check
 
 # In a wheel the pages are next to this module; in a checkout they are in the docs.
 _PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")
-_INCLUDE = re.compile(r"```\{include\} ([\w.-]+)\n```")
 
 
 def explain(name: str) -> str:
@@ -42,14 +40,10 @@ def explain(name: str) -> str:
     page = next((folder / f"{name}.md" for folder in _PLACES if (folder / f"{name}.md").is_file()), None)
     if page is None:
         raise InputError("the pages of the audit are missing from this installation", where=name, fix="Reinstall it.")
-    return _INCLUDE.sub(lambda found: _read(page.with_name(found[1])).strip(), _read(page))
+    return page.read_text(encoding="utf-8")
 
 
 def _declared(check: Check) -> str:
     """The page of a check of another package: its docstring and its remedy."""
     what = inspect.getdoc(check.function) or ""
     return f"# `{check.name}`\n\n## What goes wrong\n\n{what}\n\n## How to fix it\n\n{check.remedy}\n"
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")

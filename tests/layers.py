@@ -1,8 +1,4 @@
-"""The layers of the package: their order, what the code imports, and the table and drawing of docs/architecture.md.
-
-`python docs/layers.py` brings docs/layers.inc and docs/_static/layers.svg up to date. The tests fail if they are not,
-or if a package imports one that is not below it.
-"""
+"""The layers of the package: their order, and what the code imports."""
 
 from __future__ import annotations
 
@@ -10,34 +6,30 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-DOCS = Path(__file__).parent
-SOURCE = DOCS.parent / "src" / "graphgauge"
-TABLE, DRAWING = DOCS / "layers.inc", DOCS / "_static" / "layers.svg"
+SOURCE = Path(__file__).parents[1] / "src" / "graphgauge"
 NAME = "graphgauge"
 
 FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 # From bottom to top: a package imports only packages of lower layers. Packages of one layer do not import each other.
-LAYERS: Mapping[tuple[str, ...], str] = {
-    ("core",): "what all parts share: the registries of metrics and checks, `Result` and `Evaluation` with their text, "
-    "mergeable states, result files, the set-up of figures and pages, errors that say how to fix the input",
-    ("kernels",): "the inner loops, compiled where that pays; the tests check each against a NumPy twin",
-    ("io",): "one reader per file format; no reader unpickles",
-    ("stats",): "intervals, aggregation over runs, paired tests, many methods, power; runs from folders of results",
-    FAMILIES: "one family each: its declaration, inputs and their validation, metrics, `evaluate()`, checks and figure",
-    ("testing",): "the laws of metrics, for families in other packages",
-    ("audit",): "runs the checks of all families, and checks many results together",
-    ("engines",): "the same fold on many machines: Dask, torch.distributed",
-    ("integrations",): "results in torchmetrics, MLflow, Weights & Biases",
-    ("study",): "`study.toml`: read, plan, run in processes with resume, judge, verify",
-    ("report",): "many results as an HTML page and figures",
-    ("zoo",): "real systems to evaluate, small enough to train on a laptop",
-    ("demo",): "the built-in study; each family adds a module with its name",
-    ("cli",): "one module per command, loaded when it is called",
-}
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("core",),
+    ("kernels",),
+    ("io",),
+    ("stats",),
+    FAMILIES,
+    ("testing",),
+    ("audit",),
+    ("engines",),
+    ("integrations",),
+    ("study",),
+    ("report",),
+    ("zoo",),
+    ("demo",),
+    ("cli",),
+)
 # Imports of a higher layer by name, each with its reason.
 ALLOWED: Mapping[tuple[str, str], str] = {
     ("core/family.py", "families"): "registries load a family by its name, on request, as they would a plug-in",
@@ -47,7 +39,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
 # Always imported first, and the entry points, which load packages by name on request.
 _ROOT = ("__init__.py", "__main__.py", "_version.py")
 _LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages} | {
-    "families": list(LAYERS).index(FAMILIES)
+    "families": LAYERS.index(FAMILIES)
 }
 # What imports modules by name.
 _IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__"}
@@ -151,81 +143,3 @@ def _packages(node: ast.AST, parts: list[str], module: _Module) -> Iterator[tupl
             yield node.lineno, dotted["package"]
         elif not dotted["package"] and module.imports_by_name:
             yield node.lineno, "families"
-
-
-# ------------------------------------------------------------------------------- pages
-
-
-def table(found: list[Import]) -> str:
-    """The layers, with what each may import and what it imports now."""
-    pairs = _pairs(found)
-    lines = ["| layer | package | purpose | may import | imports now |", "|---|---|---|---|---|"]
-    for level, (packages, purpose) in enumerate(LAYERS.items(), 1):
-        below = {1: "none", 2: "1"}.get(level, f"1–{level - 1}")
-        now = ", ".join(f"`{_title(layer)}`" for layer in LAYERS if (packages, layer) in pairs)
-        names = ", ".join(f"`{package}`" for package in packages)
-        lines.append(f"| {level} | {names} | {purpose} | {below} | {now} |")
-    lines += ["", "These modules name a higher layer in a string, which is imported on request:", ""]
-    lines += [f"- `{file}` names {_named(package)}: {reason}." for (file, package), reason in ALLOWED.items()]
-    return "\n".join(lines) + "\n"
-
-
-def drawing(found: list[Import]) -> str:
-    """A matrix: a disc if the row's layer imports the column's, in another colour if that one is above it."""
-    cell, left, top = 44, 130, 96
-    size = len(LAYERS) * cell
-    pairs = _pairs(found)
-    body = []
-    for row, layer in enumerate(LAYERS):
-        y, name = top + row * cell, escape(_title(layer))
-        body += [
-            f'<rect x="{left}" y="{y}" width="{row * cell}" height="{cell}" fill="#eef3f8" stroke="#ffffff"/>',
-            f'<rect x="{left + row * cell}" y="{y}" width="{cell}" height="{cell}" fill="#5b7590" stroke="#ffffff"/>',
-            f'<text x="{left - 10}" y="{y + 27}" text-anchor="end">{name}</text>',
-            f'<text transform="translate({left + row * cell + 26} {top - 8}) rotate(-50)">{name}</text>',
-        ]
-        for column, other in enumerate(LAYERS):
-            if (layer, other) in pairs:
-                colour = "#0072B2" if column < row else "#D55E00"
-                body.append(
-                    f'<circle cx="{left + column * cell + cell // 2}" cy="{y + cell // 2}" r="10" fill="{colour}">'
-                    f"<title>{name} imports {escape(_title(other))}</title></circle>"
-                )
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + size + 50} {top + size + 10}" '
-            'font-family="sans-serif" font-size="15" role="img">',
-            "  <title>Which layer imports which</title>",
-            *(f"  {line}" for line in body),
-            "</svg>",
-            "",
-        ]
-    )
-
-
-def _pairs(found: list[Import]) -> set[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The layers of which one imports the other; without names that are imported on request."""
-    kept = (each for each in found if (each.file, each.package) not in ALLOWED)
-    return {(_layer(each.importer), _layer(each.package)) for each in kept}
-
-
-def _layer(package: str) -> tuple[str, ...]:
-    return list(LAYERS)[_LEVEL[package]]
-
-
-def _title(layer: tuple[str, ...]) -> str:
-    return layer[0] if len(layer) == 1 else "families"
-
-
-def _named(package: str) -> str:
-    return "the families" if package == "families" else f"the {package}"
-
-
-def main() -> None:
-    found = imports()
-    TABLE.write_text(table(found), encoding="utf-8")
-    DRAWING.write_text(drawing(found), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
