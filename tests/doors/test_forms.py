@@ -109,12 +109,18 @@ def is_allowed(declared: Family, given: set[str]) -> bool:
 
 
 def misplaced() -> list[Case]:
+    """Every option of a form once, with one of the forms that do not take it; forms take turns."""
     found = []
-    for declared, form in FORMS:
-        bound = {name for other in declared.forms for name in other.own if name in declared.fields}
-        for name in sorted(bound - form.own):
-            if not is_allowed(declared, {*selecting(form), name}):
-                found.append((declared, form, name))
+    for declared in FAMILIES.values():
+        bound = sorted({name for form in declared.forms for name in form.own if name in declared.fields})
+        for turn, name in enumerate(bound):
+            forms = [
+                form
+                for form in declared.forms
+                if name not in form.own and not is_allowed(declared, {*selecting(form), name})
+            ]
+            if forms:
+                found.append((declared, forms[turn % len(forms)], name))
     return found
 
 

@@ -24,9 +24,11 @@ SEVERAL = [many for _, many, _ in AXES.values()]
 
 
 def of_kind(*kinds: type) -> list[Any]:
+    """One field of a family for each kind of value."""
+    found = {(declared.name, type(field.kind)): (declared, field) for declared, field in FIELDS}
     return [
         pytest.param(declared, field, id=f"{declared.name}-{field.name}")
-        for declared, field in FIELDS
+        for declared, field in found.values()
         if isinstance(field.kind, kinds)
     ]
 

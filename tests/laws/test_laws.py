@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import select
@@ -31,6 +30,9 @@ if numba_enabled():
 
 CASES = all_cases()
 over_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+over_families = pytest.mark.parametrize(
+    "case", list({case.family: case for case in reversed(CASES)}.values()), ids=lambda case: case.name
+)
 over_mergeable = pytest.mark.parametrize(
     "case", [case for case in CASES if case.lawful("merge")], ids=lambda case: case.name
 )
@@ -337,25 +339,21 @@ def test_kind_of_array_does_not_matter(case: Case, data: st.DataObject, conversi
     assert_same(case.evaluate(inputs | converted), case.evaluate(inputs), case.entries)
 
 
-@functools.cache
-def typical(case: Case) -> tuple[Inputs, Evaluation]:
-    """Evaluated once, to compare all kinds of arrays with."""
-    inputs = case.typical()
-    return inputs, case.evaluate(inputs)
-
-
 @over_cases
-@pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_each_kind_of_array(case: Case, conversion: str) -> None:
-    inputs, expected = typical(case)
-    converted = {name: CONVERSIONS[conversion](inputs[name]) for name in case.scores}
-    assert_same(case.evaluate(inputs | converted), expected, case.entries)
+def test_each_kind_of_array(case: Case) -> None:
+    """The forms of a family take turns, so that each kind of array goes through the family's door once."""
+    of_family = [other for other in CASES if other.family == case.family]
+    inputs = case.typical()
+    expected = case.evaluate(inputs)
+    for convert in list(CONVERSIONS.values())[of_family.index(case) :: len(of_family)]:
+        converted = {name: convert(inputs[name]) for name in case.scores}
+        assert_same(case.evaluate(inputs | converted), expected, case.entries)
 
 
 # --------------------------------------------------------------- threads and forks
 
 
-@over_cases
+@over_families
 def test_eight_threads_at_once(case: Case) -> None:
     inputs = case.large()
     expected = case.evaluate(inputs)
@@ -366,7 +364,7 @@ def test_eight_threads_at_once(case: Case) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@over_cases
+@over_families
 def test_after_a_fork(case: Case) -> None:
     inputs = case.large()
     before = case.evaluate(inputs)  # the parent's threads have worked
