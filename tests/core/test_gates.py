@@ -163,16 +163,6 @@ def test_the_digits_show_why_a_level_is_passed() -> None:
     assert "found 0.30000000004 against 0.3" in str(outcome)
 
 
-def test_an_approximate_bound_is_marked() -> None:
-    for interval, mark in (
-        (Interval(0.4, 0.6, 0.95, "t", "queries"), ""),
-        (Interval(0.4, 0.6, 0.95, "t", "queries", True, "too few"), "≈ "),
-        (Interval(0.4, 0.6, 0.95, "t", "queries", expected_coverage=0.8), "≈ "),
-    ):
-        assert f"(found {mark}0.4)" in str(evaluation(0.5, interval).gate("mrr.low > 0"))
-        assert "(found 0.5)" in str(evaluation(0.5, interval).gate("mrr > 0"))  # only the bounds are approximate
-
-
 @pytest.fixture(scope="module")
 def grouped() -> Evaluation:
     rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from tests.sealed import write_sealed
 
 from graphgauge import forecasting, ranking
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.result import Evaluation, Interval, Result, Table
+from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.core.schema import (
     SCHEMA_FILE,
     default_path,
@@ -226,15 +226,6 @@ def test_an_edited_file_ends_commands_with_3_and_verify_with_1(tmp_path: Path) -
         assert done.returncode == code, done.stderr
         assert "x.json" in done.stdout + done.stderr
         assert "root does not match" in done.stdout + done.stderr
-
-
-def test_expected_coverage_is_kept_and_shown(tmp_path: Path) -> None:
-    short = Interval(0.1, 0.2, 0.95, "t", "folds", True, "folds share data", 0.83)
-    result = Result("x", "x", 0.15, 9, "query", "higher", (0, 1), interval=short)
-    evaluation = read_result(write_result(Evaluation("ranking", [result]), tmp_path / "x.json"))
-    assert evaluation["x"].interval == short
-    assert "≈ x: folds share data; expected to contain the true value in 83% of cases." in str(evaluation)
-    assert json.loads((tmp_path / "x.json").read_text())["results"][0]["interval"]["expected_coverage"] == 0.83
 
 
 def test_every_level_has_its_kind() -> None:

@@ -261,7 +261,6 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/evolution_growth.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
-    "docs/statistics_designs.md": (lambda: results(["transe", "distmult"], "nations"),),
     "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),

@@ -86,7 +86,6 @@ SHOWN_BY = {
     "stats.RankSum": "stats.rank_sum",
     "stats.Regression": "stats.gate",
     "stats.SignedRank": "stats.signed_rank",
-    "stats.Simulated": "stats.simulate",
     "stats.Summary": "stats.aggregate",
 }
 CLASSES = {name.removeprefix("graphgauge."): value for name, value in PUBLIC if inspect.isclass(value)}

@@ -461,7 +461,6 @@ def test_future_edges_are_scored_against_the_same_non_edges_everywhere():
     future = [pair for pair in alike if frozenset(pair) not in taken]
     found = replay_growth(log, labels, embed="neighbours", future_edges=future, draws=9)
     assert -1 <= found["growth_future"].value <= 1
-    assert found["growth_future"].interval.approximate
     own = len({frozenset(edge) for edge in future} & set(pairs(run.births)))
     assert any(f"future edges that the run added itself, scored like the others: {own}" in note for note in found.notes)
     without = replay_growth(log, labels, embed="neighbours", draws=2)

@@ -1,4 +1,4 @@
-"""Expectations under dependence in time and between nodes, and what wide inputs cost."""
+"""Intervals under dependence in time and between nodes, and what wide inputs cost."""
 
 from __future__ import annotations
 
@@ -9,59 +9,8 @@ import pytest
 from scipy.signal import lfilter
 
 from graphgauge import forecasting
-from graphgauge.forecasting.serial import cosine_error, interval_error
-from graphgauge.stats.expected_series import expected_serial_coverage, likely_memories, memory_of
+from graphgauge.forecasting.serial import cosine_error, interval_error, memory_of
 from graphgauge.stats.intervals import t_interval
-
-
-def test_series_with_memory_or_tails_are_expected_to_cover_less():
-    """The expectation against the coverage of the same intervals in fresh series."""
-
-    def intervals(values, influence):
-        return t_interval(values, *interval_error(influence.T, np.ones(influence.T.shape)), 0.95)
-
-    def drawn(rng, memory, count):
-        news = rng.standard_normal((count, 180)) ** 2
-        return lfilter([1.0], [1.0, -memory], news - 1, axis=1)[:, 80:]
-
-    rng = np.random.default_rng(0)
-    # A hundred steps with memory .9 could also have a memory as long as the series, which is allowed for.
-    for memory, below in ((0.0, 0.06), (0.9, 0.14)):
-        series = drawn(rng, memory, 2000)
-        means = series.mean(axis=1)
-        low, high = intervals(means, (series - means[:, None]) / 100)
-        covered = float(np.mean((low <= 0) & (high >= 0)))
-        found = [
-            expected_serial_coverage(mean, (one - mean) / 100, intervals, 0.95)
-            for one, mean in zip(series[:40], means[:40], strict=True)
-        ]
-        expected = float(np.mean([0.95 if value is None else value for value in found]))
-        assert expected <= covered + 0.03
-        assert expected >= covered - below
-    assert expected_serial_coverage(0.0, np.zeros(50), intervals, 0.95) is None
-
-
-def test_an_expectation_is_remembered_for_everything_it_depends_on():
-    rng = np.random.default_rng(3)
-    one, other = rng.standard_normal((2, 40)).cumsum(axis=1) / 40
-    asked = []
-
-    def expected(influence, confidence=0.95, rule="wide", **given):
-        def intervals(values, influence):
-            asked.append(rule)
-            error = cosine_error(influence.T)[0] * (2 if rule == "wide" else 1)
-            return values - 2 * error, values + 2 * error
-
-        return expected_serial_coverage(0.0, influence - influence.mean(), intervals, confidence, rule=rule, **given)
-
-    found = expected(one)
-    calls = len(asked)
-    assert expected(one) == found
-    assert len(asked) == calls
-    for given in ({"influence": other}, {"confidence": 0.9}, {"rule": "narrow"}, {"bounds": (-0.5, 2.0)}, {"rule": ""}):
-        before = len(asked)
-        expected(**({"influence": one} | given))
-        assert len(asked) > before
 
 
 def dependent(rng, steps, nodes, memory=0.8, common=0.5):
@@ -164,43 +113,3 @@ def test_without_slow_changes_intervals_stay_as_they_are():
         alone = influence[gaps[:, column], column][:, None]
         whole = interval_error(influence[:, [column]], gaps[:, [column]].astype(float))
         np.testing.assert_allclose(whole, interval_error(alone, np.ones(alone.shape)), rtol=1e-9)
-
-
-def test_the_expectation_knows_slow_changes():
-    def intervals(values, influence):
-        return t_interval(values, *interval_error(influence.T, np.ones(influence.T.shape)), 0.95)
-
-    values = regimes(np.random.default_rng(20), 200, 6, (1.0, 3.0), 0.02)
-    found = []
-    for one in values.T:
-        found.append(expected_serial_coverage(one.mean(), (one - one.mean()) / 200, intervals, 0.95) or 0.95)
-    assert np.mean(found) < 0.9
-
-
-def test_likely_memories_contain_the_true_one():
-    """The posterior against series of known memory, on average over series."""
-    rng = np.random.default_rng(21)
-    plain = [likely_memories(one) for one in rng.standard_normal((40, 250))]
-    assert np.mean([found.chance[found.phi == 0].sum() for found in plain]) > 0.5
-    news = rng.standard_normal((40, 550))
-    slow = [likely_memories(one) for one in lfilter([1.0], [1.0, -0.9], news, axis=1)[:, 300:]]
-    assert np.mean([found.chance @ (np.abs(found.phi - 0.9) < 0.06) for found in slow]) > 0.7
-    hidden_in_noise = [likely_memories(one) for one in hidden(rng, 250, 40, 0.95).T]
-    inflation = np.exp(np.mean([found.mean_inflation() for found in hidden_in_noise]))
-    true = (0.36 * 1.95 / 0.05 + 1) / 1.36
-    assert true / 3 < inflation < 3 * true
-    for found in (*plain, *slow):
-        assert found.chance.sum() == pytest.approx(1, abs=1e-12)
-        assert (found.inflation >= 1 - 1e-12).all()
-
-
-def test_errors_that_never_change_say_nothing_of_memory():
-    influence = np.random.default_rng(22).standard_normal(60) / 60
-    influence -= influence.mean()
-
-    def intervals(values, influence):
-        return t_interval(values, *interval_error(influence.T, np.ones(influence.T.shape)), 0.95)
-
-    alone = expected_serial_coverage(0.0, influence, intervals, 0.95)
-    for errors in (np.zeros(60), np.full(60, np.nan)):
-        assert expected_serial_coverage(0.0, influence, intervals, 0.95, errors=errors) == alone

@@ -10,7 +10,6 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -252,7 +251,7 @@ def failures(scenario: Scenario, found: dict[str, tuple[float, str]], slack: flo
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.data}: {scenario.keys[0]} …")
 def test_coverage(scenario: Scenario) -> None:
     repeats = 400
-    # Three standard errors of a share from so few runs; the table below has enough of them to need none.
+    # Three standard errors of a share from so few runs; those of the test below need none.
     slack = 3 * math.sqrt(0.95 * 0.05 / repeats)
     assert not failures(scenario, scenario.coverage(seed=20, repeats=repeats), slack)
 
@@ -296,32 +295,11 @@ def test_clusters_of_uneven_sizes(clusters: int, exponent: float) -> None:
 
 
 @pytest.mark.slow
-def test_coverage_table() -> None:
-    """The table in the documentation, from more repetitions."""
-    repeats = 4000
-    rows, wrong, methods = [], {}, set()
+def test_coverage_in_many_repetitions() -> None:
+    wrong, methods = {}, set()
     for scenario in SCENARIOS:
-        found = scenario.coverage(seed=21, repeats=repeats)
+        found = scenario.coverage(seed=21, repeats=4000)
         wrong |= {(scenario.data, key): share for key, share in failures(scenario, found, slack=0.0).items()}
-        mark = "**" * scenario.ignored
-        for key, (share, method) in found.items():
-            methods.add(method.partition(" over ")[0])
-            rows.append(f"| {scenario.data} | `{key}` | {method} | {mark}{share:.3f}{mark} |")
-    head = [
-        "# Coverage of the intervals of a ranking evaluation",
-        "",
-        f"How often a 95 % interval contained the true value, in {repeats:,} simulated evaluations per row (± "
-        ".007). Bold: queries with correlated errors treated as independent.",
-        "",
-        "The interval of `average_precision` covers less than its level, because with few units the value is "
-        "biased upwards. It is marked `≈` wherever it is shown, with the reason. [](coverage_designs.md) has many more "
-        "designs: clusters of unequal sizes, rankings from chance to nearly perfect, up to 100,000 negatives, and how "
-        "wide the intervals are.",
-        "",
-        "| data | metric | interval | covers |",
-        "|---|---|---|---|",
-    ]
-    path = Path(__file__).parents[2] / "docs" / "agreement" / "coverage_ranking.md"
-    path.write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
+        methods |= {method.partition(" over ")[0] for _, method in found.values()}
     assert not wrong
     assert methods >= METHODS

@@ -488,11 +488,11 @@ def test_a_race_reads_fewer_scores() -> None:
     assert tuple(again["mrr"].interval) == tuple(race["mrr"].interval)
 
 
-def test_a_usual_interval_at_its_width_is_called_approximate() -> None:
+def test_a_usual_interval_at_its_width_says_so() -> None:
     found, strict = (until(within={"mrr": 0.05}, guarantee=each) for each in ("width", "anytime"))
     assert found.options["until"]["read"] < strict.options["until"]["read"]
-    assert found["mrr"].interval.approximate
-    assert not strict["mrr"].interval.approximate
+    assert found["mrr"].interval.method == "t, at the width asked for"
+    assert strict["mrr"].interval.method != "t, at the width asked for"
     with pytest.raises(OptionError, match="guarantee at every look"):
         until(gates=["mrr >= 0.3"], guarantee="width")
 

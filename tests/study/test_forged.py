@@ -66,7 +66,6 @@ EDITS = {
         first(c)["levels"][0].update(kind="ideal"),
         c["notes"].append(UNCHECKED),
     ),
-    "expected coverage": lambda c: first(c)["interval"].update(expected_coverage=0.99),
     "bounds": lambda c: first(c).update(bounds=[0.0, 2.0]),
     "oracle": lambda c: first(c).update(oracle=not first(c)["oracle"]),
     "warnings": lambda c: first(c)["warnings"].append("fine"),

@@ -1,7 +1,7 @@
 """Accuracy, normalised mutual information and the adjusted Rand index.
 
 All of them are functions of the contingency table of true and found groups. Intervals are jackknife intervals over
-nodes; they are marked as approximate, because nodes of one graph are not independent.
+nodes; they may cover less than their level, because nodes of one graph are not independent.
 """
 
 from __future__ import annotations
@@ -87,14 +87,7 @@ def _interval(groups: Groups, found: Estimate, confidence: float) -> Bounds:
     return t_interval(found.value, np.array([error]), np.array([groups.n - 1.0]), confidence)
 
 
-RULE = IntervalRule(
-    "jackknife",
-    "nodes",
-    _interval,
-    approximate=True,
-    fewest="at least three",
-    note="nodes of one graph are not independent",
-)
+RULE = IntervalRule("jackknife", "nodes", _interval, fewest="at least three")
 _FACTS: dict[str, Any] = {
     "family": "communities",
     "needs": ("groups",),

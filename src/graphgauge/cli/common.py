@@ -234,13 +234,11 @@ def emit(evaluation: Evaluation, form: str) -> None:
 def as_csv(evaluation: Evaluation) -> str:
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction", "approximate"])
+    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction"])
     for result in evaluation.values():
         low, high = result.interval or (None, None)
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
-        # Why the interval is approximate, and what it is expected to cover, if it is.
-        note = result.interval.caveat if result.interval else None
-        writer.writerow([result.key, *cells, note])
+        writer.writerow([result.key, *cells])
         if not result.defined:
             writer.writerows(_group_rows(result))
     return stream.getvalue()
@@ -254,4 +252,4 @@ def _group_rows(result: Result) -> Iterator[list[Any]]:
             cells = [table[name][row] if name in table.columns else None for name in ("value", "low", "high", "n")]
             known = [None if cell is None or cell != cell else cell for cell in cells]
             if known[0] is not None:
-                yield [f"{result.key}[{axis}={table[axis][row]}]", *known, result.unit, result.direction, None]
+                yield [f"{result.key}[{axis}={table[axis][row]}]", *known, result.unit, result.direction]

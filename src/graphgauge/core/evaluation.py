@@ -359,7 +359,7 @@ class Evaluation(Mapping[str, Result]):
         return flat
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per metric: key, value, low, high, approximate, expected_coverage, n, unit, direction.
+        """One row per metric: key, value, low, high, n, unit, direction.
 
         Returns
         -------

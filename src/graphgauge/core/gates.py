@@ -13,7 +13,6 @@ from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.metric import DEFAULT, Metric, asked, find, renamed_keys
 from graphgauge.core.result import Kind, Result, Table
-from graphgauge.core.text import APPROXIMATE
 
 if TYPE_CHECKING:
     from graphgauge.core.family import Family
@@ -43,8 +42,8 @@ class GateOutcome:
     """Whether a gate holds, and the value that decides; true if it does.
 
     `limit` is the level that the value was compared with, if the gate names one. `group` names the group that was
-    found, if the gate is about every group. A bound is `approximate` if its interval may cover less than its level.
-    A gate on a mean of which not all was read can be `undecided`, for a reason; it has not passed then.
+    found, if the gate is about every group. A gate on a mean of which not all was read can be `undecided`, for a
+    reason; it has not passed then.
     """
 
     gate: str
@@ -52,7 +51,6 @@ class GateOutcome:
     found: float
     limit: float | None = None
     group: str | None = None
-    approximate: bool = False
     undecided: str | None = None
 
     def __bool__(self) -> bool:
@@ -69,22 +67,20 @@ class GateOutcome:
         from graphgauge.core.schema import number_from_json
 
         limit = None if content["limit"] is None else number_from_json(content["limit"])
-        passed, approximate = content["passed"], content["approximate"]
-        if not (isinstance(passed, bool) and isinstance(approximate, bool)):
-            raise TypeError("a gate has passed or approximate that is not true or false")
+        passed = content["passed"]
+        if not isinstance(passed, bool):
+            raise TypeError("a gate has passed that is not true or false")
         group, undecided = (
             None if content.get(name) is None else str(content[name]) for name in ("group", "undecided")
         )
-        return cls(
-            str(content["gate"]), passed, number_from_json(content["found"]), limit, group, approximate, undecided
-        )
+        return cls(str(content["gate"]), passed, number_from_json(content["found"]), limit, group, undecided)
 
     @property
     def words(self) -> str:
         """What was found."""
         if self.undecided is not None:
             return self.undecided
-        return found_words(self.gate, self.found, self.limit, self.group, self.approximate)
+        return found_words(self.gate, self.found, self.limit, self.group)
 
     def __str__(self) -> str:
         return f"gate {gate_word(self.passed, self.undecided)}: {self.gate} ({self.words})"
@@ -94,14 +90,11 @@ def gate_word(passed: bool, undecided: str | None) -> str:
     return "passed" if passed else "failed" if undecided is None else "undecided"
 
 
-def found_words(
-    gate: str, found: float, limit: float | None = None, group: str | None = None, approximate: bool = False
-) -> str:
+def found_words(gate: str, found: float, limit: float | None = None, group: str | None = None) -> str:
     """The value that decides about a gate, in words."""
     shown = Gate.parse(gate).shown(found, limit=limit)
-    mark = f"{APPROXIMATE} " if approximate else ""
     against = "" if limit is None else f" against {limit:.6g}"
-    return f"found {mark}{shown}{against}{'' if group is None else f' for {group}'}"
+    return f"found {shown}{against}{'' if group is None else f' for {group}'}"
 
 
 @dataclass(frozen=True)
@@ -222,7 +215,7 @@ class Gate:
             return self._check_partial(result, limit, asked)
         if isinstance(asked, Mapping) and asked.get("guarantee") == "width" and asked.get("complete") is not True:
             return self._by_width(result, limit)
-        approximate, undecided = False, None
+        undecided = None
         if self.bound is None:
             found = result.value
             if result.guaranteed is not None and self.agreed(*result.guaranteed, limit) is None:
@@ -231,10 +224,10 @@ class Gate:
         elif result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
-            found, approximate = getattr(result.interval, self.bound), result.interval.caveat is not None
+            found = getattr(result.interval, self.bound)
         named = limit if isinstance(self.limit, str) else None
         passed = undecided is None and self.holds(found, limit)
-        return GateOutcome(self.text, passed, found, named, approximate=approximate, undecided=undecided)
+        return GateOutcome(self.text, passed, found, named, undecided=undecided)
 
     def agreed(self, low: float, high: float, limit: float | None = None) -> bool | None:
         """Whether the gate holds for all values between the two, or for none of them; None if for some."""
@@ -249,7 +242,7 @@ class Gate:
         side = self._shown_side(limit, asked)
         if side is not None and self.sign in (">", ">=", "<", "<="):
             return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
-        if result.interval is not None and result.interval.approximate:
+        if asked.get("guarantee") == "width":
             return self._by_width(result, limit)
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
@@ -300,7 +293,6 @@ class Gate:
         column = self.bound or "value"
         if column not in table.columns:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval for each {axis}")
-        approximate = self.bound is not None and result.interval is not None and result.interval.caveat is not None
         rows = range(len(table)) if self.label is None else [self._row(table, axis, self.label)]
         values = [float(table[column][row]) for row in rows]
         if not values:
@@ -309,7 +301,7 @@ class Gate:
         worst = min(range(len(values)), key=lambda row: (self.holds(values[row]), self._margin(values[row])))
         name = f"{axis}={table[axis][rows[worst]]}" if self.label is None else None
         found = values[worst]
-        return GateOutcome(self.text, self.holds(found), found, group=name, approximate=approximate)
+        return GateOutcome(self.text, self.holds(found), found, group=name)
 
     def _row(self, table: Table, axis: str, label: str) -> int:
         labels = [str(name) for name in table[axis]]

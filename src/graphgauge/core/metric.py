@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from graphgauge.core.family import family as declared
 from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.renamed import say_renamed
-from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, SimulatedInterval, enclosing
+from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
@@ -116,20 +116,13 @@ ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str,
 class IntervalRule:
     """How a metric's intervals are computed; `function(sample, estimate, confidence)` gives bounds per group.
 
-    Bounds are NaN if there are too few units, or if all are equal up to rounding; `fewest` says how many are needed. A
-    rule is `approximate` if its intervals may cover less than their level; `note` says why. `coverage(sample, estimate,
-    confidence)` simulates how much they cover at the sample's design (`stats.expected`), when this is first asked; for
-    groups, which are too many to simulate, `doubtful(sample, estimate)` tells which intervals may cover less.
+    Bounds are NaN if there are too few units, or if all are equal up to rounding; `fewest` says how many are needed.
     """
 
     method: str
     over: str
     function: Callable[[Any, Estimate, float], Bounds]
-    approximate: bool = False
     fewest: str = "at least two"
-    note: str | None = None
-    coverage: Callable[[Any, Estimate, float], float | None] | None = None
-    doubtful: Callable[[Any, Estimate], NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True)
@@ -317,10 +310,7 @@ class Metric:
             return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
         # As `enclosing`, in Python's numbers.
         low, high = min(max(low, self.bounds[0]), value), max(min(high, self.bounds[1]), value)
-        known = Interval(low, high, confidence, rule.method, rule.over, rule.approximate, rule.note)
-        if rule.coverage is None:
-            return known, None
-        return SimulatedInterval(known, partial(rule.coverage, sample, estimate, confidence)), None
+        return Interval(low, high, confidence, rule.method, rule.over), None
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}

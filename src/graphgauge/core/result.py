@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,12 +34,9 @@ Columns = dict[str, list[Any]]
 READINGS = ("nan", "sign", "edges", "encoding", "classes", "threshold", "null_value")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Interval:
     """A confidence interval and how it was made; unpacks as `(low, high)`.
-
-    An `approximate` interval may contain the true value less often than its level says; `note` says why.
-    `expected_coverage` is how often it does in simulations of the run's own design, if that falls short of the level.
 
     Examples
     --------
@@ -56,66 +52,17 @@ class Interval:
     level: float
     method: str
     over: str
-    approximate: bool = False
-    note: str | None = None
-    expected_coverage: float | None = None
-
-    @property
-    def facts(self) -> tuple[Any, ...]:
-        """All fields, in their order."""
-        return tuple(getattr(self, one.name) for one in fields(self))
-
-    @property
-    def caveat(self) -> str | None:
-        """Why, and how far, the interval may cover less than its level; None if it should not."""
-        if self.expected_coverage is None:
-            return (self.note or "approximate") if self.approximate else None
-        covers = f"expected to contain the true value in {self.expected_coverage:.0%} of cases"
-        return f"{self.note}; {covers}" if self.note else covers
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        from graphgauge.core.text import interval_mark, number
+        from graphgauge.core.text import number
 
-        ends = f"{number(self.low)} to {number(self.high)}"
-        return f"{interval_mark(self)}{ends} ({100 * self.level:g} %, {self.method} over {self.over})"
+        return f"{number(self.low)} to {number(self.high)} ({100 * self.level:g} %, {self.method} over {self.over})"
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
-
-    def __eq__(self, other: object) -> bool:
-        return self.facts == other.facts if isinstance(other, Interval) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.low, self.high, self.level))
-
-
-class SimulatedInterval(Interval):
-    """An interval whose expected coverage is simulated when it is first read, or whether it is approximate."""
-
-    def __init__(self, known: Interval, simulate: Callable[[], float | None]) -> None:
-        facts = self.__dict__
-        facts.update(vars(known), _known=known, _simulate=simulate)
-        del facts["expected_coverage"], facts["approximate"]
-
-    @cached_property
-    def expected_coverage(self) -> float | None:
-        found: float | None = self.__dict__["_simulate"]()
-        return found
-
-    @cached_property
-    def approximate(self) -> bool:
-        known: Interval = self.__dict__["_known"]
-        return known.approximate or self.expected_coverage is not None
-
-    def __repr__(self) -> str:
-        return repr(Interval(*self.facts))
-
-    def __reduce__(self) -> tuple[type[Interval], tuple[Any, ...]]:
-        """For files and other processes: with the expectation, without the sample."""
-        return Interval, self.facts
 
 
 def enclosing(value: Any, low: Any, high: Any, bounds: tuple[float, float]) -> tuple[Any, Any]:
@@ -375,7 +322,7 @@ class Result:
         return self.interval
 
     def by(self, axis: str) -> Table:
-        """This metric along an axis: label, n, value, low, high, and whether the interval is approximate.
+        """This metric along an axis: label, n, value, low and high.
 
         Parameters
         ----------
@@ -407,7 +354,7 @@ class Result:
         name = table.column_of(self.key)
         own = f"{name}.n"
         columns = {axis: table[axis], "n": table[own if own in table.columns else "n"], "value": table[name]}
-        for part in ("low", "high", "approximate"):
+        for part in ("low", "high"):
             if f"{name}.{part}" in table.columns:
                 columns[part] = table[f"{name}.{part}"]
         return Table(axis, columns)
@@ -559,8 +506,6 @@ class Result:
             "value": self.value,
             "low": interval.low if interval else math.nan,
             "high": interval.high if interval else math.nan,
-            "approximate": interval is not None and interval.approximate,
-            "expected_coverage": (interval and interval.expected_coverage) or math.nan,
             "n": self.n,
             "unit": self.unit,
             "direction": self.direction,

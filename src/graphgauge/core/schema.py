@@ -425,7 +425,6 @@ def unchecked(notes: Any) -> str | None:
 
 
 def _current_result(entry: Mapping[str, Any]) -> dict[str, Any]:
-    interval = entry["interval"]
     levels = [
         {**level, "kind": "ideal" if str(level["name"]).startswith(_FIRST_IDEALS) else "chance"}
         for level in entry["chance"]
@@ -433,7 +432,6 @@ def _current_result(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_without(entry, ("chance",)),
         **_split_readings(entry.get("conventions", {})),
-        "interval": None if interval is None else {**interval, "expected_coverage": None},
         "levels": levels,
     }
 
@@ -509,8 +507,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
 
 
 def _interval_to_dict(interval: Interval) -> dict[str, Any]:
-    content = {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)}
-    return {name: value for name, value in content.items() if name != "note" or value is not None}
+    return {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)}
 
 
 def _interval_from_dict(entry: Mapping[str, Any] | None) -> Interval | None:
@@ -616,10 +613,6 @@ def _column(axis: str, name: str, values: list[Any]) -> np.ndarray[Any, Any]:
     if name == axis:
         texts = bool(values) and all(type(value) is str for value in values)
         return text_array(values, f"breakdown by {axis}") if texts else np.array(values)
-    if name.endswith(".approximate"):
-        if not all(value is None or isinstance(value, bool) for value in values):
-            raise TypeError(f"in the breakdown by {axis}, {name} has other values than true and false")
-        return np.array(values)
     numbers = _numbers(values)
     if name != "n" and not name.endswith(".n"):
         return numbers

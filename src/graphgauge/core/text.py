@@ -13,13 +13,11 @@ import numpy as np
 
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grids import Cell, Grid
-from graphgauge.core.result import Interval, Result, Table
+from graphgauge.core.result import Result, Table
 from graphgauge.core.scrub import clean
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 HEADS = ("metric", "", "value", "interval", "chance", "n")
-# Marks an interval that may cover the truth less often than its level.
-APPROXIMATE = "≈"
 # The most rows of a table of groups in a notebook or a printed line.
 SHOWN_ROWS = 60
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
@@ -34,21 +32,11 @@ def number(value: float) -> str:
 
 def result_cells(result: Result) -> tuple[str, ...]:
     interval = result.interval
-    bounds = f"{interval_mark(interval)}[{number(interval.low)}, {number(interval.high)}]" if interval else ""
+    bounds = f"[{number(interval.low)}, {number(interval.high)}]" if interval else ""
     # Of several baselines, the last is the one that no tie rule favours. A level for fewer samples is not comparable
     # with the value in this row: a remark has both.
     chance = number(result.chance[-1].value) if result.chance and result.chance[-1].own is None else ""
     return result.key, ARROWS[result.direction], number(result.value), bounds, chance, f"{result.n:,}"
-
-
-def interval_mark(interval: Interval) -> str:
-    return f"{APPROXIMATE} " if interval.approximate else ""
-
-
-def interval_notes(results: Mapping[str, Result]) -> list[str]:
-    """Why intervals are marked as approximate: each reason once, with its results."""
-    marked = {key: r.interval.caveat for key, r in results.items() if r.interval and r.interval.caveat}
-    return [f"{APPROXIMATE} {', '.join(keys)}: {note}" for note, keys in _grouped(marked)]
 
 
 def title_line(evaluation: Evaluation) -> str:
@@ -95,7 +83,6 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
     certain = [f"{r.key} {guaranteed_text(r)}" for r in evaluation.values() if r.guaranteed is not None]
     if certain:
         yield f"guaranteed on this data: {', '.join(certain)}."
-    yield from (f"{note}." for note in interval_notes(evaluation))
     yield from _chance_lines(evaluation)
     yield from _compatible_lines(evaluation)
     without = {result.key: result.reason for result in evaluation.values() if result.reason and not result.is_companion}
@@ -187,8 +174,7 @@ def result_sentence(result: Result) -> str:
     if result.interval:
         low, high = (number(end) for end in result.interval)
         how = f"{result.interval.method} over {result.interval.over}"
-        mark = interval_mark(result.interval)
-        parts.append(f"{mark}{result.interval.level:.0%} interval {low} to {high} ({how})")
+        parts.append(f"{result.interval.level:.0%} interval {low} to {high} ({how})")
     elif result.defined and result.no_interval:
         parts.append(f"no interval: {result.no_interval}")
     parts += [f"{level.name} {number(level.value)}" for level in result.chance]
@@ -202,8 +188,7 @@ def result_html(result: Result) -> str:
     if result.guaranteed is not None:
         notes.append(f"guaranteed on this data: {guaranteed_text(result)}.")
     if result.interval is not None:
-        how = f"{result.interval.level:.0%} interval: {result.interval.method} over {result.interval.over}"
-        notes.append(f"{how}." if result.interval.caveat is None else f"{how}; {APPROXIMATE} {result.interval.caveat}.")
+        notes.append(f"{result.interval.level:.0%} interval: {result.interval.method} over {result.interval.over}.")
     elif result.no_interval:
         notes.append(f"no interval: {result.no_interval}.")
     notes += [f"{level.name}: {number(level.value)}." for level in result.chance]

@@ -117,15 +117,14 @@ def _over_runs(values: Floats) -> IntervalRule:
 
 
 def _effect_rule(sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Student's t over three or more runs; for one or two, over nodes or edges, which share ends: approximate."""
+    """Student's t over three or more runs; for one or two, over nodes or edges, which share ends."""
     if isinstance(sample, Trajectory):
         return sample.rule()
     if len(sample) >= FEWEST_RUNS:
         return _over_runs(sample.effects)
     if min(map(len, sample.units), default=0) < 2:
         return NoInterval(f"fewer than {FEWEST_RUNS} runs, and one value each")
-    note = "other nodes or edges of the same runs; other runs of the system would differ more"
-    return IntervalRule("t", "nodes or edges", _unit_bounds, approximate=True, note=note)
+    return IntervalRule("t", "nodes or edges", _unit_bounds)
 
 
 def _unit_bounds(sample: Replays, estimate: Estimate, confidence: float) -> Bounds:
@@ -169,8 +168,7 @@ def _chance_rule(kind: str) -> Any:
             missing = high - low <= 1e-12 * spread
             return (np.array([np.nan]), np.array([np.nan])) if missing else (np.array([low]), np.array([high]))
 
-        note = "difference to single chance replays, of which 95 % are inside; not over runs"
-        return IntervalRule("quantiles", "chance replays", bounds, approximate=True, note=note)
+        return IntervalRule("quantiles", "chance replays", bounds)
 
     rule.__doc__ = "Student's t over three or more runs; for one or two, quantiles of the difference to chance replays."
     return rule

@@ -155,8 +155,8 @@ def _fold_bounds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
 
 @_or_runs
 def _over_folds(folds: Folds, estimate: Estimate) -> IntervalRule:
-    """t over the folds, which share most of their training data: approximate."""
-    return IntervalRule("t", "folds", _fold_bounds, approximate=True, note="folds share most of their training data")
+    """t over the folds, which share most of their training data."""
+    return IntervalRule("t", "folds", _fold_bounds)
 
 
 def _majority(folds: Folds) -> Mapping[str, float]:

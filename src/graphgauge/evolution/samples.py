@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -15,12 +15,10 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW, Dyads
-from graphgauge.stats.expected import shortfall
 from graphgauge.stats.intervals import (
     logit_t_interval,
     mean_interval,
     t_or_agreement_interval,
-    t_quantile,
     wilson_interval,
 )
 
@@ -30,9 +28,6 @@ FEWEST_CYCLES = 30
 TOO_FEW_CYCLES = f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
 # Cosines of the long-run variance: few, because only the slowest are slower than a long memory.
 _COSINES = 4
-# The memory for which coverage is expected is so many standard errors above the estimated one, up to the longest. If
-# the noise of single cycles is unknown, which hides the memory, it may be half of the variance, and doubt is more.
-_DOUBT, _MORE_DOUBT, _LONGEST, _SERIES = 2.0, 2.5, 0.97, 4000
 
 
 def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) -> Estimate:
@@ -303,7 +298,6 @@ class Trajectory:
             "cosine-t",
             "cycles and births" if self.births is not None else "cycles",
             lambda sample, estimate, level: self._over_cycles(float(estimate.value[0]), level),
-            coverage=lambda sample, estimate, level: self._expected(level),
         )
 
     @cached_property
@@ -343,20 +337,6 @@ class Trajectory:
         scale = float(np.abs(self._values if self.possible is None else self.possible).max())
         return t_or_agreement_interval(value, error, df, self.possible, confidence, scale=scale)
 
-    def _expected(self, confidence: float) -> float | None:
-        """What an interval over cycles covers with the longest memory that these cycles do not exclude."""
-        found = min(
-            _serial_coverage(len(self._values), memory, share, confidence)
-            for memory, share in _longest_memories(self._values, self._noise)
-        )
-        return shortfall(found, confidence)
-
-    @cached_property
-    def _noise(self) -> float | None:
-        """The variance of a cycle's value that its births alone would cause; None if there is no telling."""
-        several = [own for _, own in self.births or () if len(own) > 1]
-        return float(np.mean([own.var(ddof=1) / len(own) for own in several])) if several else None
-
     def _over_seeds(self, estimate: Estimate, confidence: float) -> Bounds:
         values = self.means
         scale = float(np.abs(values if self.possible is None else self.possible).max())
@@ -369,48 +349,6 @@ def _cosine_error(deviations: Floats) -> tuple[Any, float]:
     wave = np.cos(np.pi * np.outer(np.arange(1, _COSINES + 1), np.arange(size) + 0.5) / size)
     squares = np.square(wave @ deviations).sum(axis=0)
     return np.sqrt(2 * squares / _COSINES) / size, float(_COSINES)
-
-
-def _longest_memories(values: Floats, noise: float | None) -> list[tuple[float, float]]:
-    """Memories that these cycles do not exclude, and the shares of the variance that have them; the rest is noise.
-
-    The autocorrelation of neighbours, corrected for its bias (Kendall 1954), and some standard errors more. Noise of
-    single cycles makes it smaller. A slow part varies less within a few cycles than it would over many.
-    """
-    centred, size = values - values.mean(), len(values)
-    square = float(centred @ centred)
-    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
-    found = float(np.clip(raw + (1 + 3 * raw) / size, 0.0, _LONGEST))
-    doubt = _MORE_DOUBT if noise is None else _DOUBT
-    highest = min(found + doubt * float(np.sqrt((1 - found**2) / size)), _LONGEST)
-    if noise is None or square <= 0:
-        return [(_fiftieth(highest), 1.0), (_fiftieth(2 * highest), 0.5)]
-    slow = max(square / (size - 1) - noise, 0.0) + noise * float(np.sqrt(2 / size))
-    memory = _fiftieth(highest * (slow + noise) / slow) if slow > 0 else _LONGEST
-    lags = np.arange(1, size)
-    inside = 1 - (1 + 2 * float((1 - lags / size) @ memory**lags)) / size
-    share = slow / inside / (slow / inside + noise) if slow > 0 else 1.0
-    return [(memory, max(round(share, 1), 0.1))]
-
-
-def _fiftieth(memory: float) -> float:
-    return min(round(memory * 50) / 50, _LONGEST)
-
-
-@lru_cache(maxsize=4096)
-def _serial_coverage(cycles: int, memory: float, share: float, confidence: float) -> float:
-    """How often the interval of a normal autoregression of order one, with noise, contains its mean."""
-    from scipy.signal import lfilter
-
-    rng = np.random.default_rng(0)
-    news = rng.standard_normal((cycles, _SERIES))
-    news[1:] *= np.sqrt(1 - memory**2)
-    series = np.sqrt(share) * np.asarray(lfilter([1.0], [1.0, -memory], news, axis=0))
-    if share < 1:
-        series += np.sqrt(1 - share) * rng.standard_normal((cycles, _SERIES))
-    mean = series.mean(axis=0)
-    error, df = _cosine_error(series - mean)
-    return float(np.mean(np.abs(mean) <= t_quantile(df, confidence)[0] * error))
 
 
 _STEPS = 1000

@@ -360,13 +360,11 @@ def _reached(sample: EventSample, mode: str, level: Level) -> Estimate:
 
 
 def _fieller(sample: EventSample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Fieller's interval of a ratio of means over events: all ratios that a t-test does not reject."""
+    """Fieller's interval of a ratio of means over events: all ratios that a t-test does not reject. It is unbounded if
+    the best sets are not significantly better than the random explainer."""
     if "most" not in estimate.facts or len(estimate.facts["most"]) < 2:
         return IntervalRule("Fieller", "events", lambda *_: (np.array([np.nan]), np.array([np.nan])))
-    return IntervalRule("Fieller", "events", _fieller_bounds, note=_UNBOUNDED)
-
-
-_UNBOUNDED = "unbounded if the best sets are not significantly better than the random explainer"
+    return IntervalRule("Fieller", "events", _fieller_bounds)
 
 
 def _fieller_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:

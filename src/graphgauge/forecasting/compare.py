@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.core.result import Interval, SimulatedInterval
+from graphgauge.core.result import Interval
 from graphgauge.core.shown import Sentence
 from graphgauge.forecasting.declared import equal, nearest
 from graphgauge.forecasting.device_counts import step_sums
@@ -23,12 +23,10 @@ from graphgauge.forecasting.joint import joint_sums
 from graphgauge.forecasting.labels import Names
 from graphgauge.forecasting.measures import Layout, measured, weight_of
 from graphgauge.forecasting.options import AXES
-from graphgauge.forecasting.serial import FEWEST, Slow, cosine_error, slowest
-from graphgauge.forecasting.sums import MOST_BLOCKS
+from graphgauge.forecasting.serial import FEWEST, Slow, cosine_error, memory_of, slowest
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.threads import map_blocks
-from graphgauge.stats.expected_series import expected_serial_coverage, memory_of
-from graphgauge.stats.intervals import Bounds, is_rounding, t_quantile, tail
+from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
 # The forms that have each loss; a point has a crps, its absolute error.
@@ -72,20 +70,6 @@ class DieboldMariano(Sentence):
     skill_interval: Interval | None = None
     names: tuple[str, str] = ("a", "b")
 
-    @property
-    def expected_error(self) -> float | None:
-        """How often p is below 1 − confidence for equally good forecasts, in simulations, if that is too often."""
-        expected = None if self.interval is None else self.interval.expected_coverage
-        return None if expected is None else round(1 - expected, 2)
-
-    @property
-    def caveat(self) -> str | None:
-        """How far the interval and the test may fall short of their level, in words; None if they should not."""
-        if self.interval is None or self.expected_error is None:
-            return None
-        covers = f"expected to contain the true difference in {self.interval.expected_coverage:.0%} of cases"
-        return f"{covers}, the test to reject equal forecasts in {self.expected_error:.0%}"
-
     def __str__(self) -> str:
         if self.reason is not None:
             return f"Diebold–Mariano: no test, {self.reason}."
@@ -95,7 +79,7 @@ class DieboldMariano(Sentence):
         return (
             f"Diebold–Mariano, {self.loss} loss, horizon {self.horizon}, {self.steps} steps: {better} has the smaller "
             f"mean loss, difference {self.difference:.4g} [{low:.4g}, {high:.4g}], t = {self.statistic:.3f}, "
-            f"p = {self.p_value:.3g}" + ("" if self.caveat is None else f"; {self.caveat}")
+            f"p = {self.p_value:.3g}"
         )
 
 
@@ -127,7 +111,7 @@ def compare(
     out. `horizon` is h; the default is the number of horizons. At most 8 cosines are used, and 4 if there are few
     steps: more would make the test reject too often if errors are strongly autocorrelated. If the slowest cosines do
     not see all of that autocorrelation, the variance is corrected for it. In series that are too short to show it, the
-    test still rejects too often: `expected_error` of the result says how often, in simulations.
+    test still rejects too often.
 
     Parameters
     ----------
@@ -310,20 +294,8 @@ def _interval(
     most = slowest(len(cells), ahead)
     (error,), (df,) = _error(influence[:, np.newaxis], cells[:, np.newaxis], most, confidence)
     margin = float(t_quantile(df, confidence)[0]) * float(error)
-    known = Interval(value - margin, value + margin, confidence, "diebold-mariano-t", "time steps")
-
-    def of_series(values: Floats, influence: Floats) -> Bounds:
-        error, df = _error(influence.T, np.ones(influence.T.shape), most, confidence)
-        margin = t_quantile(df, confidence) * error
-        return values - margin, values + margin
-
-    def simulate() -> float | None:
-        # The slowest cosines are those of the means of many steps.
-        blocks = np.arange(0, len(influence), -(-len(influence) // MOST_BLOCKS))
-        series = np.add.reduceat(influence, blocks)
-        return expected_serial_coverage(value, series, of_series, confidence, rule=f"diebold-mariano {most}")
-
-    return SimulatedInterval(known, simulate), float(error), float(df)
+    interval = Interval(value - margin, value + margin, confidence, "diebold-mariano-t", "time steps")
+    return interval, float(error), float(df)
 
 
 def _error(influence: Floats, cells: Floats, most: int, confidence: float) -> tuple[Floats, Floats]:

@@ -12,8 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.options import exact_text
 from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
-from graphgauge.forecasting.serial import FEWEST, Slow, enough, interval_error
-from graphgauge.stats.expected_series import expected_serial_coverage
+from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
@@ -31,12 +30,9 @@ def _size(estimate: Estimate) -> Floats:
 
 def _error(cells: Blocks[Any], estimate: Estimate) -> tuple[Floats, Floats]:
     assert estimate.influence is not None
-    return interval_error(estimate.influence, cells.weights(estimate), _absolute(cells, estimate))
-
-
-def _absolute(cells: Blocks[Any], estimate: Estimate) -> Slow | None:
-    """The influences of the absolute errors, if they were counted and the estimate depends on them."""
-    return None if estimate.facts.get("signed") else cells.absolute
+    # The influences of the absolute errors, if they were counted and the estimate depends on them.
+    absolute = None if estimate.facts.get("signed") else cells.absolute
+    return interval_error(estimate.influence, cells.weights(estimate), absolute)
 
 
 def _t_bounds(cells: Blocks[Any], estimate: Estimate, confidence: float) -> Bounds:
@@ -57,52 +53,7 @@ def _logit_bounds(cells: Blocks[Any], estimate: Estimate, confidence: float) -> 
 _Rule = Callable[[Blocks[Any], Estimate, float], Bounds]
 
 
-def _t_coverage(cells: Blocks[Any], estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate, confidence, t_interval)
-
-
-def _root_coverage(cells: Blocks[Any], estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate.facts["square"], confidence, log_t_interval, (0.0, inf))
-
-
-def _logit_coverage(cells: Blocks[Any], estimate: Estimate, confidence: float) -> float | None:
-    return _coverage(cells, estimate, confidence, logit_t_interval, (0.0, 1.0))
-
-
-def _coverage(
-    cells: Blocks[Any],
-    estimate: Estimate,
-    confidence: float,
-    interval: Callable[..., Bounds],
-    bounds: tuple[float, float] = (-inf, inf),
-) -> float | None:
-    """How much an interval of this many time blocks, with their memory and tails, is expected to cover."""
-    assert estimate.influence is not None
-    there = cells.weights(estimate)[:, 0] > 0
-
-    errors = _absolute(cells, estimate)
-
-    def of_series(values: Floats, influence: Floats) -> Bounds:
-        error, freedom = interval_error(influence.T, np.ones(influence.T.shape))
-        return interval(values, error, freedom, confidence, scale=np.abs(influence).sum(axis=1))
-
-    return expected_serial_coverage(
-        float(estimate.value[0]),
-        estimate.influence[there, 0],
-        of_series,
-        confidence,
-        errors=None if errors is None else errors.series[there, 0],
-        bounds=bounds,
-        rule=interval.__name__,
-    )
-
-
-def _over_time(
-    bounds: _Rule,
-    coverage: Callable[[Blocks[Any], Estimate, float], float | None],
-    cells: Blocks[Any],
-    estimate: Estimate,
-) -> IntervalRule | NoInterval:
+def _over_time(bounds: _Rule, cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     if not cells.ordered:
         return _UNORDERED
     if cells.blocks < FEWEST:
@@ -112,23 +63,23 @@ def _over_time(
             f"the cells are in fewer than {FEWEST} time blocks, or nearly all in a few of them: too few to estimate "
             "how errors are correlated in time"
         )
-    return IntervalRule("cosine-t", "time blocks", bounds, coverage=coverage)
+    return IntervalRule("cosine-t", "time blocks", bounds)
 
 
 def serial(cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the long-run variance of the slowest cosines of the time blocks (Lazarus et al. 2018)."""
-    return _over_time(_t_bounds, _t_coverage, cells, estimate)
+    return _over_time(_t_bounds, cells, estimate)
 
 
 def serial_root(cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     """The root of the interval of the mean square: Student's t on the log scale, with the long-run variance of the
     slowest cosines of the time blocks."""
-    return _over_time(_root_bounds, _root_coverage, cells, estimate)
+    return _over_time(_root_bounds, cells, estimate)
 
 
 def serial_share(cells: Blocks[Any], estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t on the logit scale, with the long-run variance of the slowest cosines of the time blocks."""
-    return _over_time(_logit_bounds, _logit_coverage, cells, estimate)
+    return _over_time(_logit_bounds, cells, estimate)
 
 
 BIASED = NoInterval(

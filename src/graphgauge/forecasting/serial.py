@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
-from graphgauge.stats.expected_series import memory_of
 
 # Fewer blocks are too few to estimate the autocorrelation.
 FEWEST = 8
@@ -22,6 +21,8 @@ _FEWEST_COSINES, _SEEN = 4, 0.9
 # Means of 2, 4, 8 … blocks are searched while there are so many; they must resemble each other by so many standard
 # errors, and the cosines must then be at most half as many.
 _FEWEST_MEANS, RESEMBLE, _FEWER = 16, 2.0, 0.5
+# The longest memory that is estimated from neighbours.
+_LONGEST = 0.98
 # Uneven blocks are equivalent to (Σ cells)²/Σ cells² even ones; with fewer than this the intervals are too narrow.
 _FEWEST_EVEN = 7
 
@@ -62,6 +63,27 @@ def transforms(influence: NDArray[np.floating], cells: NDArray[np.floating]) -> 
 def _cosines(count: int, blocks: int) -> Floats:
     """The cosines of the lowest frequencies (rows) over so many blocks; metrics of one evaluation share them."""
     return np.asarray(np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(blocks) + 0.5) / max(blocks, 1)))
+
+
+def memory_of(series: NDArray[np.floating], there: NDArray[np.bool_] | None = None) -> Floats:
+    """The autocorrelation of neighbouring rows, for each column; 0 if it is within its error.
+
+    Estimates are too small by about (1 + 3·memory)/rows (Kendall 1954), which is added. Rows that are not `there` are
+    left out, as if the rows around them were neighbours.
+    """
+    values = np.asarray(series, dtype=np.float64)
+    rows: Any = max(len(values), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if there is None or there.all():
+            centred = values - values.sum(axis=0) / rows
+        else:
+            order = np.argsort(~there, axis=0, kind="stable")
+            values, there = np.take_along_axis(values, order, axis=0), np.take_along_axis(there, order, axis=0)
+            rows = np.maximum(there.sum(axis=0), 1)
+            centred = np.where(there, values - np.where(there, values, 0.0).sum(axis=0) / rows, 0.0)
+        raw = (centred[1:] * centred[:-1]).sum(axis=0) / np.square(centred).sum(axis=0)
+        found = np.minimum(raw + (1 + 3 * raw) / rows, _LONGEST)
+    return np.where(found * np.sqrt(rows) >= 1, found, 0.0)
 
 
 class Slow:

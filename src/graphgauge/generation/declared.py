@@ -74,9 +74,7 @@ def over_samples(sample: ConditionSample, estimate: Estimate) -> IntervalRule | 
 
 def over_pairs(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t over samples, from each sample's mean distance to all others (the jackknife of a U-statistic)."""
-    return IntervalRule(
-        "jackknife-t", "samples", _t_bounds, approximate=True, note="a first-order error, because pairs share samples"
-    )
+    return IntervalRule("jackknife-t", "samples", _t_bounds)
 
 
 def of_shares(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -88,43 +86,25 @@ def of_shares(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoI
 
 def of_draws(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Percentiles of a bootstrap of the classifier's confusions and of its predictions on generated samples."""
-    return IntervalRule(
-        "percentile bootstrap",
-        "samples",
-        _draw_bounds,
-        approximate=True,
-        note="bootstrap percentiles, which are exact only in large samples",
-    )
+    return IntervalRule("percentile bootstrap", "samples", _draw_bounds)
 
 
 def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation at these
     sizes."""
-    note = "the normal limit of an MMD, which a small one approaches slowly"
-    if "least" in estimate.facts:
-        note = "an interval of the biased value at these sizes, which is above the MMD of the distributions"
-    return IntervalRule("asymptotic-t", "samples", _above_least, approximate=True, note=note)
+    return IntervalRule("asymptotic-t", "samples", _above_least)
 
 
 def of_area(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with DeLong's standard error of an area under the ROC curve."""
-    return IntervalRule(
-        "delong-t", "samples", _t_bounds, approximate=True, note="a normal limit, and of this classifier only"
-    )
+    return IntervalRule("delong-t", "samples", _t_bounds)
 
 
 def of_correlation(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Fisher's z over samples; no interval if the order is perfect."""
     if is_rounding(1 - np.abs(estimate.value), 1.0).all():
         return NoInterval("the order is perfect, so the samples show no spread")
-    return IntervalRule(
-        "fisher-z",
-        "samples",
-        _fisher_bounds,
-        approximate=True,
-        fewest="at least four",
-        note="Fisher's z is exact only for normal values",
-    )
+    return IntervalRule("fisher-z", "samples", _fisher_bounds, fewest="at least four")
 
 
 def _t_bounds(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:

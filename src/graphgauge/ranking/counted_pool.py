@@ -86,20 +86,18 @@ class CountedPool(Sample):
 
     # ------------------------------------------------------------- interval
 
-    def logit_rule(self, method: str, estimate: Estimate, note: str | None = None) -> IntervalRule | NoInterval:
-        """The interval on the logit scale, from both ends of the guaranteed bounds; with a note it is approximate."""
+    def logit_rule(self, method: str, estimate: Estimate) -> IntervalRule | NoInterval:
+        """The interval on the logit scale, from both ends of the guaranteed bounds."""
         if self.belong:
             return NoInterval(_OF_QUERIES)
         error, df = estimate.facts["error"]()
         low, high = estimate.facts["ends"]
-        if high - low > error:
-            note = "the guaranteed bounds are wider than the standard error; raise max_memory"
 
         def bounds(sample: Any, of: Estimate, confidence: float) -> Bounds:
             ends = [logit_t_interval(np.array([end]), error, df, confidence) for end in (low, high)]
             return ends[0][0], ends[1][1]
 
-        return IntervalRule(method, self.over, bounds, approximate=note is not None, note=note)
+        return IntervalRule(method, self.over, bounds)
 
     def threshold_rule(self, estimate: Estimate) -> IntervalRule | NoInterval:
         """As that of kept scores: Wilson's interval of the positives, and the error of the threshold."""

@@ -17,10 +17,10 @@ from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.later import read
 from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, asked, select
+from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, asked, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Interval, Result, SimulatedInterval, Table, enclosing
+from graphgauge.core.result import Interval, Result, Table, enclosing
 from graphgauge.kernels.device_tails import PoolSums, pool_sums
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
@@ -35,7 +35,6 @@ from graphgauge.ranking.shared_error import shared_rule
 from graphgauge.ranking.shared_pool import Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
-from graphgauge.stats.expected import Reach, expected_macro_coverage
 from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
@@ -242,7 +241,7 @@ def _evaluated(
     if any(next(need for need in metric.needs if need in samples) == "ranks" for metric, _ in chosen):
         samples["ranks"] = state.ranks(ties)
     for axis in state.axes:
-        if re.sub(r"\.(low|high|approximate)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
+        if re.sub(r"\.(low|high)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
@@ -543,8 +542,6 @@ class _GroupAxis(Axis):
         self.columns[whole.key] = estimate.value
         found = metric.interval_of(sample, estimate, confidence)
         self.add_bounds(whole.key, found)
-        if not isinstance(found, NoInterval) and found[0].doubtful is not None:
-            self.columns[f"{whole.key}.approximate"] = found[0].doubtful(sample, estimate)
         self._companions.append(_macro(whole, self.name, sample, estimate, confidence))
 
 
@@ -618,20 +615,6 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
         else:
             method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
             interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
-            reach = Reach(ends[0] - value, ends[1] - value, at_ends)
-            interval = SimulatedInterval(
-                interval,
-                partial(
-                    expected_macro_coverage,
-                    estimate.value,
-                    estimate.influence,
-                    sample.count,
-                    sample.group,
-                    sample.units,
-                    reach,
-                    confidence,
-                ),
-            )
     return replace(
         micro,
         key=f"{micro.key}_macro_{axis}",

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints
 from graphgauge.core.metric import (
     AS_CHOSEN,
     Bounds,
@@ -25,27 +24,17 @@ from graphgauge.core.metric import (
 from graphgauge.kernels import tails
 from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.pooled import (
-    auc_coverage,
     average_precision_error,
     pooled_hits_bounds,
-    pooled_hits_coverage,
     two_sample_auc_error,
 )
-from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample, Values
-from graphgauge.stats.expected import (
-    MANY_DF,
-    Reach,
-    expected_median_coverage,
-    expected_score_coverage,
-    expected_wilson_coverage,
-)
+from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
 from graphgauge.stats.intervals import (
     FEWEST_DF,
     Spread,
     delong,
     is_rounding,
     logit_t_interval,
-    rests_on_unseen,
     score_interval,
     spread,
     t_quantile,
@@ -69,7 +58,6 @@ _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against a
 
 Ends = tuple[Any, Any]
 Floats = NDArray[np.floating[Any]]
-Coverage = Callable[[Any, Estimate, float], float | None]
 
 
 def group_spread(sample: Sample, estimate: Estimate) -> Spread:
@@ -83,44 +71,6 @@ def group_spread(sample: Sample, estimate: Estimate) -> Spread:
         cluster=sample.clusters,
         most=sample.worth,
     )
-
-
-def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
-    ends, at_ends = ends_of(sample, estimate)
-    assert estimate.influence is not None
-    down, up = (float(np.max(end - estimate.value)) for end in ends)
-    reach = Reach(down, up, at_ends)
-    return expected_score_coverage(estimate.influence, sample.count, sample.units, reach, confidence, sample.items)
-
-
-def _log_score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
-    assert estimate.influence is not None
-    value = float(estimate.value[0])
-    reach = Reach(*(float(np.max(end)) - float(np.log(value)) for end in _log_ends(estimate)))
-    return expected_score_coverage(
-        estimate.influence / value, sample.count, sample.units, reach, confidence, sample.items
-    )
-
-
-def _wilson_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
-    n = int(estimate.n[0])
-    return expected_wilson_coverage(round(float(estimate.value[0]) * n), n, confidence)
-
-
-def _woodruff_coverage(ranks: Ranks, estimate: Estimate, confidence: float) -> float | None:
-    """Only the order of ranks matters, and many units enclose the median as often as they should."""
-    if (ranks.n[0] if ranks.clusters is None else ranks.clusters.df[0]) >= MANY_DF:
-        return None
-
-    def bounds(place: Ints, count: Values, sample: Ints, samples: int, cluster: Ints | None) -> Bounds:
-        last = np.full_like(place, place.max() + 1)
-        drawn = Ranks(count, sample, samples, cluster, ranks.over, place, np.zeros_like(place), last, "realistic")
-        low, high = _woodruff_bounds(drawn, median_rank(drawn), confidence)
-        return low - 1, high - 1
-
-    order = np.argsort(ranks.rank(), kind="stable")
-    label = None if ranks.units is None else ranks.units[order]
-    return expected_median_coverage(ranks.count[order], label, bounds, confidence)
 
 
 def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -176,11 +126,6 @@ def _log_ends(estimate: Estimate) -> Ends:
     return found
 
 
-def _rests_on_unseen(found: Spread, sample: Sample, estimate: Estimate) -> NDArray[np.bool_]:
-    ends, at_ends = ends_of(sample, estimate)
-    return rests_on_unseen(estimate.value, found, ends, at_ends=at_ends)
-
-
 def fewest_ranks(ranks: Ranks) -> Floats:
     """How many units a mean over the ranks of each group needs."""
     return np.minimum(FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
@@ -199,7 +144,7 @@ def too_few_reason(units: int, estimate: Estimate, over: str) -> str:
 
 
 def _by_spread(
-    method: str, bounds: Callable[..., Bounds], coverage: Coverage, sample: Sample, estimate: Estimate
+    method: str, bounds: Callable[..., Bounds], sample: Sample, estimate: Estimate
 ) -> IntervalRule | NoInterval:
     found = group_spread(sample, estimate)
     if sample.group is None and sample.cluster is not None and found.df[0] < FEWEST_DF < sample.unit_counts[0]:
@@ -214,14 +159,7 @@ def _by_spread(
             return NoInterval(too_few_reason(int(sample.unit_counts[0]), estimate, sample.over))
         function = partial(_of_enough, few, function)
     method = method if sample.cluster is None else f"cluster-{method}"
-    return IntervalRule(
-        method,
-        sample.over,
-        function,
-        fewest="at least three",
-        coverage=coverage,
-        doubtful=partial(_rests_on_unseen, found),
-    )
+    return IntervalRule(method, sample.over, function, fewest="at least three")
 
 
 def _of_enough(few: NDArray[np.bool_], bounds: Callable[..., Bounds], *given: Any) -> Bounds:
@@ -232,41 +170,38 @@ def _of_enough(few: NDArray[np.bool_], bounds: Callable[..., Bounds], *given: An
 
 def _mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Score interval with Student's t over queries, or over clusters where given (CR2, degrees of freedom by size)."""
-    return _by_spread("score-t", _score_bounds, _score_coverage, sample, estimate)
+    return _by_spread("score-t", _score_bounds, sample, estimate)
 
 
 def _share(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Wilson where every query scores 0 or 1 and none are clustered, else the score interval with Student's t."""
     if sample.cluster is None and estimate.facts["binary"]:
-        return IntervalRule("wilson", "queries", _wilson_bounds, coverage=_wilson_coverage)
+        return IntervalRule("wilson", "queries", _wilson_bounds)
     return _mean(sample, estimate)
 
 
 def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Score interval with Student's t on the logarithm, over queries or clusters."""
-    return _by_spread("log-score-t", _log_score_bounds, _log_score_coverage, sample, estimate)
+    return _by_spread("log-score-t", _log_score_bounds, sample, estimate)
 
 
 def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
     """Woodruff's inversion of the distribution function, over queries or clusters."""
-    return IntervalRule(
-        "woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)", coverage=_woodruff_coverage
-    )
+    return IntervalRule("woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)")
 
 
 def _delong(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
     """DeLong on the logit scale, with a query (or cluster) as one unit."""
     if isinstance(pooled, CountedPool):
         return pooled.logit_rule("delong-logit", estimate)
-    return IntervalRule("delong-logit", pooled.over, _logit_bounds, coverage=_auc_coverage)
+    return IntervalRule("delong-logit", pooled.over, _logit_bounds)
 
 
 def _linearised(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
     """First-order variance on the logit scale, with a query (or cluster) as one unit."""
-    note = "a first-order error: with few units it is too small, and the value too high"
     if isinstance(pooled, CountedPool):
-        return pooled.logit_rule("linearised-logit", estimate, note)
-    return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True, note=note)
+        return pooled.logit_rule("linearised-logit", estimate)
+    return IntervalRule("linearised-logit", pooled.over, _logit_bounds)
 
 
 def _with_threshold(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -277,20 +212,11 @@ def _with_threshold(pooled: Pooled | CountedPool, estimate: Estimate) -> Interva
         "wilson and threshold" if pooled.cluster is None else "cluster-t and threshold",
         pooled.over,
         _threshold_bounds,
-        coverage=_threshold_coverage,
     )
 
 
 def _threshold_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Bounds:
     return pooled_hits_bounds(pooled, estimate.facts["k"], float(estimate.value[0]), confidence)
-
-
-def _threshold_coverage(pooled: Pooled, estimate: Estimate, confidence: float) -> float | None:
-    return pooled_hits_coverage(pooled, estimate.facts["k"], confidence)
-
-
-def _auc_coverage(pooled: Pooled, estimate: Estimate, confidence: float) -> float | None:
-    return auc_coverage(pooled, float(estimate.value[0]), confidence)
 
 
 def _logit_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Bounds:

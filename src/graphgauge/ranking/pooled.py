@@ -12,18 +12,7 @@ from graphgauge.core.metric import Bounds
 from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.kernels.tails import TailCounts
 from graphgauge.ranking.samples import Pooled
-from graphgauge.stats.expected import (
-    Drawn,
-    Reach,
-    expected_threshold_coverage,
-    expected_two_sample_coverage,
-    expected_unit_coverage,
-)
 from graphgauge.stats.intervals import (
-    Spread,
-    delong_influence,
-    kurtosis_df,
-    logit_t_interval,
     standard_error,
     t_or_agreement_interval,
     tail,
@@ -34,9 +23,6 @@ from graphgauge.stats.intervals import (
 Floats = NDArray[np.floating[Any]]
 
 _BLOCK = 1 << 20
-# Negatives of a query are close to each other if their number above a threshold varies so many times as much as a
-# Poisson count.
-_DISPERSED = 1.5
 
 
 def average_precision_error(
@@ -120,65 +106,6 @@ def pooled_hits_bounds(pooled: Pooled, k: int, value: float, confidence: float) 
     fewest, most = count_limits(k, _dispersion(pooled, k), confidence)
     first, last = (pooled.share_above(rank) for rank in (int(np.floor(fewest)), int(np.ceil(most))))
     return value - np.hypot(value - low, value - first), value + np.hypot(high - value, last - value)
-
-
-def pooled_hits_coverage(pooled: Pooled, k: int, confidence: float) -> float | None:
-    """What these intervals cover at this design, see `stats.expected`; not for clusters, or queries with levels."""
-    n, negatives = len(pooled.pos), len(pooled.neg)
-    if k > negatives or pooled.units is not None or _dispersion(pooled, k) > _DISPERSED:
-        return None
-    fewest, most = count_limits(k, 1.0, confidence)
-    places = int(np.floor(fewest)), k, int(np.ceil(most))
-    ordered = np.sort(pooled.neg)
-    ahead = negatives - np.searchsorted(ordered, pooled.pos)
-
-    def bounds(first: Ints, hits: Ints, last: Ints) -> Bounds:
-        value = hits / n
-        low, high = wilson_interval(hits, np.full(len(hits), n), confidence)
-        return value - np.hypot(value - low, value - first / n), value + np.hypot(high - value, last / n - value)
-
-    return expected_threshold_coverage(ahead, negatives, places, bounds, confidence)
-
-
-def auc_coverage(pooled: Pooled, value: float, confidence: float) -> float | None:
-    """What the interval of the AUC covers at this design, with the AUC as a mean of first-order errors."""
-    if pooled.unrelated:
-        return _two_sample_auc_coverage(pooled, value, confidence) if pooled.units is None else None
-    _, influence, sizes = delong_influence(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.units)
-    most = np.inf if sizes is None else float(sizes.df[0])
-
-    def bounds(drawn: Drawn) -> Bounds:
-        df = np.minimum(kurtosis_df(drawn.spread.units, drawn.kurtosis), most)
-        return _logit_deviation(value, drawn.value, drawn.spread.error, df, confidence)
-
-    return expected_unit_coverage(influence, Reach(-value, 1 - value), bounds, confidence)
-
-
-def _two_sample_auc_coverage(pooled: Pooled, value: float, confidence: float) -> float | None:
-    won, lost = _shares_beaten(pooled.pos, pooled.neg), 1 - _shares_beaten(pooled.neg, pooled.pos)
-    reach = Reach(-value, 1 - value)
-
-    def bounds(positives: Drawn, negatives: Drawn) -> Bounds:
-        error, df = two_sample_error(positives.spread, negatives.spread)
-        return _logit_deviation(value, positives.value + negatives.value, error, df, confidence)
-
-    samples = tuple((part - part.mean(), np.ones(len(part)), reach) for part in (won, lost))
-    return expected_two_sample_coverage(samples[0], samples[1], bounds, confidence)
-
-
-def two_sample_error(one: Spread, other: Spread, other_df: Floats | None = None) -> tuple[Floats, Floats]:
-    """The error of a sum of two means, and its degrees of freedom (Satterthwaite)."""
-    parts = one.error**2, other.error**2
-    total = parts[0] + parts[1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        df = total**2 / (parts[0] ** 2 / one.df + parts[1] ** 2 / (other.df if other_df is None else other_df))
-    return np.sqrt(total), np.where(total > 0, df, 1.0)
-
-
-def _logit_deviation(value: float, deviation: Floats, error: Floats, df: Floats, confidence: float) -> Bounds:
-    """Logit intervals of shares that deviate so much from the value, as deviations from it."""
-    low, high = logit_t_interval(np.clip(value + deviation, 0.0, 1.0), error, df, confidence)
-    return low - value, high - value
 
 
 def _positives_alone(pooled: Pooled, k: int, value: float, confidence: float) -> Bounds:

@@ -17,15 +17,11 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Ints, sorted_unique
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, Metric, NoInterval
 from graphgauge.ranking.metrics import group_errors
-from graphgauge.ranking.pooled import two_sample_error
 from graphgauge.ranking.samples import Ranks
-from graphgauge.stats.expected import Drawn, Reach, expected_two_sample_coverage
 from graphgauge.stats.intervals import logit_t_interval, t_interval
 
 Floats = NDArray[np.floating[Any]]
 Worth = Callable[[Ranks], Floats]
-
-_NOTE = "the error of the pool is a jackknife over its negatives, of which few near the top decide most"
 
 
 def shared_rule(metric: Metric, ranks: Ranks, estimate: Estimate, params: dict[str, Any]) -> IntervalRule | NoInterval:
@@ -42,9 +38,6 @@ def shared_rule(metric: Metric, ranks: Ranks, estimate: Estimate, params: dict[s
         "two-sample jackknife",
         "positives and negatives" if ranks.cluster is None else "clusters and negatives",
         partial(_bounds, worth, metric, params),
-        approximate=True,
-        note=_NOTE,
-        coverage=partial(_coverage, worth, metric, params),
     )
 
 
@@ -80,40 +73,6 @@ def _interval(metric: Metric, value: Floats, error: Floats, df: Floats, confiden
         low, high = t_interval(np.log(value), error / value, df, confidence, scale=1.0)
         return np.exp(low), np.exp(high)
     return t_interval(value, error, df, confidence, scale=1.0)
-
-
-def _coverage(
-    worth: Callable[..., Floats],
-    metric: Metric,
-    params: dict[str, Any],
-    ranks: Ranks,
-    estimate: Estimate,
-    confidence: float,
-) -> float | None:
-    """What these intervals cover at this design: the value is the sum of two means of first-order errors."""
-    used = _used(metric, ranks)
-    negatives = int(used.fewest_candidates) - 1
-    if ranks.cluster is not None or negatives < 2:
-        return None
-    assert estimate.influence is not None
-    value = float(estimate.value[0])
-    moved, length = _moved(used, partial(worth, **params))
-    of_negatives = -(negatives - 1) * _scale(metric, used, value) * moved
-    of_positives = np.broadcast_to(estimate.influence, used.count.shape)
-    floor, ceiling = (bound if np.isfinite(bound) else float(negatives + 1) for bound in metric.bounds)
-
-    def bounds(positives: Drawn, others: Drawn) -> Bounds:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            pool_df = np.maximum(negatives / others.kurtosis, 2.0)
-        error, df = two_sample_error(positives.spread, others.spread, pool_df)
-        centre = np.clip(value + positives.value + others.value, floor, ceiling)
-        low, high = _interval(metric, centre, error, df, confidence)
-        return low - value, high - value
-
-    reach = Reach(floor - value, ceiling - value), Reach(-np.inf, np.inf)
-    return expected_two_sample_coverage(
-        (of_positives, used.count, reach[0]), (of_negatives, length, reach[1]), bounds, confidence
-    )
 
 
 def _scale(metric: Metric, ranks: Ranks, value: float) -> float:

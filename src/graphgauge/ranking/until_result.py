@@ -160,9 +160,7 @@ class Finished:
     def _interval(self, statement: Statement) -> Interval:
         sequence = statement.sequence
         if statement.asymptotic:
-            note = "valid for a run that stops at its width and is not looked at for anything else"
-            t = sequence.t_interval
-            return replace(t, method="t, at the width asked for", over="this test set", approximate=True, note=note)
+            return replace(sequence.t_interval, method="t, at the width asked for", over="this test set")
         low, high = sequence.interval
         return Interval(low, high, sequence.confidence, SEQUENCE, THIS_SET)
 

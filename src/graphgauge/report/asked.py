@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import number_from_json
 from graphgauge.core.scrub import clean
-from graphgauge.core.text import APPROXIMATE, number
+from graphgauge.core.text import number
 from graphgauge.report.tables import Cell, Head, PageTable, span
 from graphgauge.stats.text import listing, several
 
@@ -112,8 +112,6 @@ def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
         # Levels, such as that of chance, differ from run to run.
         limits = [number_from_json(verdict.get("limit")) for verdict in held if verdict.get("limit") is not None]
         found = span(values, as_text=_as_text(gate, limits))
-        if found and any(verdict.get("approximate") is True for verdict in held):
-            found = f"{APPROXIMATE} {found}"
         if found and limits:
             found += f" against {span(limits)}"
         groups = dict.fromkeys(str(verdict["group"]) for verdict in held if verdict.get("group"))
@@ -146,8 +144,7 @@ def _table(content: Mapping[str, Any], title: str) -> PageTable:
         apart = adjusted <= number_from_json(content["alpha"])
         able = over_items or test["can_reject"] is True
         verdict = "significant" if apart else "not significant" if able else "cannot reject"
-        mark = "" if test.get("expected_coverage") is None else f"{APPROXIMATE} "
-        interval = f"{mark}[{number(low)}, {number(high)}]" if low == low else "–"
+        interval = f"[{number(low)}, {number(high)}]" if low == low else "–"
         rows.append(
             [
                 Cell(" vs ".join(str(name) for name in test["names"])),

@@ -13,7 +13,7 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import family as declared_family
 from graphgauge.core.family import family_names
-from graphgauge.core.result import Interval, Result
+from graphgauge.core.result import Result
 from graphgauge.report.tables import digits_of, natural
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.collect import Record
@@ -45,12 +45,6 @@ class Row:
     reason: str
     results: tuple[Result, ...]
     mark: str = ""
-    own: Interval | None = None
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the interval is of a single run and may cover the truth less often than its level."""
-        return self.own is not None and self.own.approximate
 
     @property
     def chance(self) -> list[float]:
@@ -223,9 +217,7 @@ def _marks(table: Aggregate, key: str, dataset: str) -> dict[str, str]:
 def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
     low, high, over = summary.ci_lower, summary.ci_upper, "seeds" if summary.n > 1 else ""
     own = next((result.interval for result in results if result.defined), None)
-    if summary.n > 1:
-        own = None
-    elif own is not None:
+    if summary.n <= 1 and own is not None:
         low, high, over = own.low, own.high, own.over
     if math.isnan(low) or math.isnan(high):
         over = ""
@@ -243,7 +235,6 @@ def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
         listing(list(reasons), 1) or (summary.reason or ""),
         results,
         mark,
-        own,
     )
 
 

@@ -169,9 +169,9 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
 
 
 def _conclusions(outcome: Comparison) -> list[str]:
-    """What the tables do not say: the design, why pairs cannot be rejected, and what falls short."""
+    """What the tables do not say: the design, and why pairs cannot be rejected."""
     unable = list(dict.fromkeys(test.conclusion for test in outcome.tests if not test.can_reject))
-    return [outcome.design.sentence, *unable[:1], *outcome.caveats(), *outcome.notes]
+    return [outcome.design.sentence, *unable[:1], *outcome.notes]
 
 
 def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
@@ -186,8 +186,6 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
             "value": number_to_json(result.value),
             "low": number_to_json(result.interval.low) if result.interval else None,
             "high": number_to_json(result.interval.high) if result.interval else None,
-            "approximate": "yes" if result.interval and result.interval.approximate else "",
-            "expected_coverage": result.interval.expected_coverage if result.interval else None,
             "chance": number_to_json(level.value) if (level := result.chance_level) else None,
             "ideal": number_to_json(_ideal(result)),
             "n": result.n,
@@ -215,7 +213,6 @@ def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
             "value": number_to_json(row.value),
             "low": number_to_json(row.low),
             "high": number_to_json(row.high),
-            "approximate": "yes" if row.approximate else "",
             "over": row.over,
             "runs": row.runs,
             "planned": row.planned,

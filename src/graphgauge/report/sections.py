@@ -12,7 +12,7 @@ from graphgauge.core.family import family_names
 from graphgauge.core.metric import find
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Result
-from graphgauge.core.text import APPROXIMATE, ARROWS, guaranteed_text, number
+from graphgauge.core.text import ARROWS, guaranteed_text, number
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
 from graphgauge.stats.collect import Collected
@@ -139,8 +139,6 @@ def metric_table(family: Family) -> PageTable:
         summary, reference = _registered(key, family.name)
         interval = result.interval
         how = f"{interval.method} over {interval.over}" if interval else f"none: {result.no_interval or 'not given'}"
-        if interval and interval.caveat:
-            how += f"; {APPROXIMATE} {interval.caveat}"
         conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
         low, high = (number(bound) for bound in result.bounds)
         rows.append(
@@ -249,8 +247,7 @@ def _value_cell(row: Row | None, digits: int | None, *, chance: bool = False) ->
     if row is None or row.value != row.value:
         return Cell("–", row.reason if row else "")
     text = number(row.value) if digits is None else fixed(row.value, digits)
-    mark = f"{APPROXIMATE} " if row.approximate else ""
-    notes = [mark + bounds((row.low, row.high), digits)] if row.over and digits is not None else []
+    notes = [bounds((row.low, row.high), digits)] if row.over and digits is not None else []
     if chance and row.chance:
         levels = (level for each in row.results if (level := each.chance_level))
         named = sorted({level.name if level.kind == "ideal" else "chance" for level in levels})
@@ -275,7 +272,6 @@ def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> 
     if items:
         yield f"In brackets, if there is one run: its own interval, over {listing(items, 3)}."
     yield from _guaranteed_notes(families)
-    yield from _approximate_notes(rows, families)
     if any(cell.mark in ("best", "close") for row in rows for cell in row):
         yield _MARKS_NOTE
 
@@ -287,15 +283,3 @@ def _guaranteed_notes(families: Sequence[Family]) -> Iterator[str]:
         if known:
             where = f"{row.metric} of {row.method} on {row.dataset}"
             yield f"Guaranteed on this data, apart from the interval: {where}, {listing(known, 3)}."
-
-
-def _approximate_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> Iterator[str]:
-    """Why intervals of this table are marked: each reason once, with its metrics."""
-    if not any(cell.note.startswith(APPROXIMATE) for row in rows for cell in row):
-        return
-    reasons: dict[str, dict[str, None]] = {}
-    for row in (row for family in families for row in family.rows.values()):
-        if row.own is not None and row.own.caveat:
-            reasons.setdefault(row.own.caveat, {})[row.metric] = None
-    for note, metrics in reasons.items():
-        yield f"{APPROXIMATE} {', '.join(metrics)}: {note}."

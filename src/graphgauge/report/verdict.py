@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphgauge.core.text import APPROXIMATE, number
+from graphgauge.core.text import number
 from graphgauge.report.asked import GateLine
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import digits_of, span
@@ -130,8 +130,7 @@ def _alone(family: Family) -> str:
 
 def in_words(row: Row) -> str:
     digits = digits_of(row.value, row.low, row.high)
-    mark = f"{APPROXIMATE} " if row.approximate else ""
-    interval = f" {mark}{bounds((row.low, row.high), digits)}" if row.over else ""
+    interval = f" {bounds((row.low, row.high), digits)}" if row.over else ""
     return f"{fixed(row.value, digits)}{interval}"
 
 
@@ -171,8 +170,7 @@ def _lead(family: Family, item: Compared, comparison: Comparison) -> Lead:
     sign = 1.0 if test.names[0] == best else -1.0
     ends = None if test.ci is None else tuple(sorted(sign * end for end in test.ci))
     digits = decimals((ends[1] - ends[0]) / 4, test.shift) if ends is not None and ends[1] > ends[0] else 4
-    mark = f"{APPROXIMATE} " if test.caveat is not None else ""
-    interval = f" {mark}{bounds(ends, digits)}" if ends is not None else ""
+    interval = f" {bounds(ends, digits)}" if ends is not None else ""
     means = " against ".join(number(comparison[name].mean) for name in (best, rival))
     what = "distance from the target" if comparison.target is not None else comparison.metric
     said = f"{best} {means} of {rival}, difference in {what} {fixed(sign * test.shift, digits)}{interval}"
@@ -197,12 +195,7 @@ def _but(family: Family, item: Compared, best: str) -> str:
 def _settled(comparison: Comparison, test: MethodTest) -> str:
     """What would settle an open difference, on the condition that the true one is as large as the observed."""
     if test.significant:
-        error = test.expected_error
-        return (
-            ""
-            if error is None
-            else f"; in simulations of such runs the test rejects equal methods in {error:.0%} of cases"
-        )
+        return ""
     if comparison.design.datasets == "these":  # units are datasets, and runs are what is tested
         return ""
     few = test.seeds_needed > len(comparison.units)

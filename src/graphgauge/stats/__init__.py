@@ -17,7 +17,6 @@ from graphgauge.stats.regression import Regression, gate
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
 from graphgauge.stats.sequence import MeanSequence, PairedSequence
-from graphgauge.stats.simulate import Model, Simulated, simulate
 from graphgauge.stats.wilcoxon import SignedRank, attainable_p, seeds_needed, signed_rank
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "ItemsComparison",
     "MeanSequence",
     "MethodTest",
-    "Model",
     "Needed",
     "PairedItems",
     "PairedSequence",
@@ -39,7 +37,6 @@ __all__ = [
     "Run",
     "Runs",
     "SignedRank",
-    "Simulated",
     "Summary",
     "aggregate",
     "attainable_p",
@@ -58,7 +55,6 @@ __all__ = [
     "rank_sum",
     "seeds_needed",
     "signed_rank",
-    "simulate",
     "units_needed",
     "unpaired_test",
 ]

@@ -43,7 +43,6 @@ from graphgauge.stats.resample import (
     win_matrix,
 )
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
-from graphgauge.stats.simulate import Simulated, simulate_like
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import as_on_paper, require_alpha
@@ -70,7 +69,6 @@ def compare(
     effect: float | None = ...,
     power: float = ...,
     metrics_compared: int = ...,
-    simulate: bool = ...,
     missing: Missing = ...,
     alpha: float = ...,
     direction: Better | None = ...,
@@ -108,7 +106,6 @@ def compare(
     effect: float | None = None,
     power: float = 0.8,
     metrics_compared: int = 1,
-    simulate: bool = False,
     missing: Missing = "raise",
     alpha: float = 0.05,
     direction: Better | None = None,
@@ -131,8 +128,7 @@ def compare(
     mean difference, and its interval contains the differences that the test does not reject. `test="ranks"` uses
     Wilcoxon's tests with Hodges and Lehmann's interval. `margin` is a difference that does not matter: equivalence and
     non-inferiority are reported. `effect` is a difference that does matter: how many seeds, datasets or items would
-    detect it with this `power`. `metrics_compared` corrects for further metrics. `simulate` measures the error and
-    coverage of the procedure at these sizes.
+    detect it with this `power`. `metrics_compared` corrects for further metrics.
 
     Runs with failures are an error, or left out (`missing="omit"`), or scored at the metric's worst bound
     (`missing="worst"`). `over="items"` compares the per-item values of one dataset by sign flips instead.
@@ -160,8 +156,6 @@ def compare(
         A difference that does not matter, one that does, and the probability with which it should be found.
     metrics_compared
         Number of metrics that are compared, for the correction.
-    simulate
-        Whether to simulate the error and coverage at these sizes.
     missing
         `raise`, `omit` or `worst`.
     alpha
@@ -211,7 +205,7 @@ def compare(
         one_of("method", baseline, view.methods)
     better = _better(view, known.notes)
     if over == "items":
-        refuse_over_items(design, datasets, test, simulate)
+        refuse_over_items(design, datasets, test)
         return compare_items(
             known,
             view,
@@ -240,7 +234,6 @@ def compare(
         effect,
         power,
         metrics_compared,
-        simulate,
         seed,
         resamples,
         design_of(cells, design, datasets, chosen),
@@ -261,14 +254,13 @@ class _Asked:
     effect: float | None
     power: float
     metrics_compared: int
-    simulate: bool
     seed: int
     resamples: int
     design: Design
 
 
-def refuse_over_items(design: str, datasets: str, test: str, simulate: bool) -> None:
-    given = {"design": design != "auto", "datasets": datasets != "drawn", "test": test != "mean", "simulate": simulate}
+def refuse_over_items(design: str, datasets: str, test: str) -> None:
+    given = {"design": design != "auto", "datasets": datasets != "drawn", "test": test != "mean"}
     wrong = [name for name, is_given in given.items() if is_given]
     if wrong:
         raise OptionError(f'{listing(wrong)} and over="items" exclude each other', fix='Drop it, or use over="seeds".')
@@ -442,7 +434,6 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         design=design,
         metrics_compared=ask.metrics_compared,
         needed=_needed(tests, own, pairs, ask),
-        simulated=_simulated(own, pairs, ask),
         unfair=_unfair(view),
     )
 
@@ -714,13 +705,4 @@ def _needed(
             names=test.names,
         )
         for (a, b), test in zip(pairs, tests, strict=True)
-    )
-
-
-def _simulated(own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Asked) -> Simulated | None:
-    if not ask.simulate:
-        return None
-    a, b = pairs[0]
-    return simulate_like(
-        [(row[a], row[b]) for row in own], ask.design, test=ask.test, alpha=ask.alpha, effect=ask.effect, seed=ask.seed
     )

@@ -48,7 +48,6 @@ def compare_results(
         float, Number("The probability with which the effect is to be detected.", 0, 1, inside=True)
     ] = 0.8,
     metrics_compared: Annotated[int, Whole("How many metrics are compared; the correction counts them all.", 1)] = 1,
-    simulate: Annotated[bool, Flag("Simulate error, coverage and power at the sizes of these runs.")] = False,
     method: Annotated[Sequence[str] | str, Texts("Only this method. Repeatable.")] = (),
     dataset: Datasets = (),
     family: FamilyName = None,
@@ -92,4 +91,4 @@ def refuse(values: Mapping[str, Any], shown: Shown = str) -> None:
     if values["also"] and values["over"] != "items":
         raise OptionError(f"{shown('also')} compares orders over items", fix=f"Add {shown('over')} items.")
     if values["over"] == "items":
-        refuse_over_items(values["design"], values["datasets"], values["test"], values["simulate"])
+        refuse_over_items(values["design"], values["datasets"], values["test"])

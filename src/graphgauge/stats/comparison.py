@@ -14,7 +14,6 @@ from graphgauge.core.grids import Cell, Grid, remark
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.core.scrub import harmless
-from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.design import Design
 from graphgauge.stats.fair import UNFAIR
 from graphgauge.stats.many import Friedman
@@ -22,7 +21,6 @@ from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.power import Needed
 from graphgauge.stats.present import Presented, Style, comparison_marks, standing_or_test, times
 from graphgauge.stats.runs import Better
-from graphgauge.stats.simulate import Simulated
 from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
 
 
@@ -63,8 +61,8 @@ class Comparison(Presented):
     datasets are drawn from others, otherwise `seed`, or `run` if runs are not paired. `scores` has a column per method
     and a row per unit: a seed or run of one dataset, or the mean on a dataset. `best` has the best mean. If the metric
     has a target, methods are judged by the distance from it. `needed` says what would detect the effect that was asked
-    about, `simulated` how the procedure behaves at this design, if that was asked for. `unfair` says to which methods
-    the metric is not fair, because they predict graphs of a class that leaves open what it counts.
+    about. `unfair` says to which methods the metric is not fair, because they predict graphs of a class that leaves
+    open what it counts.
     """
 
     metric: str
@@ -86,7 +84,6 @@ class Comparison(Presented):
     design: Design
     metrics_compared: int = 1
     needed: tuple[Needed, ...] = ()
-    simulated: Simulated | None = None
     unfair: str | None = None
 
     @property
@@ -200,7 +197,7 @@ class Comparison(Presented):
                 [
                     Cell(" vs ".join(test.names)),
                     Cell(fixed(test.shift, digits)),
-                    Cell(f"{APPROXIMATE} " * (test.caveat is not None) + bounds(test.ci, digits)),
+                    Cell(bounds(test.ci, digits)),
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
                     Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
@@ -256,10 +253,7 @@ class Comparison(Presented):
             for sentence in (test.conclusion, *((test.equivalence,) if test.margin is not None else ())):
                 said.setdefault(sentence, []).append(" vs ".join(test.names))
         yield from (f"{listing(pairs)}: {sentence}" for sentence, pairs in said.items())
-        yield from self.caveats()
         yield from (f"{need}" for need in self.needed)
-        if self.simulated is not None:
-            yield str(self.simulated)
         if len(self.tests) > 1:
             yield (
                 "Intervals of differences are for each pair alone; verdicts use Holm's correction over "
@@ -271,20 +265,6 @@ class Comparison(Presented):
         for reason in dict.fromkeys(item.no_interval for item in self.improvements if item.no_interval):
             yield f"P(first better) has no interval: {reason}."
         yield from self.notes
-
-    def caveats(self) -> list[str]:
-        """Which intervals and tests fall short of their level in simulations of their runs: each case once.
-
-        Returns
-        -------
-        list[str]
-            One sentence per case.
-        """
-        found: dict[str, list[str]] = {}
-        for test in self.tests:
-            if test.caveat is not None:
-                found.setdefault(test.caveat, []).append(" vs ".join(test.names))
-        return [f"{APPROXIMATE} {listing(pairs)}: {caveat}." for caveat, pairs in found.items()]
 
     def render(self, form: str, style: Style | None = None) -> str:
         """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`.
@@ -354,7 +334,6 @@ class Comparison(Presented):
             "critical_difference": self.critical_difference,
             "metrics_compared": self.metrics_compared,
             "needed": [need.to_dict() for need in self.needed],
-            "simulated": None if self.simulated is None else self.simulated.to_dict(),
             "scores": self.scores.tolist(),
             "unfair": self.unfair,
             "notes": list(self.notes),

@@ -481,15 +481,6 @@ def _one_score_interval(
     return a + width * (centre - margin), a + width * (centre + margin)
 
 
-def rests_on_unseen(
-    value: ArrayLike, spread: Spread, ends: tuple[ArrayLike, ArrayLike], *, at_ends: float = 0.0
-) -> NDArray[np.bool_]:
-    """Whether much of the variance behind a `score_interval` (two fifths) is its allowance for values not seen."""
-    low, high = (np.asarray(end, dtype=float) for end in ends)
-    unseen = _allowance(np.asarray(value, dtype=float), spread, low, high, at_ends)[1]
-    return np.asarray(unseen > 2 / 3 * spread.error**2)
-
-
 def _allowance(value: Floats, spread: Spread, low: Floats, high: Floats, at_ends: float) -> Bounds:
     """By how much values that were not seen shift the mean, and what they add to its variance."""
     down, up = np.minimum(low - value, 0.0), np.maximum(high - value, 0.0)
@@ -545,7 +536,6 @@ def macro_spread(
     groups: int,
     cluster: NDArray[np.integer] | None = None,
     most: ArrayLike | None = None,
-    samples: int = 1,
 ) -> Spread:
     """The spread of the mean over groups with equal weights, for `score_interval`; `value` is that of each group.
 
@@ -553,71 +543,51 @@ def macro_spread(
     units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the
     one pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
     triple) err together. If no group has two units, the groups are treated as drawn: their values have the spread.
-
-    Several samples are computed at once: group g of sample s is number s · groups + g.
     """
     influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
-    table = samples, groups
-    value = np.asarray(value, dtype=float).reshape(table)
-    found = spread(influence, count, group=group, groups=samples * groups, cluster=cluster, most=most)
-    own = Spread(*(part.reshape(table) for part in found))
+    value = np.asarray(value, dtype=float)
+    own = spread(influence, count, group=group, groups=groups, cluster=cluster, most=most)
     free = np.where(own.units > 1, own.df, 0.0)
-    size = _totals(group, count, samples * groups).reshape(table)
-    lowest, highest = np.minimum(own.lowest.min(axis=1), 0.0), np.maximum(own.highest.max(axis=1), 0.0)
+    size = _totals(group, count, groups)
+    lowest, highest = np.minimum(own.lowest.min(), 0.0), np.maximum(own.highest.max(), 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = groups**2 / np.sum(1 / own.units, axis=1)
+        units = groups**2 / np.sum(1 / own.units)
         variance = np.where(free > 0, own.error**2, 0.0)
-        freedom = free.sum(axis=1, keepdims=True)
-        pooled = np.sum(free * variance * own.units, axis=1, keepdims=True) / freedom
+        freedom = free.sum()
+        pooled = np.sum(free * variance * own.units) / freedom
         shrunk = (free * variance + _BORROWED * pooled / own.units) / (free + _BORROWED)
         # Degrees of freedom by size: the variance is a sum over groups of these multiples of their squares.
-        lent = np.sum(_BORROWED / own.units / (free + _BORROWED), axis=1, keepdims=True) / freedom
+        lent = np.sum(_BORROWED / own.units / (free + _BORROWED)) / freedom
         multiples = 1 / (own.units * (free + _BORROWED)) + lent
-        df = np.sum(multiples * free, axis=1) ** 2 / np.sum(multiples**2 * free, axis=1)
-        total = shrunk.sum(axis=1)
+        df = np.sum(multiples * free) ** 2 / np.sum(multiples**2 * free)
+        total = shrunk.sum()
         if cluster is not None:
             together, units, fewer = _across_groups(influence, count, group, cluster, size)
             total, df = total + together, np.minimum(df, fewer)
-        error = np.sqrt(np.maximum(total, shrunk.sum(axis=1) / groups)) / groups
-        squares = _totals(group, count * influence**2, samples * groups).reshape(table).sum(axis=1)
-        items = squares / size.sum(axis=1) / error**2
-        largest = (size if most is None else np.reshape(most, table)).sum(axis=1)
+        error = np.sqrt(np.maximum(total, shrunk.sum() / groups)) / groups
+        items = _totals(group, count * influence**2, groups).sum() / size.sum() / error**2
+        largest = (size if most is None else np.asarray(most)).sum()
         items = np.clip(np.where(error > 0, items, units), units, np.maximum(largest, units))
-        alone = freedom[:, 0] == 0
-        if alone.any():
-            drawn = spread(
-                (value - value.mean(axis=1, keepdims=True)).ravel(),
-                np.ones(value.size),
-                group=np.repeat(np.arange(samples), groups),
-                groups=samples,
-            )
-            plain = Spread(error, df, units, items, lowest, highest)
-            return Spread(
-                *(np.where(alone, one, other) for one, other in zip(drawn._replace(units=units), plain, strict=True))
-            )
-    return Spread(error, df, units, items, lowest, highest)
+    if freedom == 0:
+        return spread(value - value.mean(), np.ones(groups))._replace(units=np.array([units]))
+    return Spread(*np.array([error, df, units, items, lowest, highest], dtype=float)[:, np.newaxis])
 
 
 def _across_groups(
     influence: Floats, count: Floats, group: NDArray[np.integer], cluster: NDArray[np.integer], size: Floats
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[float, float, float]:
     """What clusters in several groups add to the sum of the groups' variances, and units and df by their sizes."""
-    samples, groups = size.shape
     number = np.unique(cluster, return_inverse=True)[1]
     span = int(number.max()) + 1
     key, place = np.unique(np.asarray(group, dtype=np.int64) * span + number, return_inverse=True)
-    within = key // span
-    label = within // groups * span + key % span
-    all_in = size.ravel()[within]
-    share = np.bincount(place, count) / all_in
-    part = np.bincount(place, influence * count) / all_in / np.sqrt(np.where(share < 1, 1 - share, np.inf))
-    joined = np.bincount(label, part, samples * span).reshape(samples, span)
-    together = np.sum(joined**2, axis=1) - np.bincount(within // groups, part**2, samples)
-    weight = np.bincount(label, share / groups, samples * span).astype(float).reshape(samples, span)
-    owner, there = np.nonzero(weight > 0)
-    present = weight[owner, there]
-    units = 1 / np.bincount(owner, present**2, samples)
-    return together, units, _size_df(present, owner, np.bincount(owner, minlength=samples))
+    within, label = np.divmod(key, span)
+    share = np.bincount(place, count) / size[within]
+    part = np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
+    together = np.sum(np.bincount(label, part, span) ** 2) - np.sum(part**2)
+    weight = np.bincount(label, share / len(size), span)
+    present = weight[weight > 0]
+    (df,) = _size_df(present, np.zeros(len(present), np.int64), np.array([len(present)]))
+    return float(together), float(1 / np.sum(present**2)), float(df)
 
 
 def delong(
@@ -645,7 +615,13 @@ def delong(
             return auc, np.nan, 0
         spread = max(squares - n * auc**2, 0.0) / (n - 1)
         return auc, math.sqrt(np.var(wins, ddof=1) / m + spread / n), min(m, n) - 1
-    auc, influence, sizes = delong_influence(pos, neg, offsets, cluster=cluster)
+    auc, wins, losses, _ = _outscored(pos, neg, offsets)
+    # The first-order error that each query or cluster adds to the AUC, which is its truth plus their mean.
+    influence = losses - np.diff(offsets) * (m / n * auc) - auc + wins
+    sizes = None if cluster is None else Clusters.of(np.ones(m), cluster)
+    if sizes is not None:
+        influence = _totals(sizes.key, influence, len(sizes.present))[sizes.present]
+        influence *= len(influence) / m
     units = len(influence)
     if units < 2:
         return auc, np.nan, 0
@@ -653,39 +629,10 @@ def delong(
     if variance == 0:
         return auc, 0.0, units - 1
     kurtosis = float(np.mean(np.square(influence) ** 2)) / variance**2
-    df = float(kurtosis_df(units, kurtosis))
+    df = min(units - 1.0, 2 * units / (kurtosis - (units - 3) / (units - 1)))
     if sizes is not None:
         df = min(df, float(sizes.df[0]))
     return auc, math.sqrt(variance / (units - 1)), df
-
-
-def delong_influence(
-    pos: NDArray[np.floating],
-    neg: NDArray[np.floating],
-    offsets: NDArray[np.integer],
-    *,
-    cluster: NDArray[np.integer] | None = None,
-) -> tuple[float, Floats, Clusters | None]:
-    """Pooled AUC, the first-order error that each query or cluster adds to it, and the sizes of clusters.
-
-    The AUC is its truth plus the mean of these, up to errors of second order.
-    """
-    m, n = len(pos), len(neg)
-    auc, wins, losses, _ = _outscored(pos, neg, offsets)
-    influence = losses - np.diff(offsets) * (m / n * auc) - auc + wins
-    sizes = None if cluster is None else Clusters.of(np.ones(m), cluster)
-    if sizes is not None:
-        influence = _totals(sizes.key, influence, len(sizes.present))[sizes.present]
-        influence *= len(influence) / m
-    return auc, influence, sizes
-
-
-def kurtosis_df(units: ArrayLike, kurtosis: ArrayLike) -> Floats:
-    """Degrees of freedom of a variance that is estimated from units of this kurtosis; units − 1 for normal ones."""
-    units = np.asarray(units, dtype=float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        df: Floats = np.minimum(units - 1, 2 * units / (np.asarray(kurtosis) - (units - 3) / (units - 1)))
-    return df
 
 
 def _outscored(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graphgauge.core.result import Interval
-from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.runs import Better
 from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
 from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
@@ -87,25 +86,6 @@ class MethodTest:
         return "too few runs, or runs without spread"
 
     @property
-    def expected_coverage(self) -> float | None:
-        """How often such an interval contains the true difference, in simulations of these runs, if too rarely."""
-        return None if self.ci is None else self.ci.expected_coverage
-
-    @property
-    def expected_error(self) -> float | None:
-        """How often p is at most α for methods without a difference, in the same simulations, if that is too often."""
-        by_test = self.ci is not None and self.ci.method != "t"
-        return None if self.expected_coverage is None or not by_test else round(1 - self.expected_coverage, 2)
-
-    @property
-    def caveat(self) -> str | None:
-        """How far the interval and the test fall short of their level, in words; None if they should not."""
-        if self.expected_coverage is None:
-            return None
-        test = "" if self.expected_error is None else f", the test to reject equal methods in {self.expected_error:.0%}"
-        return f"expected to contain the true difference in {self.expected_coverage:.0%} of cases{test}"
-
-    @property
     def significant(self) -> bool:
         return self.p_adjusted <= self.alpha
 
@@ -180,8 +160,7 @@ class MethodTest:
             return f"{fixed(self.mean_difference, digits)}; {self.no_interval}"
         digits = decimals((self.ci.high - self.ci.low) / 4)
         level = f"{100 * self.ci.level:g} %"
-        short = f"; {APPROXIMATE} {self.caveat}" if self.caveat else ""
-        interval = f"{level} interval {bounds(self.ci, digits)} ({interval_words(self.ci)}{short})"
+        interval = f"{level} interval {bounds(self.ci, digits)} ({interval_words(self.ci)})"
         if self.ci.method == "ranks":
             mean = fixed(self.mean_difference, digits)
             return f"{fixed(self.shift, digits)} (Hodges–Lehmann), {interval}; mean difference {mean}"
@@ -280,8 +259,6 @@ class MethodTest:
             "shift": self.shift,
             "ci": None if self.ci is None else list(self.ci),
             "ci_method": None if self.ci is None else self.ci.method,
-            "expected_coverage": self.expected_coverage,
-            "expected_error": self.expected_error,
             "no_interval": self.no_interval,
             "confidence": 1 - self.alpha,
             "test_statistic": self.test_statistic,

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Interval, SimulatedInterval
-from graphgauge.stats.expected_difference import expected_difference_coverage
+from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import is_rounding, sample_std
 from graphgauge.stats.method_test import Margin, MethodTest
 from graphgauge.stats.power import is_real
@@ -178,14 +177,10 @@ class Plan:
     alpha: float
     margin: float | None = None
     seed: int = 0
-    draws: int | None = None
 
     def __post_init__(self) -> None:
         if self.test == "mean":
-            options = {} if self.draws is None else {"draws": self.draws}
-            object.__setattr__(
-                self, "_arranged", arrangements(self.sizes, paired=self.paired, seed=self.seed, **options)
-            )
+            object.__setattr__(self, "_arranged", arrangements(self.sizes, paired=self.paired, seed=self.seed))
 
     @property
     def arranged(self) -> Arrangements:
@@ -209,23 +204,6 @@ class Plan:
         low, high = agreeing(low, high, float(np.mean(a) - np.mean(b)), p <= alpha)
         _, error, df = stratified_difference(datasets, paired=self.paired)
         return Shift(estimate, low, high, p, min(1.0, lowest), exact, 0, error, df)
-
-    def outcome(self, datasets: Sequence[Pair], alpha: float) -> tuple[float, float, float, float]:
-        """p, the estimate, and the ends of the interval that would be printed."""
-        largest = max(float(np.abs(values).max()) for pair in datasets for values in pair)
-        rounded = [_rounded(a, b, largest, self.paired) for a, b in datasets]
-        found = self.shift(rounded, alpha)
-        differences = np.concatenate([a - b for a, b in rounded]) if self.paired else None
-        if is_flat(rounded, differences):
-            return found.p_value, found.difference, math.nan, math.nan
-        low, high, _ = self.bounds(rounded, alpha, found)
-        return found.p_value, found.difference, low, high
-
-    def expected(self, datasets: Sequence[Pair], bounds: tuple[float, float] = (-math.inf, math.inf)) -> float | None:
-        """What the interval of these runs is expected to cover, if that falls short of its level."""
-        return expected_difference_coverage(
-            datasets, paired=self.paired, ranks=self.test == "ranks", alpha=self.alpha, bounds=bounds
-        )
 
     def tested(
         self,
@@ -261,7 +239,7 @@ class Plan:
             means=means,
             stds=stds,
             mean_difference=float(np.mean([_mean_difference(a, b, self.paired) for a, b in rounded])),
-            ci=None if ci is None else SimulatedInterval(ci, lambda: self.expected(rounded, bounds)),
+            ci=ci,
             test_statistic=self._statistic(rounded),
             p_value=found.p_value,
             exact=found.exact,

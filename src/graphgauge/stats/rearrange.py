@@ -72,18 +72,16 @@ class Arrangements:
         return math.prod(len(block) for block in self.blocks) if self.complete else len(self.blocks[0])
 
 
-def arrangements(
-    sizes: Sequence[tuple[int, int]], *, paired: bool, seed: int, draws: int = DRAWS, limit: int = LIMIT
-) -> Arrangements:
+def arrangements(sizes: Sequence[tuple[int, int]], *, paired: bool, seed: int) -> Arrangements:
     """All rearrangements of datasets with these numbers of runs, if they are not above the limit, or draws."""
     possible = math.prod(2**n if paired else math.comb(n + m, n) for n, m in sizes)
-    if possible <= limit:
+    if possible <= LIMIT:
         return Arrangements(tuple(_signs(n) if paired else _splits(n, m) for n, m in sizes), paired, True)
     if not (paired and len(sizes) == 1) and sum(n + m for n, m in sizes) > _MOST_RUNS:
         return Arrangements((), paired, False)
     generator = generator_of(seed)
     draw = _drawn_signs if paired else _drawn_splits
-    return Arrangements(tuple(draw(n, m, draws, generator) for n, m in sizes), paired, False)
+    return Arrangements(tuple(draw(n, m, generator) for n, m in sizes), paired, False)
 
 
 @lru_cache(maxsize=64)
@@ -99,15 +97,15 @@ def _splits(n: int, m: int) -> Bytes:
     return splits
 
 
-def _drawn_signs(n: int, _: int, draws: int, generator: np.random.Generator) -> Bytes:
-    bits = np.frombuffer(generator.bytes(draws * -(-n // 8)), np.uint8).reshape(draws, -1)
+def _drawn_signs(n: int, _: int, generator: np.random.Generator) -> Bytes:
+    bits = np.frombuffer(generator.bytes(DRAWS * -(-n // 8)), np.uint8).reshape(DRAWS, -1)
     signs = 1 - 2 * np.unpackbits(bits, axis=1, count=n).astype(np.int8)
     return np.concatenate((np.ones((1, n), np.int8), signs))
 
 
-def _drawn_splits(n: int, m: int, draws: int, generator: np.random.Generator) -> Bytes:
+def _drawn_splits(n: int, m: int, generator: np.random.Generator) -> Bytes:
     first = np.repeat(np.array([1, 0], np.int8), (n, m))
-    return np.concatenate((first[None], generator.permuted(np.tile(first, (draws, 1)), axis=1)))
+    return np.concatenate((first[None], generator.permuted(np.tile(first, (DRAWS, 1)), axis=1)))
 
 
 def shift_test(datasets: Sequence[Pair], arranged: Arrangements, alpha: float) -> Shift:

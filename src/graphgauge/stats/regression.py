@@ -16,7 +16,6 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import read_json
 from graphgauge.core.result import Result, Table
 from graphgauge.core.schema import checked_content, is_result, read_result
-from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.compare import compare
 from graphgauge.stats.compare_items import kept_items
 from graphgauge.stats.comparison import jsonable
@@ -61,7 +60,6 @@ class Regression:
     n: int
     paired: bool
     needed: int | None = None
-    caveat: str | None = None
     dataset: str = ""
     notes: tuple[str, ...] = ()
 
@@ -96,8 +94,7 @@ class Regression:
             return f"{values} ({change}), {self.how}"
         low, high = self.difference_interval or (math.nan, math.nan)
         level = f"{100 * (1 - 2 * self.alpha):g} % interval"
-        about = f"{APPROXIMATE} " if self.caveat else ""
-        return f"{values} ({change}, {about}{level} [{low:+.{digits}f}, {high:+.{digits}f}], {self.how})"
+        return f"{values} ({change}, {level} [{low:+.{digits}f}, {high:+.{digits}f}], {self.how})"
 
     @property
     def difference_interval(self) -> tuple[float, float] | None:
@@ -139,9 +136,8 @@ class Regression:
 
     def __str__(self) -> str:
         word = "passed" if self.passed else "failed"
-        parts = [f"gate {word}: {self.verdict}: {self.evidence}.", self.advice]
-        parts += [f"{APPROXIMATE} {self.caveat}."] if self.caveat else []
-        return " ".join(part for part in (*parts, *self.notes) if part)
+        said = (f"gate {word}: {self.verdict}: {self.evidence}.", self.advice, *self.notes)
+        return " ".join(filter(None, said))
 
     def to_dict(self) -> dict[str, Any]:
         """Values, interval, verdict and advice, as in the JSON of `graphgauge gate --against`.
@@ -337,7 +333,6 @@ def _over_items(runs: Runs, asked: _Asked) -> Regression:
         std=std,
         dataset=found.dataset,
         notes=notes,
-        caveat=_caveat(ci),
     )
 
 
@@ -385,7 +380,6 @@ def _over_runs(runs: Runs, asked: _Asked) -> Regression:
         datasets=len(found.units) if these else 1,
         dataset=listing([name for name in runs.datasets if name]),
         notes=tuple(found.notes),
-        caveat=test.caveat,
     )
 
 
@@ -409,7 +403,6 @@ def _from_intervals(new: _Side, old: _Side, asked: _Asked) -> Regression:
             f"the intervals have a level of {min(levels):g}, and alpha {asked.alpha:g} needs {1 - 2 * asked.alpha:g}",
             fix="Evaluate with a higher confidence.",
         )
-    caveats = [result.interval.caveat for result in results if result.interval is not None and result.interval.caveat]
     return _judged(
         asked,
         asked.metric,
@@ -421,7 +414,6 @@ def _from_intervals(new: _Side, old: _Side, asked: _Asked) -> Regression:
         paired=False,
         std=math.nan,
         dataset=str(old.evaluation.run.get("dataset") or "") if old.evaluation else "",
-        caveat=caveats[0] if caveats else None,
     )
 
 
@@ -461,7 +453,6 @@ def _judged(
     dataset: str = "",
     datasets: int = 1,
     notes: tuple[str, ...] = (),
-    caveat: str | None = None,
 ) -> Regression:
     """The verdict on an interval of new − baseline."""
     new, baseline = values
@@ -492,14 +483,9 @@ def _judged(
         n,
         paired,
         needed,
-        caveat,
         dataset,
         notes,
     )
-
-
-def _caveat(ci: Any) -> str | None:
-    return None if ci is None else ci.caveat
 
 
 # ------------------------------------------------------------------------------------------ sides

@@ -72,12 +72,11 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
 
 
 def _of_first_edition(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file of the first edition states too: not the kinds of levels, nor the expected coverage."""
+    """What a file of the first edition states too: not the kinds of levels."""
     results = [
         {
             **entry,
             "levels": [{**level, "kind": None} for level in entry["levels"]],
-            "interval": None if entry["interval"] is None else {**entry["interval"], "expected_coverage": None},
         }
         for entry in content["results"]
     ]

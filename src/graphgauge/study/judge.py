@@ -33,7 +33,6 @@ class GateVerdict:
     reason: str | None = None
     limit: float | None = None
     group: str | None = None
-    approximate: bool = False
     against: Mapping[str, Any] | None = None
     undecided: str | None = None
 
@@ -43,7 +42,7 @@ class GateVerdict:
         who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
         why = self.reason
         if self.found is not None:
-            why = self.undecided or found_words(self.gate, self.found, self.limit, self.group, self.approximate)
+            why = self.undecided or found_words(self.gate, self.found, self.limit, self.group)
         return f"gate {word}: {self.gate}  ({who}{why})"
 
 
@@ -165,7 +164,6 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str], re
                 outcome.found,
                 limit=outcome.limit,
                 group=outcome.group,
-                approximate=outcome.approximate,
                 undecided=outcome.undecided,
             )
 

@@ -145,13 +145,7 @@ def _levels(*, ranks: bool) -> ChanceFunction:
 
 def _of_margins(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """The mean absolute error of the differences, by halves of either side: at least the stated confidence."""
-    return IntervalRule(
-        "half-samples",
-        "samples",
-        _around,
-        approximate=True,
-        note="errors of single pairs may cancel, so it covers more than its confidence",
-    )
+    return IntervalRule("half-samples", "samples", _around)
 
 
 def _around(sample: Any, estimate: Estimate, confidence: float) -> Bounds:
