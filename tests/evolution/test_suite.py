@@ -138,18 +138,6 @@ def test_one_run_has_an_interval_over_cycles(graph: Graph):
     assert "fewer than 30 cycles" in short["delta_homophily"].no_interval
 
 
-def test_a_long_memory_is_told():
-    rng = np.random.default_rng(3)
-    values = [0.0]
-    for _ in range(99):
-        values.append(0.9 * values[-1] + rng.normal())
-    trajectory = Trajectory([np.array(values)])
-    rule = trajectory.rule()
-    assert rule.coverage(trajectory, trajectory.estimate(), 0.95) < 0.92
-    calm = Trajectory([rng.normal(size=100)])
-    assert calm.rule().coverage(calm, calm.estimate(), 0.95) is None
-
-
 def test_runs_that_agree_have_an_interval_of_what_was_not_seen(graph: Graph):
     suite = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["homophily_new_edges", "homophily_baseline"])
     within = graph.free()[graph.labels[graph.free()[:, 0]] == graph.labels[graph.free()[:, 1]]]

@@ -17,7 +17,6 @@ from graphgauge.core.family import is_declared, lines, unusable
 # One line each, shown by --help without importing the command. The families' commands come first.
 COMMANDS = {
     "negatives": "Draw the negatives of a ranking, one file for all methods.",
-    "plan": "What an evaluation will read, keep and take.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",

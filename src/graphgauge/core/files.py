@@ -259,13 +259,13 @@ def is_pattern(text: str, folder: Path | None = None) -> bool:
 
 
 class Search:
-    """A search of folders that ends: after this many names, or before a folder that must not be entered.
+    """A search of folders that ends after this many names.
 
     A pattern such as `*/../*/../*`, or folders that link to each other, lead to more paths than any disk has files.
     """
 
-    def __init__(self, most: int = _MOST_NAMES, enter: Callable[[Path], None] = lambda folder: None) -> None:
-        self._most, self._left, self._enter = most, most, enter
+    def __init__(self, most: int = _MOST_NAMES) -> None:
+        self._most, self._left = most, most
 
     def seen(self, names: int = 1) -> None:
         self._left -= names
@@ -274,7 +274,6 @@ class Search:
 
     def names(self, folder: Path) -> list[str]:
         """The names in a folder, none if it cannot be listed."""
-        self._enter(folder)
         try:
             with os.scandir(folder) as entries:
                 found = [entry.name for entry in islice(entries, self._left + 1)]

@@ -46,7 +46,7 @@ FAMILY = Family(
     question="Are the edges that a system adds to its own graph good ones?",
     headlines=("auc_birth", "delta_homophily", "nca_mean"),
     package="graphgauge.evolution",
-    truths={"labels": TruthInputs(("labels",), ("node_ids", "node_types", "test_edges", "future_edges"), ("log",))},
+    truths={"labels": TruthInputs(("labels",), ("node_ids", "node_types", "test_edges", "future_edges"))},
     example={
         "log": "evolution/{method}/seed-{seed}",
         "labels": "evolution/labels.npy",

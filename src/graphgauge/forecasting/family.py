@@ -22,7 +22,6 @@ TABLE = Form("a table", needs=("table",), takes=("coverage", "bins", "columns", 
 ARRAYS = (POINT, GAUSSIAN, QUANTILES, SAMPLES)
 # Found when the table is opened.
 TABLE_OF_POINTS = Form("a table without a column std", needs=("table",))
-_ANSWERS = ("pred", "std", "quantiles", "samples")
 # Options that need another one.
 _BESIDE = {"start": "save_state", "season": "naive"}
 
@@ -46,7 +45,7 @@ FAMILY = Family(
     package="graphgauge.forecasting",
     forms=(*ARRAYS, TABLE),
     columns=("mae", "rmse", "crps", "pinball", "coverage_95", "mape"),
-    truths={"true": TruthInputs(("true", "mask"), ("naive", "weights", "graph"), _ANSWERS)},
+    truths={"true": TruthInputs(("true", "mask"), ("naive", "weights", "graph"))},
     state="graphgauge.forecasting.state:ForecastState",
     along=("y_true", "y_pred", "std", "quantiles", "samples", "mask"),
     example={

@@ -79,13 +79,11 @@ FAMILY = Family(
     package="graphgauge.generation",
     forms=(CHECKPOINT, SUBJECT, SAMPLES, TABLE),
     truths={
-        # What was computed from generated samples, such as their validity, is no answer: only its author has it.
         "real": TruthInputs(
             ("real",),
             ("real_conditions", "real_valid", "statistics", "train", "train_conditions", "train_statistics"),
-            ("generated",),
         ),
-        "data": TruthInputs(("data",), ("train", "classifier_checkpoint"), ("checkpoint",)),
+        "data": TruthInputs(("data",), ("train", "classifier_checkpoint")),
     },
     splits=(
         Split("a checkpoint", ("checkpoint",), why=_ASKED, instead=_KEEP),
