@@ -69,7 +69,6 @@ RESERVED_FIELDS = (
     "gates",
     "quiet",
     "debug",
-    "store",
     "progress",
 )
 

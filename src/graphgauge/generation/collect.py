@@ -225,8 +225,7 @@ class Collection:
             channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),
             options=self.options,
             missing=missing,
-            device=self._subject.device,
-            notes=(*self._case.notes, *(self._judged_out if "classifier_predicted" in given else ())),
+            notes=self._case.notes,
             **given,
         )
 
@@ -297,7 +296,7 @@ class Collection:
     def _held_out(self) -> Codes:
         """The indices of real samples that the subject was not trained on."""
         assert self._given is not None
-        return np.flatnonzero(~learned(self._given, self._learned_from, self._case.seen))
+        return np.flatnonzero(~learned(self._given, self._learned_from))
 
     @cached_property
     def _real(self) -> Samples | None:
@@ -420,7 +419,7 @@ class Collection:
         """Which attempts are training samples."""
         kind = "graphs" if is_graphs(self._attempts[0]) else "bits"
         attempts = as_samples(self._attempts[0], "generated", SampleReading(kind))
-        return learned(attempts, self._learned_from, None if isinstance(attempts, Graphs) else self._case.seen)
+        return learned(attempts, self._learned_from)
 
     @cached_property
     def _excluded_valid(self) -> Any:
@@ -463,33 +462,18 @@ class Collection:
         """The classifier's predictions on generated samples, and on real ones that it was not trained on."""
         answers: dict[str, Any] = {"predicted": self._predicted(self._attempts[0])}
         if self._unseen is not None:
-            samples, codes, _ = self._unseen
+            samples, codes = self._unseen
             answers |= {"classifier_labels": codes, "classifier_predicted": self._predicted(samples)}
         return answers
 
     @cached_property
-    def _unseen(self) -> tuple[Any, Codes, int] | None:
-        """Real samples that the classifier was not trained on, their codes, and how many it was trained on."""
+    def _unseen(self) -> tuple[Any, Codes] | None:
+        """Real samples that the classifier was not trained on, and their codes."""
         if self._judged is not None:
             given = as_samples(self._judged.samples, "classifier_data")
             samples: Any = list(self._judged.samples) if isinstance(given, Graphs) else given
-            codes = self._codes(self._judged, "classifier_data", len(given))
-        elif self._real is not None:
-            given, samples, codes = self._real, self._shown, self._real_codes
-        else:
-            return None
-        seen = learned(given, None, self._case.classifier_seen)
-        if not seen.any():
-            return samples, codes, 0
-        return samples[~seen], codes[~seen], int(np.count_nonzero(seen))
-
-    @property
-    def _judged_out(self) -> tuple[str, ...]:
-        samples, _, seen = self._unseen or ((), None, 0)
-        if not seen:
-            return ()
-        total = len(samples) + seen
-        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it was trained on them",)
+            return samples, self._codes(self._judged, "classifier_data", len(given))
+        return None if self._real is None else (self._shown, self._real_codes)
 
     def _predicted(self, samples: Any) -> Any:
         assert self._classifier is not None
