@@ -172,7 +172,6 @@ def samples() -> None:
 def checkpoints() -> None:
     """A generator and a classifier of climbing problems, hardly trained."""
     from click.testing import CliRunner
-
     from graphgauge.cli.zoo.moonboard import command
 
     small = ["--problems", "400", "--grades", "6A,6B+,7A", "--epochs", "2", "--batch-size", "32", "--cpu", "--quiet"]

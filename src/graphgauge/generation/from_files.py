@@ -187,9 +187,10 @@ def _from_subject(given: Mapping[str, Any], sections: Sequence[str], progress: P
     for name in ("checkpoint", "classifier_checkpoint"):
         if name in files:
             require_file(Path(files[name]), files[name])
+    subject = made(factory, **opened)
     files |= {f"code.{name}": str(path) for name, path in sources(factory, Path.cwd()).items()}
     table = collect(
-        made(factory, **opened),
+        subject,
         num_samples=given["num_samples"],
         temperature=given["temperature"],
         threshold=given["threshold"],
