@@ -136,7 +136,6 @@ class SampleTable:
         excluded_samples: Any = None,
         excluded_statistics: Mapping[str, Any] | None = None,
         excluded_latents: Any = None,
-        copied: Any = None,
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
@@ -164,8 +163,6 @@ class SampleTable:
             How the samples are read.
         excluded, excluded_valid, excluded_samples, excluded_statistics, excluded_latents
             The real samples that were dropped before: their conditions, and what is known of them.
-        copied
-            Which generated samples are training samples, if real samples were dropped before.
         options
             What the samples were collected with.
         missing
@@ -222,8 +219,7 @@ class SampleTable:
         seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
         before = () if excluded is None else as_answers(excluded, "excluded", None, len(names))
         left = None if excluded_samples is None else as_samples(excluded_samples, "excluded_samples", reading)
-        if copied is not None:
-            copied = as_validity(copied, "copied", _rows(read["generated"]))
+        dropped = len(before) > 0 or bool(seen.any())
         fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
         described = (
             None
@@ -238,9 +234,6 @@ class SampleTable:
             known = len(before) == 0
             described = _and_further(described, _kept(read["statistics"], seen), none=known)
             encoded = _and_further(encoded, _kept(read["latents"], seen), none=known)
-            if read["generated"] is not None:
-                again = learned(read["generated"], train)
-                copied = again if copied is None else copied | again
             read |= {name: _kept(read[name], ~seen) for name in _REAL}
         return cls(
             labels=names,
@@ -253,7 +246,7 @@ class SampleTable:
             excluded_samples=left,
             excluded_statistics=described,
             excluded_latents=encoded,
-            copied=copied,
+            copied=learned(read["generated"], train) if dropped and read["generated"] is not None else None,
             train=train,
             leaks=leaks,
             options=_options(options or {}),
@@ -303,7 +296,7 @@ class SampleTable:
         arrays: dict[str, NDArray[Any]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name in facts or value is None:
+            if entry.name in (*facts, "copied") or value is None:
                 continue
             if isinstance(value, Graphs):
                 arrays |= {f"{entry.name}.{part}": array for part, array in value.arrays().items()}
