@@ -75,6 +75,14 @@ def test_text_and_numbers_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_of_tables_are_no_samples(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"people.{suffix}"
+    getattr(pd.DataFrame({"set": [0, 1] * 6}), f"to_{suffix}")(path, index=False)
+    with pytest.raises(InputError, match=rf"rows of a table.*--real boards.npy --statistics .*people\.{suffix}"):
+        generation.evaluate_files(generated=str(path))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_columns_of_files_are_those_of_data_frames(tmp_path: Path, suffix: str) -> None:
     """Truth values, also next to missing ones, and categories that are numbers where the format has them."""
     rng = np.random.default_rng(14)

@@ -30,6 +30,7 @@ from graphgauge.core.fields import (
     Whole,
 )
 from graphgauge.core.files import read_json, require_file, split_member
+from graphgauge.core.grids import is_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import load_state
 from graphgauge.generation.collect import collect
@@ -371,6 +372,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 def _read_samples(path: str) -> Any:
     """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
+    if path.lower().endswith(".parquet") or _has_head(path):
+        raise InputError(
+            "the rows of a table are not samples",
+            where=path,
+            fix=f"Pass its columns beside the samples that they describe: --real boards.npy --statistics {path}.",
+        )
     if path.lower().endswith((".g6", ".s6")):
         return _read_graph6(path)
     if _is_smiles(path):
@@ -385,6 +392,14 @@ def _read_samples(path: str) -> Any:
     except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Each is a list of edges [source, target]."
         raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _has_head(path: str) -> bool:
+    """Whether this is a .csv whose first line names its columns."""
+    if not path.lower().endswith(".csv") or not Path(path).is_file():
+        return False  # the reader of arrays reports what is missing
+    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+        return not all(is_number(cell) for cell in file.readline().split(","))
 
 
 def _read_sample_array(path: str) -> Any:
