@@ -88,7 +88,7 @@ gpu: $(VENV)/.test
 	$(INTERPRETED) $(BIN)/python -m pytest -m gpu tests/kernels --ignore $(KERNELS)
 	$(BIN)/python -m pytest -m gpu $(KERNELS)
 	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_*device*.py tests/forecasting/test_on_device.py \
-		tests/generation/test_points.py tests/evolution/test_areas.py tests/explanation/test_on_device.py \
+		tests/evolution/test_areas.py tests/explanation/test_on_device.py \
 		tests/doors/test_devices.py
 	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 

@@ -19,14 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from graphgauge import evolution, forecasting, generation, ranking
+from graphgauge import forecasting, ranking
 from graphgauge.engines.distributed import merged
 from graphgauge.kernels.counting import masked_counts, ragged_counts
 from graphgauge.kernels.device import counted as device_counted
 from graphgauge.kernels.device import device_counts
-from graphgauge.kernels.device_distances import silhouettes
 from graphgauge.kernels.device_tails import pool_sums
-from graphgauge.kernels.silhouette import silhouettes as host_silhouettes
 from graphgauge.ranking import RankingState, rank_all, roc_auc
 
 SIX = ("mrr_first", "hit_ratio", "precision", "recall", "map", "ndcg")
@@ -420,86 +418,6 @@ def entities(device: Device) -> Iterator[Row]:
 # -------------------------------------------------------------------- distances
 
 
-def distances(device: Device) -> Iterator[Row]:
-    """All distances between points, in tiles."""
-    rng = np.random.default_rng(0)
-    size, width = 200_000 // device.scale, 64
-    points, others = (torch.randn(n, width, device="cuda") for n in (size, size // 2))
-    labels = rng.integers(0, 20, size)
-    few = slice(0, 2000)
-    np.testing.assert_allclose(
-        silhouettes(points[few], labels[few]), host_silhouettes(points[few].cpu().numpy(), labels[few]), rtol=1e-8
-    )
-    for function in (generation.energy_distance, generation.mmd, generation.prdc):
-        near = [function(points[few].to(where), others[few].to(where)) for where in ("cuda", "cpu")]
-        np.testing.assert_allclose(near[0], near[1], rtol=1e-7)
-    square = torch.randn(4096, 4096, device="cuda", dtype=torch.float64)
-    rate = 2 * 4096**3 / device.events(lambda: square @ square)
-    works: dict[str, tuple[Callable[[], Any], int]] = {
-        f"silhouettes of {size:,} points in 20 clusters": (lambda: silhouettes(points, labels), size**2),
-        f"energy distance of {size // 2:,} and {size // 2:,} points": (
-            lambda: generation.energy_distance(points[: size // 2], others),
-            size**2,
-        ),
-        f"MMD of {size // 2:,} and {size // 2:,} points": (
-            lambda: generation.mmd(points[: size // 2], others, bandwidth=8.0),
-            size**2,
-        ),
-        f"PRDC of {size // 2:,} and {size // 2:,} points": (
-            lambda: generation.prdc(points[: size // 2], others, k=5),
-            size**2,
-        ),
-    }
-    for name, (work, pairs) in works.items():
-        extra = device.extra_memory(work)
-        yield Row(
-            f"{name} of width {width}",
-            device.seconds(work, 3),
-            2 * width * pairs / rate,
-            "float64 products",
-            "seconds, n² never stored",
-            extra < 4e9,
-            f"{extra / 1e9:.2f} GB extra",
-        )
-
-
-def pairs(device: Device) -> Iterator[Row]:
-    """All pairs of rows of bits, and all pairs of embeddings against births."""
-    rows, width = 50_000 // int(device.scale**0.5), 1024
-    torch.manual_seed(0)
-    bits = torch.rand(rows, width, device="cuda") < 0.1
-    matrix = torch.randn(4096, 4096, device="cuda")
-    rate = 2 * 4096**3 / device.events(lambda: matrix @ matrix)
-    for kind in ("hamming", "jaccard"):
-        few = bits[:1000]
-        assert generation.pairwise_distance(few, kind=kind) == generation.pairwise_distance(few.cpu(), kind=kind)
-        work = partial(generation.pairwise_distance, bits, kind=kind)
-        side = width if kind == "hamming" else rows  # Hamming distances come from the shorter side
-        yield Row(
-            f"{kind} distances of {rows:,} rows of {width:,} bits",
-            device.seconds(work, 3),
-            side**2 * max(rows, width) / rate,
-            "float32 products",
-            others=f"{device.extra_memory(work) / 1e9:.2f} GB extra",
-        )
-    rng = np.random.default_rng(0)
-    nodes, width, births = 50_000 // int(device.scale**0.5), 16, 20_000
-    points = torch.rand(nodes, width, device="cuda", dtype=torch.float64) / 5
-    new = np.unique(np.sort(rng.integers(0, nodes, (births, 2)), axis=1), axis=0)
-    new = new[new[:, 0] < new[:, 1]]
-    some = new[(new < 2000).all(axis=1)]
-    few = points[:2000]
-    assert evolution.auc_synthetic(few, some[::2], some) == evolution.auc_synthetic(few.cpu(), some[::2], some)
-    work = partial(evolution.auc_synthetic, points, new[::2], new)
-    yield Row(
-        f"births of {nodes:,} nodes in {width} dimensions against all pairs",
-        device.seconds(work, 3),
-        nodes**2 / 2 * 8 * 3 * width / device.bytes_per_second,
-        "bytes of the tiles",
-        others=f"{device.extra_memory(work) / 1e9:.2f} GB extra",
-    )
-
-
 def nccl(device: Device) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
@@ -518,8 +436,6 @@ SECTIONS = {
         forecasts,
         ensembles,
         pools,
-        distances,
-        pairs,
         entities,
         large,
         nccl,

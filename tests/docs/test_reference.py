@@ -74,7 +74,6 @@ SHOWN_BY = {
     "explanation.PyGModel": "explanation.explain_pyg",
     "forecasting.DieboldMariano": "forecasting.compare",
     "generation.Molecules": "generation.evaluate_molecules",
-    "generation.PairwiseDistance": "generation.pairwise_distance",
     "generation.SampleComparison": "generation.compare_samples",
     "ranking.TopK": "ranking.stream_topk",
     "stats.Design": "stats.compare",

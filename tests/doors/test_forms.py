@@ -67,8 +67,6 @@ EVERYWHERE = {
         "seed",
         "threads",
         "convention",
-        "engine",
-        "scheduler",
     },
     "explanation": {
         "explainer",

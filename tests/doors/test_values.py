@@ -474,9 +474,9 @@ EXAMPLES = {
 # Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
 _ADAPTIVE = ("until", "assist", "average", "inner", "guarantee", "max_queries", "joint")
 _LEFT_OUT = ("threads", "engine", "scheduler", "resamples", "permutations", "columns", *_ADAPTIVE)
-# A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
+# A checkpoint is opened by a factory; its options are those of a subject. A pool has the fields of a matrix,
 # and is recognised by its shape.
-_NOT_HERE = ("a checkpoint", "the form with one pool of negatives")
+_NOT_HERE = ("a checkpoint for module:factory", "the form with one pool of negatives")
 
 
 def _cheap(data: Data) -> list[str]:

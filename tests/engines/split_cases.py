@@ -191,40 +191,11 @@ def events(folder):
     return {"explanations": str(folder / "run.jsonl"), "model": "engine_toy_model:Sum", "keep": "items", "random": 2}
 
 
-def bits(folder):
-    rng = np.random.default_rng(12)
-    paths = saved(
-        folder,
-        real=rng.random((60, 8)) < 0.5,
-        generated=rng.random((40, 8)) < 0.4,
-        conditions=rng.integers(0, 2, 40),
-        real_conditions=rng.integers(0, 2, 60),
-    )
-    for name, count in (("statistics", 60), ("generated_statistics", 40)):
-        np.savez(folder / f"{name}.npz", size=rng.normal(0, 1, count), depth=rng.normal(0, 1, count))
-        paths[name] = str(folder / f"{name}.npz")
-    return {**paths, "permutations": 49, "resamples": 50}
-
-
 def stack(folder):
     rng = np.random.default_rng(13)
     order = np.triu(np.ones((6, 6)), 1)
     true = (rng.random((70, 6, 6)) < 0.4) * order
     return saved(folder, true=true, pred=(true * 0.8 + rng.random(true.shape) * 0.5) * order)
-
-
-def only_generated(folder):
-    given = bits(folder)
-    return {name: given[name] for name in ("generated", "conditions", "permutations", "resamples")}
-
-
-def collected(folder):
-    from graphgauge.generation import SampleTable
-
-    rng = np.random.default_rng(14)
-    table = SampleTable.of(real=rng.random((40, 8)) < 0.5, generated=rng.random((30, 8)) < 0.4)
-    table.save(folder / "table.npz")
-    return {"table": str(folder / "table.npz"), "permutations": 49, "resamples": 50}
 
 
 CASES = {
@@ -242,9 +213,6 @@ CASES = {
     ("forecasting", "quantiles"): quantiles,
     ("forecasting", "samples"): ensemble,
     ("recovery", "stack"): stack,
-    ("generation", "samples"): bits,
-    ("generation", "only generated"): only_generated,
-    ("generation", "collected"): collected,
     ("explanation", "events"): events,
     ("evolution", "runs"): runs,
 }

@@ -61,7 +61,6 @@ def readers() -> list[Reader]:
     from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
-    from graphgauge.generation.subjects import read_checkpoint
     from graphgauge.generation.table import SampleTable
     from graphgauge.io.arrays import read_array, read_labels
     from graphgauge.io.delimited import read_columns
@@ -119,7 +118,6 @@ def readers() -> list[Reader]:
         Reader("ledger .jsonl", "l.jsonl", _ledger, read_ledger),
         Reader("ledger .parquet", "l.parquet", _births, read_ledger),
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
-        Reader("checkpoint", "c.pt", _checkpoint, read_checkpoint),
         Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
         Reader("answers .parquet", "t.parquet", _answers, read_table),
@@ -298,10 +296,3 @@ def _hashes(path: Path) -> None:
 def _ledger(path: Path) -> None:
     events = [{"cycle": n // 3, "action": "birth", "source": "abc"[n % 3], "target": f"n{n}"} for n in range(9)]
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
-
-
-def _checkpoint(path: Path) -> None:
-    import torch
-
-    content = {"subject": "moonboard", "role": "r", "config": {"a": 1}, "weights": {"w": torch.zeros(3)}}
-    torch.save({"format": "graphgauge/checkpoint/1", **content}, path)

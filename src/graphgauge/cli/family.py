@@ -170,9 +170,9 @@ def _recipe(name: str, fields: Fields, values: dict[str, Any]) -> dict[str, Any]
 
 
 def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: Run) -> Evaluation:
-    """The evaluation, with progress on a terminal; functions that write parts as they go are told where."""
+    """The evaluation, with progress on a terminal; functions that take gates are told them."""
     taken = inspect.signature(function).parameters
-    keeping = {name: given for name, given in (("store", run), ("gates", run.gates)) if name in taken}
+    keeping = {"gates": run.gates} if "gates" in taken else {}
     with stage_bars(run) as update:
         evaluation = function(**values, progress=_Shown(run, update), **keeping)
     evaluation.run |= run.identity

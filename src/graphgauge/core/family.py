@@ -68,7 +68,6 @@ RESERVED_FIELDS = (
     "gates",
     "quiet",
     "debug",
-    "store",
     "progress",
 )
 

@@ -15,7 +15,6 @@ from graphgauge.core.metric import Estimate
 from graphgauge.evolution.baselines import Ranked
 from graphgauge.evolution.inputs import Flags, Points, among, distinct
 from graphgauge.evolution.samples import single
-from graphgauge.kernels import device_pairs
 from graphgauge.kernels.negatives import non_edges
 from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
@@ -150,15 +149,10 @@ class Candidates:
 
     def _every_pair(self, points: Points | Ranked, q: Floats, threads: int | None) -> TailCounts:
         """Each pair of two sources once, edges included."""
-        there = isinstance(points, Points) and points.device is not None and points.score in ("poincare", "euclidean")
-        if not isinstance(points, Points) or not (there or points.score == "poincare"):
+        if not isinstance(points, Points) or points.score != "poincare":
             return self._enumerated(points, q)
         columns = np.ascontiguousarray(points.rows[self.sources].T)
-        margin = points.margins(self.sources) if points.score == "poincare" else None
-        if there:
-            return device_pairs.closer_pairs(columns, margin, q, points.device)
-        assert margin is not None
-        return closer_pairs(columns, margin, q, threads=threads)
+        return closer_pairs(columns, points.margins(self.sources), q, threads=threads)
 
     def _enumerated(self, points: Points | Ranked, q: Floats) -> TailCounts:
         """All pairs in blocks of rows, edges included."""

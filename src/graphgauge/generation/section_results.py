@@ -20,7 +20,6 @@ from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
-from graphgauge.generation.sections.dependence import PAIRS, Dependent
 from graphgauge.generation.sections.described import Described
 from graphgauge.generation.sections.drawn import Drawn
 from graphgauge.generation.sections.encoded import Encoded
@@ -40,7 +39,6 @@ class Request:
     empty: int | str = 1
     confidence: float = 0.95
     draws: Draws = field(default_factory=Draws)
-    nan: str = "raise"
     threads: int | None = None
     convention: str = "graphgauge"
 
@@ -114,7 +112,7 @@ def section_results(
     chosen: Sequence[Chosen], table: SampleTable, request: Request, at_hand: Capabilities
 ) -> SectionResults:
     order = "in order" if table.ordered else "without order"
-    common = {"nan": request.nan, "conditions": f"{len(table.labels)} {order}"}
+    common = {"conditions": f"{len(table.labels)} {order}"}
     measure = partial(
         measured,
         samples=at_hand.averaged,
@@ -176,9 +174,6 @@ def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, 
         return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Recognised):
         return {FEATURES: sample.sides.by_feature()} if sample.sides.recognition is not None else {}
-    if isinstance(sample, TwoSided) and isinstance(sample.sides, Dependent):
-        by_pair = sample.sides.by_pair()
-        return {} if by_pair is None else {PAIRS: by_pair}
     counts = all(metric.name == "num_real" for metric, _ in chosen)
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Described) and not counts:
         return sample.sides.by_statistic(sample.labels)

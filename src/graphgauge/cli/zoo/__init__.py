@@ -9,7 +9,6 @@ from graphgauge.cli.lazy import LazyGroup
 # One line each, shown by --help without importing the system.
 SYSTEMS: dict[str, str] = {
     "temporal": "A temporal graph network on contacts, with explainers of its answers.",
-    "moonboard": "Climbing problems: a conditional VAE and a classifier of grades.",
     "zaratustra": "An engine that grows its own graph, for `graphgauge evolution`.",
 }
 

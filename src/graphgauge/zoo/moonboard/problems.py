@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.files import read_json, write_text
-from graphgauge.generation.overlap import Hashes, sample_hashes
 from graphgauge.zoo.moonboard.board import CHANNELS, GRADES, SHAPE, Grids, cell, grade_name, hold, remarks
 
 _FORMATS = (
@@ -53,11 +52,6 @@ class Problems:
         digest = hashlib.sha256(np.packbits(self.grids).tobytes())
         digest.update("\n".join(self.names.tolist()).encode())
         return digest.hexdigest()
-
-    @property
-    def sample_hashes(self) -> Hashes:
-        """A hash of each grid, independent of its grade and position."""
-        return sample_hashes(self.grids)
 
     @property
     def remark(self) -> str | None:
