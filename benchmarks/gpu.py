@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from graphgauge import evolution, forecasting, generation, ranking
+from graphgauge import forecasting, generation, ranking
 from graphgauge.engines.distributed import merged
 from graphgauge.kernels.counting import masked_counts, ragged_counts
 from graphgauge.kernels.device import counted as device_counted
@@ -482,22 +482,6 @@ def pairs(device: Device) -> Iterator[Row]:
             "float32 products",
             others=f"{device.extra_memory(work) / 1e9:.2f} GB extra",
         )
-    rng = np.random.default_rng(0)
-    nodes, width, births = 50_000 // int(device.scale**0.5), 16, 20_000
-    points = torch.rand(nodes, width, device="cuda", dtype=torch.float64) / 5
-    new = np.unique(np.sort(rng.integers(0, nodes, (births, 2)), axis=1), axis=0)
-    new = new[new[:, 0] < new[:, 1]]
-    some = new[(new < 2000).all(axis=1)]
-    few = points[:2000]
-    assert evolution.auc_synthetic(few, some[::2], some) == evolution.auc_synthetic(few.cpu(), some[::2], some)
-    work = partial(evolution.auc_synthetic, points, new[::2], new)
-    yield Row(
-        f"births of {nodes:,} nodes in {width} dimensions against all pairs",
-        device.seconds(work, 3),
-        nodes**2 / 2 * 8 * 3 * width / device.bytes_per_second,
-        "bytes of the tiles",
-        others=f"{device.extra_memory(work) / 1e9:.2f} GB extra",
-    )
 
 
 def nccl(device: Device) -> Iterator[Row]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge import audit, evolution, forecasting, generation, ranking, recovery, stats
+from graphgauge import audit, forecasting, generation, ranking, recovery, stats
 from graphgauge.core.graphs import NamedMatrix
 from graphgauge.core.result import Evaluation, Interval, Result
 from graphgauge.io.graphs import read_graph
@@ -267,49 +267,6 @@ def explainers(sources: Sources) -> Iterator[Judging]:
         yield Judging("hospital, other seeds", "random", again.evaluations["random"])
 
 
-# ----------------------------------------------------------------------------------------------------- growing Cora
-
-
-def growth(sources: Sources, seeds: int = 3, cycles: int = 10) -> Iterator[Judging]:
-    """Cora, grown by the engine of docs/evolution_cora.md with little and much smoothing; all runs, and each."""
-    from graphgauge.zoo.zaratustra import Settings, Zaratustra, read_graph_data
-
-    data = read_graph_data(sources.cora)
-    for smoothing in (0.1, 0.5):
-        name = f"smoothing {smoothing}"
-        every = []
-        for condition in ("Normal", "Off", "Inverted"):
-            for seed in range(seeds):
-                engine = Zaratustra(data, Settings(smoothing=smoothing), seed=seed)
-                grown = list(_cycles(engine, condition, seed, cycles))
-                every += grown
-                evaluation = evolution.evaluate(grown, data.labels)
-                evaluation.run["seed"] = seed
-                embeddings = iter([(f"embeddings of cycle {each.cycle}", each.embeddings) for each in grown])
-                yield Judging(name, condition, evaluation, {"labels": data.labels, "embeddings": embeddings})
-        together = evolution.evaluate(every, data.labels, metrics=["auc_synthetic", "auc_birth"])
-        given = {"labels": data.labels, "embeddings": iter([("words", word_matrix(sources.cora))])}
-        yield Judging(f"{name}, all runs", "three conditions", together, given)
-
-
-def _cycles(engine: Any, condition: str, seed: int, cycles: int) -> Iterator[evolution.Cycle]:
-    for cycle in range(cycles):
-        before, edges = engine.embeddings.copy(), engine.edges.copy()
-        births = engine.step(condition)
-        yield evolution.Cycle(
-            condition,
-            seed,
-            cycle,
-            engine.embeddings.copy(),
-            births,
-            engine.edges.copy(),
-            before,
-            edges,
-            engine.compute_tgc(),
-            engine.pools,
-        )
-
-
 def word_matrix(cora: str) -> Any:
     with np.load(cora, allow_pickle=False) as archive:
         places, starts, count = archive["feature_indices"], archive["feature_indptr"], int(archive["num_features"])
@@ -399,7 +356,6 @@ SETS: dict[str, Callable[[Sources], Iterator[Judging]]] = {
     "series": series,
     "digits": digits,
     "explainers": explainers,
-    "growth": growth,
     "published": published,
 }
 
