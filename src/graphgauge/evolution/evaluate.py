@@ -138,12 +138,12 @@ def evaluate(
 
 
 def listed_runs(log: Any, conditions: Any, seeds: Any) -> tuple[list[Run], list[Cycle]]:
-    """The chosen runs of a list of cycles, and their cycles."""
+    """The chosen runs of a list of cycles, and their cycles, run by run."""
     given = list(as_cycles(log))
     if not given:
         raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
     runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
-    return runs, [cycle for cycle in given if (cycle.condition, cycle.seed) in runs]
+    return runs, [cycle for run in runs for cycle in given if (cycle.condition, cycle.seed) == run]
 
 
 def stored_runs(
