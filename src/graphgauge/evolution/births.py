@@ -25,10 +25,10 @@ class Balance:
     declared, `absent` ones were declared and are not in the graph after the cycle.
     """
 
-    declared: int = 0
-    appeared: int = 0
-    absent: int = 0
-    reborn: int = 0
+    declared: int
+    appeared: int
+    absent: int
+    reborn: int
 
 
 @dataclass(frozen=True)
