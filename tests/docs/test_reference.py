@@ -66,8 +66,6 @@ def test_methods_are_described(name: str, method: Callable[..., Any]) -> None:
 
 # Classes that are shown by the example of a function or of another class.
 SHOWN_BY = {
-    "evolution.Balance": "evolution.Ledger",
-    "evolution.Change": "evolution.Ledger",
     "evolution.Cycle": "evolution.EvolutionLog",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.OwnAnswers": "explanation.from_pyg",

@@ -214,7 +214,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
         for negatives in ("sample", "all")
         for score in ("poincare", "euclidean", "cosine", "dot")
     },
-    "evolution, given": lambda put: cycle(put, points=put(RNG_SCORES), score="given"),
     "evolution, mixed": lambda put: cycle(put, previous=POINTS, negatives="all"),
     "evolution, mixed the other way": lambda put: cycle(put, points=POINTS, previous=put(POINTS), negatives="all"),
     "evolution, list of rows": lambda put: cycle(put, points=[put(row) for row in POINTS]),
@@ -229,18 +228,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "evolution, labels by node": lambda put: evolution.delta_homophily(
         put(BIRTHS), {node: put(np.array(label)) for node, label in enumerate(CLASSES)}
     ),
-    "evolution, ledger": lambda put: evolution.evaluate(
-        evolution.from_snapshots([put(EDGES[1::2]), put(EDGES)]), put(CLASSES), embeddings=put(POINTS), folds=2
-    ),
-    "evolution, snapshots": lambda put: [
-        change.after.tolist()
-        for change in evolution.from_snapshots(
-            [
-                SimpleNamespace(edge_index=put(pairs.T), edge_type=put(np.zeros(len(pairs), int)), num_nodes=NODES)
-                for pairs in (EDGES[1::2], EDGES)
-            ]
-        ).changes()
-    ],
     "auc_synthetic": lambda put: evolution.auc_synthetic(put(POINTS), put(BIRTHS), put(EDGES)),
     "auc_matched": lambda put: evolution.auc_matched(put(POINTS), put(BIRTHS), put(EDGES), pools=put(CLASSES)),
     "poincare_distance": lambda put: evolution.poincare_distance(put(POINTS[:5]), put(POINTS[5:10])).tolist(),
@@ -265,7 +252,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
         put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0, 1, 2])), put(np.array([2])), 2
     ).tolist(),
 }
-RNG_SCORES = RNG.normal(size=(NODES, NODES)).round(2)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
@@ -378,12 +364,3 @@ def test_nothing_and_one_row(rows: int, simulated: Any) -> None:
         assert same(ask(simulated.put), ask(torch.as_tensor))
 
 
-def test_the_embeddings_of_the_last_cycle_stay_on_their_device(simulated: Any) -> None:
-    """Where the births of the next cycle are compared with all pairs."""
-    own = evolution.EvaluationSuite(np.arange(NODES), CLASSES, ["a"], folds=2)
-    points = simulated.put(POINTS)
-    own.step("a", points, BIRTHS, EDGES, cycle=0)
-    kept = own._last["a", 0][0]
-    assert kept.is_cuda
-    points += 1
-    assert kept.tolist() == POINTS.tolist()

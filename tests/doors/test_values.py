@@ -446,20 +446,11 @@ DATA = {
             {"explainer": "two", "convention": "pyg"},
         ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
-        Data(
-            "evolution replayed",
-            {},
-            {"log": "log", "labels": "labels.npy"},
-            _evolution,
-            _growth,
-            {"replay": "fastrp", "replays": 2},
-        ),
     )
 }
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
 EXAMPLES = {
     "evolution": 4,
-    "evolution replayed": 2,
     "generation": 6,
     "generation conditions": 4,
     "generation table": 4,

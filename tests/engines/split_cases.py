@@ -117,24 +117,6 @@ def triples(folder):
     return {**paths, "score": "distmult", "keep": "items"}
 
 
-def runs(folder):
-    from graphgauge.evolution import EvolutionLog
-
-    rng = np.random.default_rng(9)
-    log = EvolutionLog(folder / "runs")
-    pairs = np.array([(u, v) for u in range(14) for v in range(u)])
-    for condition in ("Normal", "Off"):
-        for seed in range(2):
-            edges = rng.permutation(pairs)
-            points = rng.uniform(-0.5, 0.5, (14, 2))
-            log.begin(condition, seed, edges=edges[:10], embeddings=points)
-            for cycle in range(3):
-                points = points + rng.normal(0, 0.02, points.shape)
-                born = edges[10 + 5 * cycle : 15 + 5 * cycle]
-                log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=born)
-    return {"log": str(folder / "runs"), **saved(folder, labels=np.arange(14) % 2)}
-
-
 def forecast(folder, **more):
     rng = np.random.default_rng(10)
     for number, steps in enumerate((6, 4, 7)):
@@ -214,5 +196,4 @@ CASES = {
     ("forecasting", "samples"): ensemble,
     ("recovery", "stack"): stack,
     ("explanation", "events"): events,
-    ("evolution", "runs"): runs,
 }

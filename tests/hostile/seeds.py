@@ -56,8 +56,6 @@ def readers() -> list[Reader]:
     from graphgauge.audit.outcome import read_part
     from graphgauge.core.schema import read_result
     from graphgauge.core.state import load_state
-    from graphgauge.evolution.ledger_readers import read_ledger
-    from graphgauge.evolution.log import read_births
     from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
@@ -109,14 +107,11 @@ def readers() -> list[Reader]:
         Reader("items", "i.npz", lambda p: _evaluation().per_item.save(p), Items.load),
         Reader("state", "s.npz", _state, lambda p: (load_state(p), RankingState.load(p))),
         Reader("study", "study.toml", lambda p: text(p, STUDY), read_study),
-        Reader("births of a log", "b.parquet", _births, read_births),
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
         Reader("negatives", "n.npz", _negatives, Negatives.load),
         Reader("explanations", "e.jsonl", _explanations, read_explanations),
         Reader("items of explanations", "i.npz", _explained, ExplanationItems.load),
         Reader("table of samples", "t.npz", _samples, SampleTable.load),
-        Reader("ledger .jsonl", "l.jsonl", _ledger, read_ledger),
-        Reader("ledger .parquet", "l.parquet", _births, read_ledger),
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
@@ -211,13 +206,6 @@ def _cell(place: str, value: Any) -> str:
     return f'<c r="{place}"><v>{value}</v></c>'
 
 
-def _births(path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"cycle": [1, 1, 2], "source": [0, 1, 2], "target": [1, 2, 3]}), path)
-
-
 def _forecasts(path: Path) -> None:
     from graphgauge.forecasting.state import ForecastState
 
@@ -293,6 +281,3 @@ def _hashes(path: Path) -> None:
     path.write_text(json.dumps({"files": {"pos.npy": [1, 2, 3, 4, "0" * 64]}}))
 
 
-def _ledger(path: Path) -> None:
-    events = [{"cycle": n // 3, "action": "birth", "source": "abc"[n % 3], "target": f"n{n}"} for n in range(9)]
-    path.write_text("".join(json.dumps(event) + "\n" for event in events))

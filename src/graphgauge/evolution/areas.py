@@ -244,7 +244,6 @@ def area_against_matched(
     points: Points,
     births: Ints,
     arms: Ints,
-    relation: Ints,
     graph: Ints,
     pools: Ints,
     *,
@@ -257,7 +256,7 @@ def area_against_matched(
     """Each birth against pairs in which one of its ends gives way to another node of its pool.
 
     `arms` are (birth, kept end, replaced end), where ends are 0 or 1; a birth with two arms has their mean. `pools` has
-    one number per node, negative if the node cannot be chosen. Neighbours in the birth's relation are not candidates.
+    one number per node, negative if the node cannot be chosen. Neighbours are not candidates.
     """
     size = len(points)
     kept, replaced = births[arms[:, 0], arms[:, 1]], births[arms[:, 0], arms[:, 2]]
@@ -272,7 +271,7 @@ def area_against_matched(
         if not directed:
             first, second = np.minimum(first, second), np.maximum(first, second)
         free: Flags = node != kept[owner]
-        free &= ~among((relation[arms[owner, 0]] * size + first) * size + second, graph)
+        free &= ~among(first * size + second, graph)
         return free
 
     owner, node = _redrawn(replaced, pools, fits, per_positive, rng)
