@@ -33,10 +33,6 @@ Counter: TypeAlias = "_Exact | Given | OnDevice"
 SCORES = ("dot", "l1", "l2", "distmult")
 # What a score of −inf means: a value like any other, an entity that is no candidate, or an error.
 MINUS_INF = ("rank", "exclude", "raise")
-# Of some entities in a race: which score above the target, which equal it, and how many scores were asked again.
-Compared = Callable[[Ints], tuple[AnyArray, AnyArray, int]]
-# Scores that differ by less than this share of the largest may be equal up to rounding, and are compared again.
-_CLOSE = 0.01
 _SCORER = "It takes a block of queries and all entities."
 # Scores of one block of queries against all entities, in bytes.
 _BLOCK_BYTES = 1 << 27
@@ -420,50 +416,6 @@ class Given:
             left_out, filtered = lowest, 0
         return BlockCounts(*scores.counts(row, own), own, left_out, filtered)
 
-    def racing(self, query: int, target: Ints) -> Compared:
-        """Which of some entities score above the target, and which equal it, asked together with the target."""
-        if self._minus_inf == "exclude":
-            raise OptionError(
-                'a race cannot leave out candidates at −inf, minus_inf="exclude"', fix="Pass them in exclude=."
-            )
-        own_row = _cut(self._queries, slice(query, query + 1))
-
-        def compared(entities: Ints) -> tuple[AnyArray, AnyArray, int]:
-            # Never as many as there are, so that a function that scores all entities whatever it gets is noticed.
-            own = np.repeat(target, 2 if 1 + len(entities) == self.entities else 1)
-            asked = np.concatenate([own, entities])
-            scores = self._asked(own_row, _cut(self._entities, asked), len(asked)).reshape(-1)
-            if self._minus_inf == "raise" and np.isneginf(scores).any():
-                raise InputError("a candidate scores −inf", where="scores", fix="Pass it in exclude=.")
-            others = scores[len(own) :]
-            greater, equal = others > scores[0], others == scores[0]
-            with np.errstate(invalid="ignore"):
-                close = np.abs(others - scores[0]) <= _CLOSE * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-            near = np.flatnonzero(close)
-            if len(near):
-                again, target_again = beside(entities[near])
-                greater[near], equal[near] = again > target_again, again == target_again
-            return greater, equal, 2 * len(near)
-
-        def beside(entities: Ints) -> tuple[Floats, Floats]:
-            # The order in which a product is summed may depend on the column, so equal vectors have equal scores only
-            # in the same column of calls of the same shape.
-            places = np.concatenate([entities, np.repeat(target, 1 + (1 + len(entities) == self.entities))])
-            first, second = (
-                self._asked(own_row, _cut(self._entities, each), len(each)).reshape(-1)[: len(entities)]
-                for each in (places, np.repeat(target, len(places)))
-            )
-            return first, second
-
-        return compared
-
-    def _asked(self, queries: Rows, entities: Rows, count: int) -> Floats:
-        """The scores of some entities alone."""
-        found = self._called(queries, entities)
-        scores = as_numeric(found, "score")
-        require_shape(scores, (1, count), "score", "In a race the function gets some of the entities.")
-        return as_floats(scores, "score")
-
     def _called(self, queries: Rows, entities: Rows) -> Any:
         torch = _torch_of(self._queries, self._entities)
         try:
@@ -590,26 +542,6 @@ class _Exact:
     def rows_within(self, memory: int | None) -> int:
         """How many queries are scored at once."""
         return _rows_within(memory, self.entities, self._left.dtype.itemsize)
-
-    def racing(self, query: int, target: Ints) -> Compared:
-        """Which of some entities score above the target, and which equal it, as in `counts`."""
-        own = float(self._slow(self._left[query : query + 1], target)[0])
-        return lambda entities: (*self._compared(query, entities, own), 0)
-
-    def _compared(self, query: int, entities: Ints, own: float) -> tuple[AnyArray, AnyArray]:
-        left, right = self._left[query], self._right[entities]
-        fast = -np.abs(right - left).sum(axis=1) if self._score == "l1" else right @ left
-        shift = 0.0
-        if self._score == "l2":
-            fast = 2 * fast - self._squares[entities]
-            shift = float(np.einsum("i,i->", left, left, dtype=float))
-        bound = float(self._bound[query])
-        greater, equal = fast > own + bound + shift, np.zeros(len(entities), bool)
-        near = np.flatnonzero(np.abs(fast - (own + shift)) <= bound)
-        if len(near):
-            again = self._slow(np.broadcast_to(left, (len(near), len(left))), entities[near])
-            greater[near], equal[near] = again > own, again == own
-        return greater, equal
 
     @classmethod
     def of(cls, queries: Any, entities: Any, score: str) -> _Exact:

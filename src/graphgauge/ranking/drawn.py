@@ -94,8 +94,6 @@ class EntityQueries:
             batch = min(self.scorer.rows_within(None), _BLOCK)
         self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
         self.given, self.queries = self.queries, len(self.chosen)
-        # A function that scores all entities at once cannot be asked for some of them.
-        self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
         self._score = score
 
     @cached_property
@@ -112,11 +110,6 @@ class EntityQueries:
             if isinstance(sets, SomeSets):
                 known.update(sets.flat)
         return known.hexdigest()[:24]
-
-    @property
-    def races(self) -> list[EntityQueries]:
-        """The queries, as races take them."""
-        return [self]
 
     def asking(self, rows: Ints) -> tuple[Counter, Field]:
         """The scorer of some queries, and the entities that take part in them; the sets of others are not read."""
@@ -192,11 +185,6 @@ class TripleSides:
     @property
     def fingerprint(self) -> str:
         return " ".join(side.fingerprint for side in self._sides)
-
-    @property
-    def races(self) -> list[EntityQueries]:
-        """The queries of each side: query `len(sides) · i + side` is query i of a side."""
-        return self._sides
 
     def candidates(self) -> Ints | None:
         found = [side.candidates() for side in self._sides]

@@ -168,10 +168,7 @@ TRIPLES = Form(
 ADAPTIVE = {
     "assist": (),
     "average": "micro",
-    "inner": "exact",
-    "guarantee": "anytime",
     "max_queries": None,
-    "joint": False,
     "until_state": None,
     "against": (),
     "seed": 0,

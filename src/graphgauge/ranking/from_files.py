@@ -69,7 +69,7 @@ from graphgauge.ranking.tasks import (
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_some_triples, rank_triples
-from graphgauge.ranking.until import GUARANTEES, INNER, rank_until
+from graphgauge.ranking.until import rank_until
 
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
@@ -193,14 +193,7 @@ def evaluate_files(
         NamedFiles("With --until: the other model, by the inputs that differ, such as queries_emb=FILE. Repeatable."),
     ] = (),
     average: Annotated[str, Text("With --until: micro, or the group whose mean over labels is asked for.")] = "micro",
-    inner: Annotated[
-        str, Choice("With --until: rank drawn queries exactly, or race their candidates.", INNER)
-    ] = "exact",
-    guarantee: Annotated[
-        str, Choice("With --until: valid at every look, or approximately, at the width alone.", GUARANTEES)
-    ] = "anytime",
     max_queries: Annotated[int | None, Whole("With --until: read no more queries than this.", 1)] = None,
-    joint: Annotated[bool, Flag("With --until: intervals and gates hold together, not each.")] = False,
     until_state: Annotated[
         PathLike | None, Output("With --until: the run is saved here, and goes on from here if the file exists.")
     ] = None,
@@ -317,9 +310,7 @@ def _until(
         other = _drawn(form, {**given, **replaced}, opened)
         files |= {f"against.{name}": opened[name] for name in given["against"] if name in opened}
     state, keep = given["until_state"], given["keep"] if given["per_query"] is None else "items"
-    options = {
-        name: given[name] for name in ("average", "inner", "guarantee", "max_queries", "joint", "confidence", "seed")
-    }
+    options = {name: given[name] for name in ("ties", "average", "max_queries", "confidence", "seed")}
     evaluation = rank_until(
         source=source,
         against=None if other is None else {"source": other},
@@ -327,7 +318,6 @@ def _until(
         within=within,
         gates=asked,
         assist=[_assist(files, each) for each in given["assist"]],
-        ties=None if given["ties"] == TIES[0] else given["ties"],
         keep=keep,
         save=state,
         resume=state if state is not None and Path(state).exists() else None,
@@ -335,8 +325,6 @@ def _until(
         **options,
     )
     if given["per_query"] is not None:
-        if evaluation.per_item is None:
-            raise OptionError("races keep no ranks", fix="Leave out per_query.").about("per_query")
         write_table(given["per_query"], _per_query(evaluation.per_item, given["ties"]))
         evaluation.per_item = evaluation.per_item if given["keep"] else None
     return evaluation

@@ -348,7 +348,7 @@ def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _A
         if methods is None:
             function = _broadcast(model, side, rows)
         elif callable(methods.get(side)):
-            function = _OfPairs(methods[side])
+            function = _of_pairs(methods[side])
         else:
             raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
         return rows[:, _GIVEN[side]], np.arange(count), function
@@ -429,14 +429,9 @@ def _methods(model: Any) -> dict[str, Any] | None:
     raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
 
 
-class _OfPairs(NamedTuple):
-    """A function of pairs, which scores all entities, not some."""
-
-    score: Callable[[Any], Any]
-    of_all: bool = True
-
-    def __call__(self, rows: Any, _: Any) -> Any:
-        return self.score(rows)
+def _of_pairs(score: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function of pairs, which scores all entities."""
+    return lambda rows, _: score(rows)
 
 
 def _broadcast(score: Callable[..., Any], side: str, triples: Any) -> Callable[[Any, Any], Any]:

@@ -15,16 +15,11 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import Place
 from graphgauge.ranking.all_entities import Scorer
 from graphgauge.ranking.drawn import AskedQueries, EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
-from graphgauge.ranking.race import RACE_TIES, Race
 from graphgauge.ranking.reading import Reading, Units
 from graphgauge.ranking.ties import TIES
 from graphgauge.ranking.triples import SIDES
 from graphgauge.ranking.until_request import DIFFERENCE, Asked, Labels, assists
 from graphgauge.ranking.until_result import Finished
-
-INNER = ("exact", "race")
-GUARANTEES = ("anytime", "width")
-STOPS = ("all", "any", "widths")
 
 
 def rank_until(
@@ -61,13 +56,8 @@ def rank_until(
     gates: Sequence[str] | str = (),
     average: str = "micro",
     assist: Any = (),
-    inner: str = "exact",
-    hard: Any = None,
-    guarantee: str = "anytime",
-    stop: str = "all",
     max_queries: int | None = None,
-    joint: bool = False,
-    ties: str | None = None,
+    ties: str = "realistic",
     confidence: float = 0.95,
     seed: int = 0,
     keep: str | None = None,
@@ -116,18 +106,6 @@ def rank_until(
         What predicts the values, to narrow the interval: names of groups, values or ranks from a cheaper or earlier
         model, one per query, or its `per_item`. It is fitted on queries already read. A bad one costs queries, never
         validity.
-    inner
-        `exact` ranks a drawn query among all candidates. `race` reads its candidates in random order until one beats
-        the target, after the entities in `hard` (sets per query), if given: for `mrr` of embeddings, of triples, and of
-        functions that score the entities they get.
-    guarantee
-        `anytime`, or `width`: stop when a usual t-interval has this width, which takes fewer queries, is only
-        approximately valid, and decides no gates.
-    stop
-        `all`: stop when all widths are reached and all gates are decided; `any`: when either is the case; `widths`:
-        when the widths are reached, whether the gates are decided or not.
-    joint
-        Whether all intervals and gates hold together with this confidence, not each.
     resume, save
         A file to go on from, and one to write: at the end, every minute, and if the run is interrupted or fails. A run
         can go on with narrower widths and new gates. No query is read again, except a few that are compared.
@@ -139,8 +117,6 @@ def rank_until(
         As in `rank_triples`.
     groups, weights, ids, keep
         As in `evaluate`.
-    hard
-        Sets of entities per query that a race reads first.
     max_queries
         The run ends after this many queries.
     ties
@@ -205,15 +181,9 @@ def rank_until(
     if source is not None:
         _refuse_other_forms(forms)
     other = None if against is None else _other(against, forms, limits, source)
-    one_of("inner", inner, INNER)
-    one_of("guarantee", guarantee, GUARANTEES)
-    one_of("stop", stop, STOPS)
-    if not isinstance(joint, bool | np.bool_):
-        raise OptionError(f"joint is {joint!r:.60}", fix="Give True or False.")
     if isinstance(average, str) and average.endswith(DIFFERENCE):
         raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
     seed = whole_number("seed", seed)
-    ties = ties or (RACE_TIES[0] if inner == "race" else TIES[0])
     one_of("tie rule", ties, TIES)
     if max_queries is not None:
         whole_number("max_queries", max_queries, 1)
@@ -222,30 +192,18 @@ def rank_until(
     if other is not None:
         _require_same_queries(asked_of, other)
     labelled = Labels.of(asked_of, groups, cluster, weights, ids)
-    race = None
-    if inner == "race":
-        if other is not None:
-            raise OptionError("a race follows one model", fix='Compare two with inner="exact".')
-        race = Race(asked_of, ties, hard)
-    elif hard is not None:
-        raise OptionError("hard goes with races", fix='Leave it out, or give inner="race".')
     units = Units(labelled.drawn_weights(average), labelled.cluster)
-    asked = Asked.of(within, gates, other is not None, average, guarantee)
-    if race is not None and {*asked.metrics} != {"mrr"}:
-        raise OptionError("a race finds mrr only", fix='Leave inner at "exact" for other metrics.')
-    statements = asked.statements(None if race is not None else units.weights, confidence_level(confidence), joint)
+    asked = Asked.of(within, gates, other is not None, average)
+    statements = asked.statements(units.weights, confidence_level(confidence))
     reading = Reading(
         asked_of,
         statements,
         units,
         seed=seed,
         other=other,
-        race=race,
         ties=ties,
         assist=assists(assist, labelled, asked.metrics, ties),
         max_queries=max_queries,
-        stop=stop,
-        guarantee=guarantee,
         place=save,
         progress=progress,
     )
@@ -255,7 +213,7 @@ def rank_until(
     if resume is not None:
         reading.resume(resume)
     stopped = reading.run()
-    return Finished(reading, labelled, asked, average, confidence, guarantee, stopped, keep).evaluation()
+    return Finished(reading, labelled, asked, average, confidence, stopped, keep).evaluation()
 
 
 # What belongs to a model in each form; all other inputs are the truth, which two models share.
