@@ -24,7 +24,6 @@ from graphgauge.core.result import Interval, Result, SimulatedInterval, Table, e
 from graphgauge.kernels.device_tails import PoolSums, pool_sums
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
-from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.cut_lists import CONVENTIONS, as_known, knowable, notes_of_lists, reachable
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs, nan_error
@@ -40,8 +39,8 @@ from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
 
-# All declared metrics: those of ranks and lists, of their spread, and of what is recommended.
-METRIC_MODULES = (_metrics, _spread, _beyond)
+# All declared metrics: those of ranks and lists, and of what is recommended.
+METRIC_MODULES = (_metrics, _beyond)
 POSITIVES_AND_QUERIES = "n counts positives for metrics of ranks, such as mrr and hits@k, and queries for the others"
 
 
