@@ -568,15 +568,6 @@ def test_errors_of_shape_type_and_layout_are_immediate(simulated: Any) -> None:
     assert state.n == 20
 
 
-def test_named_parts_contain_what_waits(simulated: Any) -> None:
-    """A part that was counted but not copied yet must not get a second, random name."""
-    given = batches(np.random.default_rng(14))
-    for state in (counted_there(given, simulated), RankingState().update(np.ones(1), np.zeros((1, 3)))):
-        state.name_parts(["part"])
-        assert state.n > 0
-        assert state._shards.names == {"part"}
-
-
 def test_a_reset_forgets_what_waits(simulated: Any) -> None:
     state = counted_there([nan_in(batches(np.random.default_rng(15))[0], "neg_scores")], simulated)
     state.reset()

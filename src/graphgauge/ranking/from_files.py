@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -50,12 +51,10 @@ from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
-from graphgauge.ranking.fingerprints import query_hashes
 from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
-from graphgauge.ranking.shards import CountedQueries, content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.tasks import (
     TASK_BYTES,
@@ -254,8 +253,7 @@ def evaluate_files(
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
-    counted_queries: list[CountedQueries] = []
-    counted_with = given | {"keep": keep, "rows": None, "counted": counted_queries}
+    counted_with = given | {"keep": keep, "rows": None}
     if given["engine"] == "dask" and form is not MATRIX:
         state = _from_rows(form, counted_with, per_item, files, progress)
     else:
@@ -263,8 +261,6 @@ def evaluate_files(
     if given["exact_pool"] and state.counts_pool:
         state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
-        each = counted_queries[0] if counted_queries else _counted_queries(files)
-        state.name_parts(content_names(files, each, apart=state.shares_pool), None if each is None else each.kept)
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"],
@@ -369,7 +365,7 @@ def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
         mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
         if offsets is None:
             _check_shards(pos, neg, masked=mask is not None)
-        refuse_repeated(files)
+        _require_once(pos.files, neg.files)
         return ScoredQueries(pos, neg, offsets=offsets, mask=mask, **threads)
     if form is FLAT:
         scores = Shards(files.setdefault("scores", [open_array(given["scores"])]))
@@ -402,20 +398,6 @@ def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     return evaluation
 
 
-def _counted_queries(files: Opened) -> CountedQueries | None:
-    """Hashes of each query's scores, whatever files they are split into; not for other forms than the matrix."""
-    if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
-        return None
-    pos, neg, found = Shards(files["pos_scores"]), Shards(files["neg_scores"]), CountedQueries(files)
-    if "offsets" in files:
-        offsets = files["offsets"][0].rows(0, len(pos) + 1)
-        found.add(0, query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets))
-        return found
-    for block, scores in neg.stream(_BLOCK_BYTES):
-        found.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
-    return found
-
-
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
 
 
@@ -433,7 +415,7 @@ def _from_matrix(
             require_alike(name, shards)
     if given["offsets"] is not None:
         offsets = _read(files, "offsets", given["offsets"])
-        refuse_repeated(files)
+        _require_once(pos.files, neg.files)
         if given["engine"] == "dask":
             return ragged_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, offsets, given, labels, progress)
         return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, **policy, **labels)
@@ -446,11 +428,9 @@ def _from_matrix(
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
     if drawn is not None:
         mask = _mask_of(drawn, pos, neg, files, given["negatives"])
-    refuse_repeated(files)
+    _require_once(pos.files, neg.files)
     if given["engine"] == "dask":
         return matrix_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
-    hashed = None if given["save_state"] is None else CountedQueries(files)
-    given["counted"].extend([] if hashed is None else [hashed])
     for block, scores in progress.over(neg.stream(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -460,8 +440,6 @@ def _from_matrix(
         }
         try:
             state.update(pos.rows(block.start, block.stop), scores, **policy, **part)
-            if hashed is not None:
-                hashed.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None
@@ -500,7 +478,8 @@ def _from_pool(
     for file in pos.files:
         if len(file.shape) != 1:
             raise InputError(f"expected shape (n,), found {file.shape}", where=f"pos_scores ({file.path.name})")
-    refuse_repeated(files, apart=True)
+    _require_once(pos.files)
+    _require_once(neg.files)
     if given["engine"] == "dask":
         if mask is not None or given["keep"] or any(value is not None for value in labels.values()):
             raise OptionError(
@@ -761,6 +740,20 @@ _PARTS: dict[Any, Callable[[Mapping[str, Any], Opened], RowParts]] = {
     RECOMMENDER: _parts_of_users,
     TRIPLES: _parts_of_triples,
 }
+
+
+def _require_once(*sides: Sequence[ArrayFile]) -> None:
+    """Refuse a file, or a file of positives with that of its negatives, that is given twice."""
+    known = set()
+    for part in zip(*sides, strict=False):
+        names = tuple((os.path.realpath(str(file.path)), file.member) for file in part)
+        if names in known:
+            raise InputError(
+                "is given twice, and its queries would count twice",
+                where=str(part[0].path),
+                fix="Name every shard once.",
+            )
+        known.add(names)
 
 
 def _check_shards(pos: Shards, neg: Shards, *, masked: bool) -> None:

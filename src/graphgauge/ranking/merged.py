@@ -41,11 +41,9 @@ def merge(state: RankingState, other: RankingState) -> RankingState:
     queries, ids = other._queries.all(), other._ids.all()
     # Nothing is counted before this check, and nothing can fail after it.
     state._shards.require_apart(other._shards)
-    state._fingerprints.require_apart(other._fingerprints)
     state._queries.require_new(queries)
     state._ids.require_new(ids)
     state._ids.add(ids)
-    state._fingerprints.absorb(other._fingerprints)
     state._shards.absorb(other._shards)
     state._drawn = None if state._negatives else drawn
     state._queries.add(queries)

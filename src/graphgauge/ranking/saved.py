@@ -11,7 +11,6 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.score_cells import ScoreCells
-from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import checked_offsets
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.labels import Labels
@@ -45,8 +44,6 @@ def save(state: RankingState, place: Place) -> None:
     if state._lists:
         arrays |= {f"list_{name}": values for name, values in ListPart.join(state._lists).columns().items()}
         arrays["queries"] = state._queries.all()
-    if len(state._fingerprints.all()):
-        arrays |= {"fingerprints": state._fingerprints.all(), "fingerprint_bits": np.array(state._fingerprints.shift)}
     facts = {
         "axes": None if state._cells is None else list(state._layout.axes),
         "labels": {axis: list(known) for axis, known in state._labels.items()},
@@ -88,7 +85,6 @@ def _restored(cls: type[RankingState], facts: Mapping[str, Any], arrays: Mapping
     state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts["dropped"]
     state.lowest_candidates = facts.get("lowest", 0)
     state._shards = CountedShards(facts["shards"])
-    state._fingerprints = Fingerprints(arrays.get("fingerprints"), int(arrays.get("fingerprint_bits", 0)))
     state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
     counted = None
     if facts.get("counted") is not None:

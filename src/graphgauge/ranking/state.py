@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,6 @@ from graphgauge.kernels.tally import tally
 from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.counts import RankingCounts
 from graphgauge.ranking.family import FLAT, MATRIX
-from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import (
     Counted,
     Scores,
@@ -139,7 +138,7 @@ class RankingState(RankingCounts):
         self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared = None
         self._ranked: RankingState | None = None
-        self._shards, self._fingerprints = CountedShards(), Fingerprints()
+        self._shards = CountedShards()
         self._own_shard = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -528,25 +527,6 @@ class RankingState(RankingCounts):
         frozen._cells = None if self._cells is None else self._cells.copy()
         frozen._uncounted = list(self._uncounted)
         return Later(partial(frozen.ranks, ties))
-
-    def name_parts(self, names: Sequence[str], queries: Fingerprints | None = None) -> None:
-        """Name the counted parts, instead of a random name: a state with one of these names will not merge.
-
-        Nor will one that has hashed `queries` in common.
-
-        Parameters
-        ----------
-        names
-            One name per counted part.
-        queries
-            Hashes of the counted queries.
-        """
-        self._gather()
-        if self._own_shard is None:  # everything was counted elsewhere, under random names
-            self._shards = CountedShards()
-        self._shards.rename(self._own_shard, names)
-        if queries is not None:
-            self._fingerprints.absorb(queries)
 
     # --------------------------------------------------------------- merge
 
