@@ -220,19 +220,15 @@ class Gate:
         asked = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
             return self._check_partial(result, limit, asked)
-        approximate, undecided = False, None
+        approximate = False
         if self.bound is None:
             found = result.value
-            if result.guaranteed is not None and self.agreed(*result.guaranteed, limit) is None:
-                low, high = result.guaranteed
-                undecided = f"{self.key} is only known to be between {low:.6g} and {high:.6g}; read the scores again"
         elif result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
             found, approximate = getattr(result.interval, self.bound), result.interval.caveat is not None
         named = limit if isinstance(self.limit, str) else None
-        passed = undecided is None and self.holds(found, limit)
-        return GateOutcome(self.text, passed, found, named, approximate=approximate, undecided=undecided)
+        return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
 
     def agreed(self, low: float, high: float, limit: float | None = None) -> bool | None:
         """Whether the gate holds for all values between the two, or for none of them; None if for some."""

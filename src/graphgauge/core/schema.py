@@ -504,7 +504,6 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "warnings": list(result.warnings),
         **_judgement(result),
         **({} if result.new_queries is None else {"new_queries": _interval_to_dict(result.new_queries)}),
-        **({} if result.guaranteed is None else {"guaranteed": [number_to_json(end) for end in result.guaranteed]}),
     }
 
 
@@ -553,7 +552,6 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         bounds=(low, high),
         interval=_interval_from_dict(interval),
         new_queries=_interval_from_dict(entry.get("new_queries")),
-        guaranteed=_ends(entry.get("guaranteed")),
         no_interval=entry.get("no_interval"),
         chance=tuple(_level_from_dict(level) for level in entry["levels"]),
         conventions=_stated(entry),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, require_shape
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
@@ -45,13 +44,11 @@ from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.io.watch import watched
 from graphgauge.kernels.jit import expect
-from graphgauge.kernels.score_cells import Blocks
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
-from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
@@ -111,7 +108,7 @@ def evaluate_files(
         PathLike | None, File("With several right answers: where each query's begin, q + 1 integers.")
     ] = None,
     exclude_values: Annotated[
-        PathLike | None, File("Entities that are no candidates, as those of training: numbers of all queries.")
+        PathLike | None, File("With --topk: items that are no candidates, as those of training, of all queries.")
     ] = None,
     exclude_offsets: Annotated[PathLike | None, File("Where each query's excluded ones begin, q + 1 integers.")] = None,
     skip_excluded: Annotated[bool, Flag("Pass over excluded items in --topk lists, instead of an error.")] = False,
@@ -163,13 +160,6 @@ def evaluate_files(
     ties: Annotated[str, Choice("How equal scores rank.", TIES)] = "realistic",
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
     keep: Annotated[str | None, Choice("Store each query's counts next to the result.", ("items",))] = None,
-    max_memory: Annotated[
-        int | None,
-        Whole("Bytes of scores in memory. If pooled ones take more, AUC and others have guaranteed bounds.", 1),
-    ] = None,
-    exact_pool: Annotated[
-        bool, Flag("With --max-memory: read the files again where it matters, for exact pooled values.")
-    ] = False,
     engine: Engine = ENGINES[0],
     scheduler: Scheduler = None,
     save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
@@ -258,8 +248,6 @@ def evaluate_files(
         state = _from_rows(form, counted_with, per_item, files, progress)
     else:
         state = count(counted_with, per_item, files, progress)
-    if given["exact_pool"] and state.counts_pool:
-        state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
         state.save(given["save_state"])
     evaluation = state.evaluate(
@@ -381,7 +369,6 @@ def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
             _targets(files, given),
             score=given["score"],
             known=_sets(files, given, "known_values", "known_offsets"),
-            exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
             **threads,
         )
     if form is RECOMMENDER:
@@ -406,9 +393,7 @@ def _from_matrix(
 ) -> RankingState:
     pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
     drawn = None if given["negatives"] is None else Negatives.load(given["negatives"])
-    state = RankingState(
-        pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn, max_memory=given["max_memory"]
-    )
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn)
     policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
     if given["engine"] == "dask":
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
@@ -473,7 +458,7 @@ def _from_pool(
     policy: Mapping[str, Any],
     progress: Progress,
 ) -> RankingState:
-    """All positives against one pool. If the scores can be kept they are read at once, otherwise in blocks."""
+    """All positives against one pool, which is read at once."""
     mask = _read(files, "mask", given["mask"][0]) if given["mask"] else None
     for file in pos.files:
         if len(file.shape) != 1:
@@ -487,57 +472,7 @@ def _from_pool(
                 fix="Leave out engine, or these.",
             ).about("engine")
         return pool_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, given, progress)
-    size = sum(math.prod(file.shape) * file.dtype.itemsize for file in (*pos.files, *neg.files))
-    alone = mask is None and given["keep"] is None and not any(value is not None for value in labels.values())
-    if given["max_memory"] is not None and size > given["max_memory"] and alone:
-        state.count_pool()
-        for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
-            nothing = np.empty(0, shards.files[0].dtype)
-            # Shorter blocks, because several arrays of their length are made of them.
-            for block, scores in progress.over(shards.stream(_BLOCK_BYTES // 4), len(shards)):
-                sides = (scores, nothing) if name == "pos_scores" else (nothing, scores)
-                try:
-                    state.update_pool(*sides, nan=given["nan"])
-                except InputError as error:
-                    first = f"{error.where or name}, counted from row {block.start}"
-                    raise InputError(error.what, where=first, fix=error.fix) from None
-        return state
     return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), mask=mask, **policy, **labels)
-
-
-def _pool_blocks(given: Mapping[str, Any], files: Opened) -> tuple[Blocks, Blocks]:
-    """The pooled positives and negatives, read again in blocks, without those that were dropped."""
-    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
-    if "offsets" not in files and len(neg.shape) == 1:
-        return partial(_scores_of_pool, pos), partial(_scores_of_pool, neg)
-    offsets = files["offsets"][0].rows(0, len(pos) + 1) if "offsets" in files else None
-    mask = Shards(files["mask"]) if "mask" in files else None
-    if given["negatives"] is not None:
-        mask = _mask_of(Negatives.load(given["negatives"]), pos, neg, files, given["negatives"])
-
-    def batches() -> Iterator[tuple[Scores, AnyArray]]:
-        """Batches of queries, and which of these were counted."""
-        blocks = neg.blocks(_BLOCK_BYTES) if offsets is None else [slice(0, len(pos))]
-        for block in blocks:
-            rows = (block.start, block.stop)
-            batch = Scores.of(
-                pos.rows(*rows),
-                neg.rows(*rows) if offsets is None else neg.rows(0, len(neg)),
-                offsets=offsets,
-                mask=None if mask is None else mask.rows(*rows),
-            )
-            used = counted(batch, given["nan"], given["threads"]).rows if given["nan"] == "omit" else None
-            yield batch, np.ones(len(batch), bool) if used is None else used
-
-    return (
-        lambda: (as_numeric(batch.pos, "pos_scores")[rows] for batch, rows in batches()),
-        lambda: (batch.flat_negatives(rows)[0] for batch, rows in batches()),
-    )
-
-
-def _scores_of_pool(shards: Shards) -> Iterator[AnyArray]:
-    for _, scores in shards.stream(_BLOCK_BYTES):
-        yield scores[~np.isnan(scores)] if scores.dtype.kind == "f" else scores
 
 
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
@@ -548,9 +483,7 @@ def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
     if given["items"] is not None:
         arrays["items"] = _read(files, "items", given["items"], rows)
         top = last_place(given["k"], given["metrics"])
-    state = RankingState(
-        pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top, max_memory=given["max_memory"]
-    )
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top)
     return state.update(**arrays, queries=queries, nan=given["nan"], threads=given["threads"], **labels)
 
 
@@ -576,7 +509,6 @@ def _from_embeddings(
         queries,
         entities,
         _targets(files, given),
-        exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
         score=given["score"],
         known=known,
         keep=given["keep"],
@@ -598,7 +530,7 @@ def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 def _from_recommender(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    options = {name: given[name] for name in ("score", "minus_inf", "keep", "max_memory", "threads")}
+    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
     return rank_recommended(**_interactions(given, files), **options, **labels)
 
 

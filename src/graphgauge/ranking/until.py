@@ -29,11 +29,9 @@ def rank_until(
     *,
     score: str | Scorer | None = None,
     known: Any = None,
-    exclude: Any = None,
     candidates: Any = None,
     kinds: Any = None,
     minus_inf: str = "rank",
-    precision: str = "full",
     score_query: Callable[[int], Any] | None = None,
     n_queries: int | None = None,
     pos_scores: Any = None,
@@ -64,7 +62,6 @@ def rank_until(
     resume: Place | None = None,
     save: Place | None = None,
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
@@ -109,7 +106,7 @@ def rank_until(
     resume, save
         A file to go on from, and one to write: at the end, every minute, and if the run is interrupted or fails. A run
         can go on with narrower widths and new gates. No query is read again, except a few that are compared.
-    queries, targets, score, known, exclude, candidates, kinds, minus_inf, precision
+    queries, targets, score, known, candidates, kinds, minus_inf
         As in `rank_all`.
     pos_scores, neg_scores, offsets, mask, scores, labels
         As in `evaluate`.
@@ -125,7 +122,7 @@ def rank_until(
         Level of the intervals and gates.
     seed
         Seed of the order of queries.
-    batch, max_memory, threads
+    batch, threads
         As in `rank_all`.
     progress
         Called after each look with the number of queries read.
@@ -158,11 +155,9 @@ def rank_until(
         "targets": targets,
         "score": score,
         "known": known,
-        "exclude": exclude,
         "candidates": candidates,
         "kinds": kinds,
         "minus_inf": minus_inf,
-        "precision": precision,
         "score_query": score_query,
         "n_queries": n_queries,
         "pos_scores": pos_scores,
@@ -176,7 +171,7 @@ def rank_until(
         "sides": sides,
         "n_entities": n_entities,
     }
-    limits = {"batch": batch, "max_memory": max_memory, "threads": threads}
+    limits = {"batch": batch, "threads": threads}
     asked_of = source if source is not None else _source(forms, limits)
     if source is not None:
         _refuse_other_forms(forms)
@@ -222,7 +217,7 @@ _OF_MODEL = {
     "score_query": ("score_query",),
     "pos_scores": ("pos_scores", "neg_scores"),
     "scores": ("scores",),
-    "entities": ("queries", "entities", "score", "minus_inf", "precision"),
+    "entities": ("queries", "entities", "score", "minus_inf"),
 }
 
 
@@ -261,7 +256,7 @@ def _refuse_other_forms(given: Mapping[str, Any]) -> None:
         raise OptionError(f"source does not go with {foreign[0]}", fix="Give one of them.")
 
 
-_DEFAULTS: dict[str, Any] = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+_DEFAULTS: dict[str, Any] = {"sides": SIDES, "minus_inf": "rank"}
 
 
 def _is_given(name: str, value: Any) -> bool:
@@ -301,22 +296,11 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
         "score_query": ("score_query", "n_queries"),
         "pos_scores": ("pos_scores", "neg_scores", "offsets", "mask"),
         "scores": ("scores", "labels", "queries"),
-        "entities": (
-            "queries",
-            "entities",
-            "targets",
-            "score",
-            "known",
-            "exclude",
-            "candidates",
-            "kinds",
-            "minus_inf",
-            "precision",
-        ),
+        "entities": ("queries", "entities", "targets", "score", "known", "candidates", "kinds", "minus_inf"),
     }[form]
     foreign = [name for name in given if name not in takes and _is_given(name, given[name])]
-    if form not in ("entities", "triples"):
-        foreign += [name for name in ("batch", "max_memory") if limits[name] is not None]
+    if form not in ("entities", "triples") and limits["batch"] is not None:
+        foreign.append("batch")
     if foreign:
         raise OptionError(f"the form with {form} does not take {foreign[0]}", fix="Leave it out.")
     threads = {"threads": limits["threads"]}
