@@ -523,7 +523,7 @@ def test_states_of_lists_merge_on_the_command_line(tmp_path):
         assert done.returncode == 0, done.stderr
     done = run("merge", tmp_path / "0.npz", tmp_path / "1.npz", "--k", "3,6", "-o", tmp_path / "merged.json", "--quiet")
     assert done.returncode == 0, done.stderr
-    expected = graphgauge.ranking.from_topk(lists, right, n_items=30, k=[3, 6])
+    expected = graphgauge.ranking.rank_topk(lists, right, n_items=30).evaluate(k=[3, 6])
     merged = json.loads((tmp_path / "merged.json").read_text())
     found = {entry["key"]: entry["value"] for entry in merged["results"]}
     assert found == {key: result.value for key, result in expected.items()}

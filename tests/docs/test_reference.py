@@ -78,7 +78,6 @@ SHOWN_BY = {
     "generation.Molecules": "generation.evaluate_molecules",
     "generation.PairwiseDistance": "generation.pairwise_distance",
     "generation.SampleComparison": "generation.compare_samples",
-    "ranking.TopK": "ranking.stream_topk",
     "stats.Design": "stats.compare",
     "stats.Friedman": "stats.friedman",
     "stats.MethodTest": "stats.unpaired_test",

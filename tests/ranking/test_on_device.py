@@ -1,4 +1,4 @@
-"""Ranking with tensors on a simulated CUDA device: results and errors of the host; of matrices only counts are copied."""
+"""Ranking with tensors on a simulated CUDA device: the host's results and errors; matrices are counted there."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ FORMS: dict[str, tuple[Callable[..., Evaluation], Callable[[], Evaluation], dict
         EVERYTHING,
     ),
     "distances": (
-        lambda **given: until(score="l2", exclude=None, **given),
+        lambda **given: until(score="l2", **given),
         lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, score="l2").evaluate(),
         EVERYTHING,
     ),
@@ -894,7 +894,7 @@ DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
             np.arange(80),
             np.arange(M),
             [[each] for each in TARGETS[:80]],
-            exclude=[[(each + 1) % M] for each in TARGETS[:80]],
+            known=[[(each + 1) % M] for each in TARGETS[:80]],
             minus_inf="raise",
             score=lambda rows, _: (QUERIES[:80] @ ENTITIES.T)[rows],
             within={"recall@10": 0.3},
@@ -1103,10 +1103,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def test_an_error_names_the_query_that_was_drawn() -> None:
-    excluded = [[] for _ in range(N)]
-    excluded[137] = [int(TARGETS[137])]
-    with pytest.raises(InputError, match="of query 137 is excluded"):
-        until(exclude=excluded, within={"mrr": 1e-9})
+    allowed = [[int(target)] for target in TARGETS]
+    allowed[137] = [int(TARGETS[137] + 1) % M]
+    with pytest.raises(InputError, match="of query 137 is not among its candidates"):
+        until(candidates=allowed, within={"mrr": 1e-9})
     with pytest.raises(InputError, match="found 3 sets for 700"):
         until(known=[[], [], []], within={"mrr": 0.1})
 

@@ -519,13 +519,6 @@ def _interval_from_dict(entry: Mapping[str, Any] | None) -> Interval | None:
     return Interval(**{**_known(Interval, entry), **ends})
 
 
-def _ends(entry: Any) -> tuple[float, float] | None:
-    if entry is None:
-        return None
-    low, high = (number_from_json(end) for end in entry)
-    return low, high
-
-
 def _judgement(result: Result) -> dict[str, Any]:
     """The goal, priority and interpretation, if there are any."""
     stated = {
