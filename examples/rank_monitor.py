@@ -1,7 +1,7 @@
 """In training: rank a few queries of the validation set after each epoch, and stop when nothing gets better.
 
-With 95 % probability all intervals of all epochs contain their value on the whole validation set: epoch e gets a share of
-1 / (e (e + 1)) of the error. The ranks of one epoch predict those of the next, which saves queries.
+With 95 % probability all intervals of all epochs contain their value on the whole validation set: epoch e gets the
+share 1 / (e (e + 1)) of the error. The ranks of one epoch predict those of the next, which saves queries.
 
     python examples/rank_monitor.py
 """
