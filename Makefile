@@ -32,18 +32,10 @@ demo: $(VENV)/.demo
 # of commands, and each would compile the package again where Python is told to keep no bytecode.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
-# Triton kernels under Triton's interpreter, or on a CUDA device; then compiled for GPUs that need not be there.
-KERNELS := tests/kernels/test_compiled.py
-INTERPRETED := TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))')
-
-# The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop. Triton is for Linux.
+# The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
-	$(PYTEST) -p tests.twins -m 'not slow and not peers and not gpu'
-	GRAPHGAUGE_NUMBA=0 $(PYTEST) -p tests.twins -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
-ifeq ($(shell uname -s),Linux)
-	$(INTERPRETED) $(PYTEST) -q -m 'gpu and not slow' tests/kernels --ignore $(KERNELS)
-	$(PYTEST) -q -m 'gpu and not slow' $(KERNELS)
-endif
+	$(PYTEST) -p tests.twins -m 'not slow and not peers'
+	GRAPHGAUGE_NUMBA=0 $(PYTEST) -p tests.twins -q -m 'not slow and not peers' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -82,11 +74,8 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# What runs on CUDA devices: the kernels, the paths around them, and with a device one small run of the benchmark, which
-# compares it with the host.
+# What takes CUDA tensors, and with a device one small run of the benchmark, which compares it with the host.
 gpu: $(VENV)/.test
-	$(INTERPRETED) $(BIN)/python -m pytest -m gpu tests/kernels --ignore $(KERNELS)
-	$(BIN)/python -m pytest -m gpu $(KERNELS)
 	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_*device*.py tests/forecasting/test_on_device.py \
 		tests/evolution/test_areas.py tests/explanation/test_on_device.py \
 		tests/doors/test_devices.py
@@ -95,7 +84,7 @@ gpu: $(VENV)/.test
 # Coverage of lines and branches; kernels compiled by numba count as not covered.
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers and not gpu'
+	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers'
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

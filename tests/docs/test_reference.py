@@ -73,7 +73,6 @@ SHOWN_BY = {
     "forecasting.DieboldMariano": "forecasting.compare",
     "generation.Molecules": "generation.evaluate_molecules",
     "generation.SampleComparison": "generation.compare_samples",
-    "ranking.TopK": "ranking.stream_topk",
     "stats.Design": "stats.compare",
     "stats.Friedman": "stats.friedman",
     "stats.MethodTest": "stats.unpaired_test",

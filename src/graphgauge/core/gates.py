@@ -213,20 +213,16 @@ class Gate:
         asked = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
             return self._check_partial(result, limit, asked)
-        if isinstance(asked, Mapping) and asked.get("guarantee") == "width" and asked.get("complete") is not True:
-            return self._by_width(result, limit)
+        approximate = False
         undecided = None
         if self.bound is None:
             found = result.value
-            if result.guaranteed is not None and self.agreed(*result.guaranteed, limit) is None:
-                low, high = result.guaranteed
-                undecided = f"{self.key} is only known to be between {low:.6g} and {high:.6g}; read the scores again"
         elif result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
             found = getattr(result.interval, self.bound)
         named = limit if isinstance(self.limit, str) else None
-        passed = undecided is None and self.holds(found, limit)
+        return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
         return GateOutcome(self.text, passed, found, named, undecided=undecided)
 
     def agreed(self, low: float, high: float, limit: float | None = None) -> bool | None:
@@ -243,7 +239,6 @@ class Gate:
         if side is not None and self.sign in (">", ">=", "<", "<="):
             return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
         if asked.get("guarantee") == "width":
-            return self._by_width(result, limit)
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         low, high = result.interval
@@ -253,11 +248,6 @@ class Gate:
         reason = f"{self.key} is between {low:.4g} and {high:.4g} after {asked['read']:,} of {asked['of']:,} queries"
         own = asked.get("gates", {}).get(self.text, {})
         return GateOutcome(self.text, False, result.value, named, undecided=own.get("reason", reason))
-
-    def _by_width(self, result: Result, limit: float) -> GateOutcome:
-        reason = "a run that stops at the width of a usual interval decides no gates"
-        named = limit if isinstance(self.limit, str) else None
-        return GateOutcome(self.text, False, result.value, named, undecided=reason)
 
     def _shown_side(self, limit: float, asked: Mapping[str, Any]) -> str | None:
         """On which side of the limit an adaptive run has shown the mean to be, under whatever text it was asked."""

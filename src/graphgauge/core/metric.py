@@ -291,7 +291,6 @@ class Metric:
             warnings=estimate.warnings,
             goal=estimate.facts.get("goal", self.goal),
             priority=_priority(self),
-            guaranteed=estimate.facts.get("guaranteed"),
         )
         # The interpretation comes last: it may use the interval, the chance level and the goal.
         if self.interpretation is None or not found.defined:

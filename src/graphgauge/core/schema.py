@@ -502,7 +502,6 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "warnings": list(result.warnings),
         **_judgement(result),
         **({} if result.new_queries is None else {"new_queries": _interval_to_dict(result.new_queries)}),
-        **({} if result.guaranteed is None else {"guaranteed": [number_to_json(end) for end in result.guaranteed]}),
     }
 
 
@@ -515,13 +514,6 @@ def _interval_from_dict(entry: Mapping[str, Any] | None) -> Interval | None:
         return None
     ends = {name: number_from_json(entry[name]) for name in ("low", "high")}
     return Interval(**{**_known(Interval, entry), **ends})
-
-
-def _ends(entry: Any) -> tuple[float, float] | None:
-    if entry is None:
-        return None
-    low, high = (number_from_json(end) for end in entry)
-    return low, high
 
 
 def _judgement(result: Result) -> dict[str, Any]:
@@ -550,7 +542,6 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         bounds=(low, high),
         interval=_interval_from_dict(interval),
         new_queries=_interval_from_dict(entry.get("new_queries")),
-        guaranteed=_ends(entry.get("guaranteed")),
         no_interval=entry.get("no_interval"),
         chance=tuple(_level_from_dict(level) for level in entry["levels"]),
         conventions=_stated(entry),

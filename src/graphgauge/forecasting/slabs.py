@@ -22,8 +22,6 @@ from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, map_blocks
 
-_RANK_MEMORY = 1 << 30
-
 
 class _Histograms(NamedTuple):
     """The histograms of a slab: positions of truths and errors by spread, both by time block too, and ranks."""
@@ -71,7 +69,7 @@ class SlabSums:
         joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
         self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
         self.spread = [nothing() for _ in range(layout.horizons)]
-        self.ranks = [Histogram(3, _RANK_MEMORY) for _ in range(2)]
+        self.ranks = [Histogram(3) for _ in range(2)]
 
     @property
     def _tables(self) -> tuple[BlockSums, ...]:
@@ -262,7 +260,7 @@ class SlabSums:
         for table in self._tables if not other.ordered else ():
             table.collapse()
         self.node_pit, self.spread = other.node_pit.copy(), list(other.spread)
-        self.ranks = [Histogram(3, _RANK_MEMORY) for _ in other.ranks]
+        self.ranks = [Histogram(3) for _ in other.ranks]
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
         self.ordered, self.placed, self.point, self.omits = other.ordered, other.placed, other.point, other.omits

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.device import fused
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_cells import OVER, SUMS
 from graphgauge.kernels.forecast_gaussian import HALF_LOG_2PI, INVERSE_SQRT_PI
@@ -97,11 +96,6 @@ def cell_sums(
     """
     if std is None:
         asked = Asked([part for part in asked.parts if part not in ("spread", "scores", "over")])
-    several = len(asked.widths) > MOST_LEVELS
-    if y.is_cuda and not several and y.numel() and fused():
-        from graphgauge.kernels.fused_forecast import sum_cells
-
-        return sum_cells(y, mean, std, mask, edges, place, asked, wide=wide)
     return _sum_cells(y, mean, std, mask, edges, place, asked)
 
 

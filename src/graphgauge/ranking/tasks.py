@@ -151,7 +151,7 @@ def pool_from_tasks(
 
 
 def _options_of(state: RankingState) -> dict[str, Any]:
-    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
+    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives}
 
 
 def _whole_files(shards: Shards) -> list[slice]:
