@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from graphgauge.kernels.device_forecast import Asked
 from graphgauge.kernels.device_lists import looked_up
-from graphgauge.kernels.forecast import PARTS
 
 pytestmark = pytest.mark.gpu
 
@@ -83,17 +80,6 @@ def products() -> None:
             fused_products.count_products(banded, right, squares, score, precision, whole, whole)
 
 
-def forecasts(parts: tuple[str, ...], *, asked_all: bool) -> None:
-    from graphgauge.kernels.fused_forecast import prepared
-
-    for dtype in (torch.bfloat16, torch.float32, torch.float64):
-        for shape, block in (((400, 12, 207), 40), ((60, 1, 6480), 6)):
-            y, edges = numbers(*shape, dtype=dtype), np.arange(0, shape[0] + 1, block)
-            asked = Asked(parts, (0.7, 1.3, 2.0), np.linspace(-2, 2, 99), by_node_pit=asked_all)
-            mask = numbers(*shape, dtype=torch.bool) if asked_all else None
-            prepared(y, y, y, mask, edges, np.arange(len(edges) - 1) // 3, asked, wide=False)[1]()
-
-
 WORK: dict[str, Callable[[], None]] = {
     "counts": counts,
     "masked and ragged counts": masked_and_ragged_counts,
@@ -101,8 +87,6 @@ WORK: dict[str, Callable[[], None]] = {
     "pools": pools,
     "lists": lists,
     "products": products,
-    "forecasts": lambda: forecasts(("errors", "size", "scores"), asked_all=False),
-    "forecasts with everything": lambda: forecasts(tuple(PARTS), asked_all=True),
 }
 
 
@@ -123,7 +107,6 @@ def test_the_usual_kernels_keep_everything_in_registers() -> None:
     with compiling(GPUS["H200"]) as found:
         counts()
         lists()
-        forecasts(("errors", "size", "scores"), asked_all=False)
     assert {kernel.name: kernel.spilled for kernel in found if kernel.spilled} == {}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from scipy.special import ndtri
 
 from graphgauge.kernels.counting import masked_counts, ragged_counts, row_counts
 
@@ -222,96 +221,6 @@ def test_scores_of_a_function_are_looked_up_among_right_answers(monkeypatch: pyt
             patch.setattr(torch.Tensor, "is_cuda", kernels is not None)
             found[name] = [each.tolist() for each in given.counts(row, own)]
     assert found["looked up"] == found["bands"]
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("form", ["gaussian", "masked", "point"])
-@pytest.mark.parametrize("case", ["traffic", "long blocks", "one series", "wide", "one cell"])
-def test_sums_of_forecasts_are_the_hosts(case: str, form: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.kernels import test_device_forecast as forecasts
-
-    from graphgauge.kernels import fused_forecast
-    from graphgauge.kernels.device_forecast import Asked
-    from graphgauge.kernels.forecast import PARTS
-
-    if DEVICE == "cpu":  # fewer and larger tiles: the interpreter takes as long for each
-        monkeypatch.setattr(fused_forecast, "_TILE", 512)
-        monkeypatch.setattr(fused_forecast, "_NODES", 128)
-    shape, edges, place = forecasts.CASES[case]
-    arrays = forecasts.cells(shape, dtype)
-    mask = np.random.default_rng(1).random(shape) < 0.7 if form == "masked" else None
-    arrays = (*arrays[:2], None) if form == "point" else arrays
-    widths = () if form == "point" else forecasts.WIDTHS
-    wanted = forecasts.expected(arrays, mask, np.array(edges), np.array(place), PARTS, widths)
-    asked = Asked(
-        PARTS if form != "point" else ("errors", "bias", "size", "relative", "symmetric"),
-        widths,
-        None if form == "point" else forecasts.EDGES,
-    )
-    tensors = [None if each is None else torch.as_tensor(each, device=DEVICE) for each in (*arrays, mask)]
-    # The same cells in another order of memory.
-    turned = [None if each is None else each.permute(2, 0, 1).contiguous().permute(1, 2, 0) for each in tensors]
-    for programs, given in ((1, tensors), (9, turned)):
-        monkeypatch.setattr(fused_forecast, "_PROGRAMS", programs)
-        found = fused_forecast.sum_cells(*given, np.array(edges), np.array(place), asked, wide=False)
-        forecasts.same(found, wanted, 2e-6 if dtype != "float64" else 1e-12)
-    if form != "point":
-        found = fused_forecast.sum_cells(*tensors, np.array(edges), np.array(place), asked, wide=True)
-        forecasts.same(found, wanted, 1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_forecasts_beyond_the_range_of_float32_and_bad_ones() -> None:
-    from graphgauge.kernels import fused_forecast
-    from graphgauge.kernels.device_forecast import Asked, cell_sums
-
-    y = torch.tensor([1e30, 0.0, -3e38, 5.0, 1.0, torch.nan])[:, None, None]
-    std = torch.tensor([1e-30, 1e-44, 1.0, 0.0, torch.inf, 1.0])[:, None, None]
-    edges = np.array([0, 1, 2, 3, 4, 5, 6])
-    asked = Asked(("errors", "scores"), (0.5, 1.0, 2.0, 3.0), ndtri(np.arange(1, 100) / 100))
-    expected = cell_sums(y, torch.zeros_like(y), std, None, edges, np.arange(6), asked)
-    tensors = [each.to(DEVICE) for each in (y, torch.zeros_like(y), std)]
-    found = fused_forecast.sum_cells(*tensors, None, edges, np.arange(6), asked, wide=True)
-    np.testing.assert_array_equal(found.by_horizon.counts, expected.by_horizon.counts)
-    np.testing.assert_array_equal(found.pit, expected.pit)
-    np.testing.assert_allclose(found.by_horizon.high[:3], expected.by_horizon.high[:3], rtol=1e-12)
-    assert np.isnan(found.by_horizon.high[5]).all()
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("parts", [("errors",), ("errors", "scores")])
-def test_percentiles_of_errors_beyond_the_range_of_float32(parts: tuple[str, ...]) -> None:
-    from graphgauge.kernels import fused_forecast
-    from graphgauge.kernels.device_forecast import Asked, cell_sums
-
-    y = torch.tensor([3e38, -3e38, 1.0])[:, None, None]
-    std, edges = torch.tensor([9e36, 9e36, 1.0])[:, None, None], np.array([0, 3])
-    asked = Asked(parts, (1.0,), ndtri(np.arange(1, 100) / 100))
-    expected = cell_sums(y, -y, std, None, edges, np.array([0]), asked)
-    tensors = [each.to(DEVICE) for each in (y, -y, std)]
-    found = fused_forecast.sum_cells(*tensors, None, edges, np.array([0]), asked, wide=False)
-    np.testing.assert_array_equal(found.by_horizon.counts, expected.by_horizon.counts)
-    np.testing.assert_array_equal(found.pit, expected.pit)
-    np.testing.assert_array_equal(found.node_pit, expected.node_pit)
-    assert np.isfinite(found.by_horizon.high).all() == (parts == ("errors",))  # the caller then computes in float64
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_forecasts_in_bfloat16(masked: bool) -> None:
-    from tests.kernels import test_device_forecast as forecasts
-
-    from graphgauge.kernels import fused_forecast
-    from graphgauge.kernels.device_forecast import Asked, cell_sums
-    from graphgauge.kernels.forecast import PARTS
-
-    shape, edges, place = forecasts.CASES["traffic"]
-    y, mean, std = (torch.as_tensor(each).to(torch.bfloat16) for each in forecasts.cells(shape, "float32"))
-    mask = torch.as_tensor(np.random.default_rng(1).random(shape) < 0.7) if masked else None
-    asked = Asked(PARTS, forecasts.WIDTHS, forecasts.EDGES)
-    expected = cell_sums(y, mean, std, mask, np.array(edges), np.array(place), asked)
-    tensors = [None if each is None else each.to(DEVICE) for each in (y, mean, std, mask)]
-    found = fused_forecast.sum_cells(*tensors, np.array(edges), np.array(place), asked, wide=False)
-    forecasts.same(found, expected, 2e-6)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "tf32"])

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import copysign, inf, isnan, nan, prod
+from math import copysign, inf, isnan, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval, SimulatedInterval
 from graphgauge.core.shown import Sentence
 from graphgauge.forecasting.declared import equal, nearest
-from graphgauge.forecasting.device_counts import step_sums
 from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.joint import joint_sums
@@ -353,7 +352,7 @@ def _batch(name: str, y_true: Any, given: Any, common: dict[str, Any], known: Ma
     if unknown is not None:
         raise OptionError(f"{name} has {unknown!r:.60}", fix=f"A forecast has {', '.join(_ARGUMENTS)}.")
     try:
-        return Batch.of(y_true, **arguments, **common, known=known)
+        return Batch.of(y_true, **arguments, **common, known=known).on_host()
     except InputError as error:
         raise _renamed(error, name) from None
 
@@ -381,10 +380,7 @@ def _step_losses(
         counted=counted,
         weights=None if scale is None else "given",
     )
-    if batch.on_device:
-        parts = [_device_losses(batch, layout, loss, scale)] if prod(batch.shape) else []
-    else:
-        parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
+    parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
     if not all(np.isfinite(losses).all() for losses, *_ in parts):
         try:
             batch.refuse_bad_values()
@@ -406,28 +402,13 @@ def _slab_losses(
     steps = len(slab.y)
     seen = np.packbits(slab.counted.reshape(steps, -1), axis=1)
     if loss == "energy":
-        sums = joint_sums(slab, steps, rows.start, None, paths=False)
-        return *_energy_losses(sums, slab.counted.sum(axis=2)), seen
+        sums, cells = joint_sums(slab, steps, rows.start, None, paths=False), slab.counted.sum(axis=2)
+        scored = sums.counts[..., 0]
+        # NaN if there are cells enough, and no score.
+        scores = np.where((cells > 1) & (scored == 0), np.nan, sums.high[..., 0] + sums.low[..., 0])
+        return scores, scored, seen
     sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64), weights)
     return *_summed_losses(sums, layout, loss), seen
-
-
-def _device_losses(
-    batch: Batch, layout: Layout, loss: str, weights: Floats | None
-) -> tuple[Floats, NDArray[Any], NDArray[np.uint8]]:
-    """The same of a batch on a CUDA device."""
-    if loss == "energy":
-        found, seen = step_sums(batch, replace(layout, counted=("joint",)), weights)
-        assert found.joint is not None
-        return *_energy_losses(found.joint, found.by_horizon.counts[..., 0]), seen
-    found, seen = step_sums(batch, layout, weights)
-    return *_summed_losses(found.by_horizon, layout, loss), seen
-
-
-def _energy_losses(sums: Sums, cells: Ints) -> tuple[Floats, Ints]:
-    """The energy scores and their number, given that of the cells; NaN if there are cells enough, and no score."""
-    scored = sums.counts[..., 0]
-    return np.where((cells > 1) & (scored == 0), np.nan, sums.high[..., 0] + sums.low[..., 0]), scored
 
 
 def _summed_losses(sums: Sums, layout: Layout, loss: str) -> tuple[Floats, NDArray[Any]]:

@@ -230,7 +230,6 @@ def evaluate(
         raise OptionError("distribution= does not take bins", fix="Leave bins= out.")
     if season is not None and naive is None:
         raise OptionError("season needs naive", fix="Pass both, or leave it out.")
-    state.percentiles_by_node = by is None or convention is not None or "node" in listed(by)
     state.update_batch(batch, threads=threads)
     return evaluate_state(
         state,

@@ -23,9 +23,8 @@ from graphgauge.forecasting.on_device import device_of, tensor_of
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
-# Numbers processed at once: enough to be worth a call, few enough to fit the cache. More of them on a device.
+# Numbers processed at once: enough to be worth a call, few enough to fit the cache.
 SLAB = 1 << 20
-ON_DEVICE = 1 << 22
 # Steps that are processed at once even if they are wide, because the sums by node of each slab are added up.
 _WIDE_STEPS, _WIDE = 32, 24
 # Arrays that need no conversion are processed in as many times as much, and in at least so many pieces.
@@ -167,7 +166,9 @@ class Batch:
         found = matched(given, names, {"node": nodes, "horizon": ahead, **(known or {})})
         original = given["y_true"]
         y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
-        device = None if predicted is not None else device_of(y_true, (y_pred, std, quantiles, samples))
+        device = None
+        if quantiles is None and samples is None and predicted is None:
+            device = device_of(y_true, (y_pred, std))
         y = _on(device, y_true, "y_true")
         if y.ndim == 1 and names == AXES:
             names = ("time",)  # a single series has only a time axis
@@ -228,9 +229,7 @@ class Batch:
             if array is None:
                 return None
             last_axes = range(len(self.axes), array.ndim)
-            if self.on_device:
-                return array.permute(*order, *last_axes)  # folded slab by slab, because that takes a copy
-            moved = array.transpose(*order, *last_axes)
+            moved = (array.permute if self.on_device else array.transpose)(*order, *last_axes)
             kept = len(others)
             together = prod(moved.shape[kept : kept + len(last)])  # not -1: an array may have no cell
             return moved.reshape(*moved.shape[:kept], together, *moved.shape[kept + len(last) :])
@@ -297,10 +296,7 @@ class Batch:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Steps, horizons and nodes."""
-        lengths = tuple(self.y.shape)
-        if len(lengths) > len(self.axes):
-            lengths = (*lengths[:-2], lengths[-2] * lengths[-1])
-        sizes = dict(zip(self.axes, lengths, strict=True))
+        sizes = dict(zip(self.axes, self.y.shape, strict=True))
         steps, horizons, nodes = (sizes.get(name, 1) for name in AXES)
         return steps, horizons, nodes
 
@@ -320,22 +316,8 @@ class Batch:
 
     @property
     def on_device(self) -> bool:
-        """Whether the arrays are tensors on a CUDA device; those of channels have an axis of them before the nodes."""
+        """Whether the arrays are tensors on a CUDA device: a point or Gaussian forecast."""
         return is_tensor(self.y)
-
-    def views(self, array: Any) -> list[Any]:
-        """A tensor as (time, horizon, node), with a last axis if it has one, for each channel."""
-        axis = len(self.axes) - 1
-        channels = list(array.unbind(axis)) if self.y.ndim > len(self.axes) else [array]
-        return [self._in_order(channel) for channel in channels or [array.flatten(axis, axis + 1)]]
-
-    def _in_order(self, array: Any) -> Any:
-        kept = [name for name in AXES if name in self.axes]
-        last = range(len(self.axes), array.ndim)
-        ordered = array.permute(*(self.axes.index(name) for name in kept), *last)
-        for place, name in enumerate(AXES):
-            ordered = ordered if name in self.axes else ordered.unsqueeze(place)
-        return ordered
 
     def on_host(self, rows: slice = slice(None)) -> Batch:
         """The same, or some time steps of it, as NumPy arrays."""
@@ -344,19 +326,13 @@ class Batch:
         part = tuple(rows if name == "time" else slice(None) for name in self.axes)
 
         def copied(array: Any, name: str) -> Any:
-            if array is None:
-                return None
-            some = array[part]
-            node = len(self.axes) - 1
-            return as_numeric(some.flatten(node, node + 1) if self.y.ndim > len(self.axes) else some, name)
+            return None if array is None else as_numeric(array[part], name)
 
         return replace(
             self,
             y=copied(self.y, "y_true"),
             mean=copied(self.mean, "y_pred"),
             std=copied(self.std, "std"),
-            quantiles=copied(self.quantiles, "quantiles"),
-            members=copied(self.members, "samples"),
             mask=copied(self.mask, "mask"),
         )
 
@@ -433,9 +409,7 @@ class Batch:
         length = 1 << shift
         size = max(1, horizons * nodes * self.width)
         room = max(1, SLAB // size, min(_WIDE_STEPS, _WIDE * SLAB // size))
-        if self.on_device:
-            room = max(1, ON_DEVICE // size)
-        elif in_place:
+        if in_place:
             # A few for each of the usual numbers of processors, because each costs a call and sums to add.
             room = max(room, _IN_PLACE * SLAB // size)
             pieces = min(_PIECES, max(1, steps * size // SLAB))
@@ -452,16 +426,13 @@ class Batch:
 
     def refuse_bad_values(self) -> None:
         """Raise an error that names the first invalid value among the cells that count."""
-        found: dict[tuple[str, str, str], _Bad] = {}
-        time = self.axes.index("time")
-        for rows in [rows for rows, _ in self.slabs(0, 0)] if self.on_device else [slice(0, None)]:
-            for fault, bad in self.on_host(rows)._faults():
-                found.setdefault(fault, _Bad()).add(bad, time, rows.start)
-        for (name, what, fix), values in found.items():
-            if values.count:
-                place = values.first[0] if len(values.first) == 1 else values.first
+        for (name, what, fix), bad in self.on_host()._faults():
+            count = int(np.count_nonzero(bad))
+            if count:
+                first = tuple(int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape))
                 raise InputError(
-                    f"{values.count} of {values.size} values are {what}, the first at index {place}",
+                    f"{count} of {bad.size} values are {what}, the first at index "
+                    f"{first[0] if len(first) == 1 else first}",
                     where=name,
                     fix=fix,
                 )
@@ -491,24 +462,6 @@ class Batch:
             yield (name, "infinite", fix), among(np.isinf(array))
         if self.std is not None:
             yield ("std", "not above 0", "Standard deviations must be positive."), among(~(self.std > 0))
-
-
-@dataclass
-class _Bad:
-    """How many values are bad, of how many, and the index of the first."""
-
-    count: int = 0
-    size: int = 0
-    first: tuple[int, ...] = ()
-
-    def add(self, bad: Mask, axis: int, start: int) -> None:
-        """Add a part, which begins at `start` along one axis."""
-        count = int(np.count_nonzero(bad))
-        if count:
-            place = [int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape)]
-            place[axis] += start
-            self.first = min(self.first, tuple(place)) if self.count else tuple(place)
-        self.count, self.size = self.count + count, self.size + bad.size
 
 
 def _same_order(given: Any, y: AnyArray) -> bool:

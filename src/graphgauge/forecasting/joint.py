@@ -12,7 +12,6 @@ import numpy as np
 from graphgauge.core.arrays import Ints, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.inputs import Slab
-from graphgauge.forecasting.on_device import plain_energy
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_columns import column_sums
 from graphgauge.kernels.forecast_joint import Joint, energy_scores, variogram_scores
@@ -24,8 +23,6 @@ _SCORES = ("energy", "variogram", "path")
 
 def energy_score(y_true: Any, samples: Any) -> float:
     """Mean energy score of ensembles of vectors: of the members' distances to the truth and to each other.
-
-    Tensors on a CUDA device stay there.
 
     Parameters
     ----------
@@ -50,9 +47,6 @@ def energy_score(y_true: Any, samples: Any) -> float:
     >>> forecasting.energy_score([[0.0, 0.0]], [[[3.0, 0.0], [4.0, 0.0]]])
     1.25
     """
-    found = plain_energy(y_true, samples)
-    if found is not None:
-        return found if y_true.shape[1] > 1 else np.nan
     y, members = as_numeric(y_true, "y_true"), as_numeric(samples, "samples")
     require_shape(y, (None, None), "y_true", "One row per vector, one column per component.")
     require_shape(members, (*y.shape, None), "samples", "The shape of y_true, and the members along a last axis.")

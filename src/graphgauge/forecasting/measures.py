@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -437,20 +437,15 @@ def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:
     return table
 
 
-def _doubles(values: NDArray[np.floating]) -> Floats:
-    return values.astype(np.float64, copy=False)
-
-
-def central(members: Any, level: float, doubles: Callable[[Any], Any] = _doubles) -> tuple[Any, Any]:
+def central(members: NDArray[np.floating], level: float) -> tuple[Floats, Floats]:
     """The ends of the central interval, at ranks p·(m + 1) among the sorted members.
 
     A truth that is exchangeable with the members is between them with that probability, for any number of members.
-    `doubles` converts members to float64.
     """
     ends = []
     for p in ((1 - level) / 2, (1 + level) / 2):
         place = min(max(p * (members.shape[-1] + 1) - 1, 0.0), members.shape[-1] - 1.0)
         before = min(int(place + 1e-9), members.shape[-1] - 2)
-        below, above = (doubles(members[..., at]) for at in (before, before + 1))
+        below, above = (members[..., at].astype(np.float64, copy=False) for at in (before, before + 1))
         ends.append(below + (place - before) * (above - below))
     return ends[0], ends[1]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.forecasting.device_counts import Blocks, Rows, counted
+from graphgauge.forecasting.device_counts import Blocks, counted
 from graphgauge.forecasting.inputs import Batch, Slab
 from graphgauge.forecasting.joint import JointLayout, joint_sums
 from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, measured
@@ -23,6 +23,8 @@ from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, map_blocks
 
 _RANK_MEMORY = 1 << 30
+# The columns of rows of integers, and how often each row occurred, if not once.
+Rows = tuple[list[Ints], Ints | None]
 
 
 class _Histograms(NamedTuple):
@@ -45,7 +47,6 @@ class SlabSums:
     scale: Floats | None
     weights: Floats | None
     graph: Any
-    percentiles_by_node: bool
     spread: list[StdCells]
     cells: int
     dropped: int
@@ -100,8 +101,9 @@ class SlabSums:
         for sums in self._tables:
             sums.reserve(start, steps)
         if batch.on_device:
-            self._count_on_device(batch, start)
-            return
+            if self._counted_on_device(batch, start):
+                return
+            batch = batch.on_host()
         slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or available_threads())
@@ -203,31 +205,23 @@ class SlabSums:
             for known, (rows, counts) in zip(self.ranks, more.ranks, strict=True):
                 known.add(rows, counts)
 
-    def _count_on_device(self, batch: Batch, start: int) -> None:
-        """Count tensors on their device."""
-        assert self.layout is not None
-        steps = batch.shape[0]
-        if not prod(batch.shape):
-            return
-        blocks = Blocks(start, self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift)
-        graph = None if self.graph is None else self.graph.pairs
-        found = counted(
-            batch,
-            self.layout,
-            blocks,
-            scale=self.scale,
-            weights=self.weights,
-            graph=graph,
-            by_node_pit=self.percentiles_by_node,
-        )
-        self._require_sound(batch, found.by_horizon)
-        more = _Histograms(found.pit, found.spread, found.excess, found.ranks, found.joint)
-        self._add(start, steps, found.by_horizon, found.by_node, more)
-        if found.spread is not None:
-            self.spread = [joined(pair) for pair in zip(self.spread, found.spread, strict=True)]
-        if found.node_pit is not None:
-            self.node_pit += found.node_pit
-        self.dropped += found.dropped
+    def _counted_on_device(self, batch: Batch, start: int) -> bool:
+        """Count tensors on their device, if all that is counted are sums and percentiles that it computes."""
+        layout = self.layout
+        assert layout is not None
+        counts_spread = layout.form == "gaussian" and "bins" in layout.counted
+        if counts_spread or self.scale is not None or self.weights is not None or not prod(batch.shape):
+            return False
+        found = counted(batch, layout, Blocks(start, self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift))
+        if found is None:
+            return False
+        sums, dropped = found
+        self._require_sound(batch, sums.by_horizon)
+        self._add(start, batch.shape[0], sums.by_horizon, sums.by_node, _Histograms(sums.pit))
+        if sums.node_pit is not None:
+            self.node_pit += sums.node_pit
+        self.dropped += dropped
+        return True
 
     def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
         assert self.layout is not None

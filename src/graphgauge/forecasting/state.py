@@ -117,8 +117,6 @@ class ForecastState(SlabSums):
         self.counted = counted_for(None if metrics is None else [item.metric for item in asked("forecasting", metrics)])
         self._first_shard = shard
         self.graph = graph
-        # Whether percentiles are counted by node where that takes a pass of its own: on a device.
-        self.percentiles_by_node = True
         self.reset()
 
     def reset(self) -> None:
@@ -403,7 +401,6 @@ class ForecastState(SlabSums):
             "graph",
             "weights",
             "thresholds",
-            "percentiles_by_node",
         ):
             setattr(other, name, getattr(self, name))
         other._history = other._weights_rule = None
