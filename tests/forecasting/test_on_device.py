@@ -30,8 +30,8 @@ FORMS: dict[str, tuple[str, ...]] = {
     "samples": ("samples",),
     "samples and points": ("y_pred", "samples"),
 }
-# Those without a point forecast beside them.
-MAIN = [form for form in FORMS if "and" not in form]
+# Those that are summed on the device; others are moved to the host when they are read.
+MAIN = ["point", "gaussian"]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 Given = dict[str, Any]
 
@@ -127,7 +127,6 @@ OPTIONS: dict[str, Given] = {
     "NaN omitted": {"nan": "omit", "null_value": 0.0, "mask": True, "missing": True},
     "few metrics": {"metrics": ["mae", "rmse"]},
     "levels": {"coverage": [0.1, 0.3, 0.5, 0.7, 0.9]},
-    "thresholds": {"thresholds": [1.0, 6.1]},
     "weights": {"weights": [1.0, 2, 0, 4, 5], "mask": True},
     "history": {"naive": np.random.default_rng(1).normal(size=(40, 5))},
     "naive errors": {"naive": [1.0, 0.0, 2.0, 3.0, 4.0]},
@@ -137,7 +136,6 @@ OPTIONS: dict[str, Given] = {
     "bins": {"bins": 3},
 }
 ONLY = {
-    "thresholds": ("gaussian", "samples", "samples and points"),
     "levels": ("gaussian", "samples", "samples and points", "quantiles", "quantiles and points"),
     "graph": ("samples", "samples and points"),
     "bins": ("gaussian",),
@@ -146,7 +144,7 @@ CASES = [
     (form, option)
     for form in FORMS
     for option in OPTIONS
-    if form in ONLY.get(option, (form,)) and (form != "samples and points" or option in ("everything", "NaN omitted"))
+    if form in ONLY.get(option, (form,)) and (form in MAIN or option in ("everything", "NaN omitted", "graph"))
 ]
 
 
@@ -213,8 +211,7 @@ def test_counts_are_the_hosts_bit_for_bit(form: str, shape: str, dtype: torch.dt
     tensors["mask"] = torch.as_tensor(mask)
     tensors = {name: layout(array) for name, array in tensors.items()}
     more = {"levels": LEVELS} if "quantiles" in given else {}
-    thresholds = [0.1, 5.0] if form in ONLY["thresholds"] else None
-    host, device = (ForecastState(thresholds=thresholds) for _ in range(2))
+    host, device = ForecastState(), ForecastState()
     if dtype == torch.float64:  # in which errors over denormal truths overflow, and are refused
         host.counted = device.counted = tuple(part for part in host.counted if part != "relative")
     host.update(**tensors, **more)
@@ -435,7 +432,7 @@ def test_whole_numbers_are_read_by_the_host(put: Callable[[Any], Any]) -> None:
 
 def test_weights_graphs_and_histories_may_be_on_the_device(put: Callable[[Any], Any]) -> None:
     given = made("samples")
-    options = {"naive": np.random.default_rng(1).normal(size=(40, 5)), "thresholds": np.array([1.0, 6.0])}
+    options = {"naive": np.random.default_rng(1).normal(size=(40, 5))}
     for more in (options, {"weights": np.arange(1.0, 6)}, {"graph": np.array([[0, 1], [1, 2], [3, 4]])}):
         there = moved(given, put) | {name: put(value) for name, value in more.items()}
         same(evaluate(**there), evaluate(**given, **more))
@@ -606,14 +603,3 @@ def test_compare(loss: str, put: Callable[[Any], Any]) -> None:
         forecasting.compare(put(y), one, two, loss=loss, nan="omit")
     with pytest.raises(InputError, match="NaN, the first at index"):
         forecasting.compare(put(y), one, two, loss=loss)
-
-
-def test_rows_of_tensors(put: Callable[[Any], Any]) -> None:
-    given = made("gaussian", (20, 2, 3))
-    places = [place.reshape(-1) for place in np.indices((20, 2, 3))]
-    flat = [given[name].reshape(-1) for name in ("y_true", "y_pred", "std")]
-    device, host = ForecastState(), ForecastState()
-    device.update_rows(*map(put, places), *map(put, flat), shape=(20, 2, 3))
-    host.update_rows(*places, *flat, shape=(20, 2, 3))
-    same_counts(device, host)
-    same(device.evaluate(), host.evaluate())

@@ -119,14 +119,14 @@ class Blocks(Generic[L]):
 class Vectors(Blocks[JointLayout]):
     """Scores of the joint forecast; the cells are vectors."""
 
-    def gain(self, name: str, over: str = "n", *, reason: str = NOTHING) -> Estimate:
+    def gain(self, name: str, *, reason: str) -> Estimate:
         """1 − a sum over the same with shuffled members."""
-        count, base = self.count(over), self.total(f"{name}_shuffled")
+        count, base = self.n, self.total(f"{name}_shuffled")
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = np.where(base > 0, self.total(name) / base, np.nan)
             influence = -(self.series(name) - ratio * self.series(f"{name}_shuffled")) / base
         why = reason if not count.any() else "the members are all equal to the truth"
-        return Estimate(1 - ratio, count, influence, reason=why, facts={"over": over})
+        return Estimate(1 - ratio, count, influence, reason=why)
 
 
 class Cells(Blocks[Layout]):
@@ -421,7 +421,7 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: i
     p, place = np.array(GRID), 1 if axis == "node" else 0
     over_time = np.cumsum(by_block(state.pit, cells).counts.sum(axis=1), axis=1)[:, :-1] if known else None
     timed = _timed(over_time, cells)
-    if layout.form in ("gaussian", "distribution"):
+    if layout.form == "gaussian":
         counts = state.node_pit if axis == "node" else state.pit.counts.sum(axis=0)
         counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
         return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n, timed, seed)

@@ -13,7 +13,6 @@ from graphgauge.forecasting.device_counts import Blocks, counted
 from graphgauge.forecasting.inputs import Batch, Slab
 from graphgauge.forecasting.joint import JointLayout, joint_sums
 from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, measured
-from graphgauge.forecasting.rows import side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
@@ -62,12 +61,11 @@ class SlabSums:
         # A slab is within one block of the horizons, and so within one of the nodes.
         self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
         most, gaussian = self.by_horizon.most, layout.form == "gaussian"
-        smooth = layout.form in ("gaussian", "distribution")
         places = len(GRID) + 1 if "pit" in layout.counted else 0
         # Over time, so that calibration can be judged although truths depend on each other.
-        self.pit = BlockSums(layout.horizons, 0, places * (smooth or layout.form == "samples"), most)
+        self.pit = BlockSums(layout.horizons, 0, places * (gaussian or layout.form == "samples"), most)
         self.excess = BlockSums(1, SPREAD_KEYS * (gaussian and "bins" in layout.counted), 0, most)
-        self.node_pit: Ints = np.zeros((layout.nodes, places * smooth), np.int64)
+        self.node_pit: Ints = np.zeros((layout.nodes, places * gaussian), np.int64)
         self.joint_layout = JointLayout(layout.members)
         joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
         self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
@@ -82,7 +80,7 @@ class SlabSums:
     def _only_sums(self) -> bool:
         """Whether all that is counted are sums of the kernel, which need no memory per cell."""
         assert self.layout is not None
-        plain = self.layout.form in ("point", "gaussian", "quantiles") and not self.layout.thresholds
+        plain = self.layout.form in ("point", "gaussian", "quantiles")
         return plain and self.scale is None and self.weights is None and not self._has_histograms
 
     @property
@@ -93,7 +91,7 @@ class SlabSums:
     @property
     def _counts_joint(self) -> bool:
         layout = self.layout
-        return layout is not None and layout.form == "samples" and not {"joint", "paths"}.isdisjoint(layout.counted)
+        return layout is not None and layout.form == "samples" and "joint" in layout.counted
 
     def _count(self, batch: Batch, start: int, threads: int | None) -> None:
         assert self.layout is not None
@@ -134,9 +132,7 @@ class SlabSums:
         more = self._histograms(slab, blocks, tables)
         if self._counts_joint:
             pairs = None if self.graph is None else self.graph.pairs
-            nodes, paths = ("joint" in self.layout.counted, "paths" in self.layout.counted)
-            joint = joint_sums(slab, blocks, start + rows.start, pairs, nodes=nodes, paths=paths)
-            more = more._replace(joint=joint)
+            more = more._replace(joint=joint_sums(slab, blocks, start + rows.start, pairs))
         batch.give_back(rows)
         return *sums, more, slab.dropped
 
@@ -162,13 +158,6 @@ class SlabSums:
         if slab.std is not None and "bins" in self.layout.counted:
             spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
             excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
-        if slab.scores is not None and "pit" in self.layout.counted:
-            step, horizon, node = np.nonzero(slab.counted)
-            size = len(GRID) + 1
-            bins = np.searchsorted(np.array(GRID), slab.scores[..., 0][slab.counted])
-            pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
-            counts = np.bincount(node * size + bins, minlength=slab.y.shape[2] * size)
-            tables.append(counts.reshape(-1, size).astype(np.int32))
         if slab.members is not None and "pit" in self.layout.counted:
             step, horizon, node = np.nonzero(slab.counted)
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
@@ -222,32 +211,6 @@ class SlabSums:
             self.node_pit += sums.node_pit
         self.dropped += dropped
         return True
-
-    def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
-        assert self.layout is not None
-        slab, blocks, nodes = side_by_side(
-            row.slab(part), step >> self.by_horizon.shift, horizon, node, self.layout.horizons
-        )
-        scale, weights = (None if known is None else known[..., nodes] for known in (self.scale, self.weights))
-        horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale, weights=weights)
-        self._require_sound(row, horizon_sums)
-        for at, number in enumerate(blocks.tolist()):
-            self.by_horizon.add(number, horizon_sums.of_block(at))
-            self.by_node.add(number >> self.by_node.shift - self.by_horizon.shift, node_sums.of_block(at), nodes)
-        tables: list[NDArray[np.int32]] = []
-        more = self._histograms(slab, len(blocks), tables)
-        for at, number in enumerate(blocks.tolist()):
-            if more.pit is not None:
-                self.pit.add_blocks(number, _only_counts(more.pit[at : at + 1]))
-            if more.excess is not None:
-                high, low = more.excess
-                self.excess.add_blocks(number, _only_sums((high[at : at + 1], low[at : at + 1])))
-        for table in tables:
-            self.node_pit[nodes] += table
-        if more.spread is not None:
-            self.spread = [joined(pair) for pair in zip(self.spread, more.spread, strict=True)]
-        self.dropped += slab.dropped
-        self.cells += len(step)
 
     def _adopt(self, other: SlabSums) -> None:
         """Take the sums of another state, which may go on counting."""
