@@ -277,11 +277,6 @@ def pools(device: Device) -> Iterator[Row]:
 
 def forecasts(device: Device) -> Iterator[Row]:
     """Truths, forecasts and their standard deviations."""
-    from graphgauge.forecasting.measures import gaussian_edges
-    from graphgauge.forecasting.sums import BlockSums
-    from graphgauge.kernels.device_forecast import Asked
-    from graphgauge.kernels.fused_forecast import prepared
-
     keys = ["mae", "rmse", "coverage", "nll", "crps", "calibration_error"]
     shapes = {"traffic": (40_258, 12, 207), "one series": (100_000_000, 1, 1), "a grid": (1544, 1, 64_800)}
     for name, (full, horizons, nodes) in shapes.items():
@@ -297,34 +292,8 @@ def forecasts(device: Device) -> Iterator[Row]:
             exact = key.startswith(("coverage", "calibration"))
             close = result.value == found[key].value if exact else abs(found[key].value / result.value - 1) < 1e-6
             assert close, (name, key, result.value, found[key].value)
-        by_horizon, by_node = BlockSums(horizons, 1, 1), BlockSums(nodes, 1, 1)
-        for table in (by_horizon, by_node):
-            table.reserve(0, steps)
-        edges = np.append(by_horizon.at << by_horizon.shift, steps)
-        place = by_horizon.at >> by_node.shift - by_horizon.shift
-        asked = Asked(
-            ("errors", "size", "scores"),
-            (0.6744897501960817, 1.2815515655446004, 1.959963984540054),
-            gaussian_edges(),
-            by_node_pit=False,
-        )
         once = device.events(lambda y=y, mean=mean, std=std: (y.sum(), mean.sum(), std.sum()))
-        took = device.events(prepared(y, mean, std, None, edges, place, asked, wide=False)[1])
-        extra = device.extra_memory(partial(prepared, y, mean, std, None, edges, place, asked, wide=False))
         shape = f"{name}, {steps:,} × {horizons} × {nodes:,}"
-        yield Row(
-            f"sums of MAE, RMSE, coverage, NLL, CRPS, PIT: {shape}",
-            took,
-            once,
-            "bytes; float64 arithmetic",
-            "≤ 1.5 × one read of the three",
-            took <= 1.5 * once,
-            f"{extra / 1e6:.0f} MB extra",
-        )
-        nodewise = device.events(
-            prepared(y, mean, std, None, edges, place, asked._replace(by_node_pit=True), wide=False)[1]
-        )
-        yield Row("the same, with PIT by node", nodewise, once, "atomic additions")
         for text, by in (("by horizon", ["horizon"] if horizons > 1 else []), ("by horizon and node", None)):
             whole = device.seconds(
                 lambda y=y, mean=mean, std=std, by=by: read(
@@ -332,44 +301,13 @@ def forecasts(device: Device) -> Iterator[Row]:
                 ),
                 5,
             )
-            yield Row(f"evaluation with everything read, {text}", whole, once, "the host's intervals")
+            yield Row(f"MAE, RMSE, coverage, NLL, CRPS, PIT {text}: {shape}", whole, once, "float64 arithmetic")
         if find_spec("torchmetrics") and name == "traffic":
             from torchmetrics import MeanAbsoluteError
 
             metric = MeanAbsoluteError().to("cuda")
             peer = device.seconds(lambda y=y, mean=mean, metric=metric: float(metric(mean, y)))
             yield Row("MAE alone, torchmetrics", peer, device.reading(y, mean), "bytes")
-
-
-def ensembles(device: Device) -> Iterator[Row]:
-    """Quantiles and samples, by the functions that return plain numbers."""
-    cells, members = 2_000_000 // device.scale, 50
-    torch.manual_seed(0)
-    y, samples = torch.randn(cells, device="cuda"), torch.randn(cells, members, device="cuda")
-    levels = tuple(np.linspace(0.01, 0.99, members).round(4))
-    vectors, components = y[: cells // 207 * 207].view(-1, 207), samples[: cells // 207 * 207].view(-1, 207, members)
-    works: dict[str, tuple[Callable[..., float], tuple[Any, ...], str]] = {
-        f"CRPS of {cells:,} ensembles of {members}": (
-            lambda y, samples: forecasting.crps(y, samples=samples),
-            (y, samples),
-            "one sort of all members",
-        ),
-        f"pinball loss of {cells:,} × {members} quantiles": (
-            lambda y, samples: forecasting.pinball(y, samples, levels),
-            (y, samples),
-            "bytes",
-        ),
-        f"energy score of {len(vectors):,} vectors of 207, {members} members": (
-            forecasting.energy_score,
-            (vectors, components),
-            "bytes; distances of all members",
-        ),
-    }
-    for name, (work, given, limited_by) in works.items():
-        few = [each[:500] for each in given]
-        np.testing.assert_allclose(work(*few), work(*(each.cpu() for each in few)), rtol=1e-12)
-        took, extra = device.seconds(partial(work, *given), 5), device.extra_memory(partial(work, *given))
-        yield Row(name, took, device.reading(*given), limited_by, others=f"{extra / 1e9:.2f} GB extra")
 
 
 # ---------------------------------------------------------------- all entities
@@ -516,7 +454,6 @@ SECTIONS = {
         counts,
         flat,
         forecasts,
-        ensembles,
         pools,
         distances,
         pairs,

@@ -23,7 +23,7 @@ class Clock:
         return (later._at - self._at) * 1e3
 
 
-@pytest.mark.parametrize("section", ["counts", "flat", "ensembles", "pools", "distances", "pairs"])
+@pytest.mark.parametrize("section", ["counts", "flat", "forecasts", "pools", "distances", "pairs"])
 def test_values_are_those_of_the_host(section: str, simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {
         "Event": Clock,
