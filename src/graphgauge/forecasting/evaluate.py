@@ -16,7 +16,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import are_default, asked, find, select
-from graphgauge.core.options import confidence_level, metric_names, whole_number
+from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import every_so_often, first_steps
 from graphgauge.forecasting.curves import curves
@@ -71,7 +71,6 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
-    seed: int = 0,
     threads: int | None = None,
 ) -> Evaluation:
     """Measure how accurate forecasts on the nodes of a graph are, and whether their uncertainty is calibrated.
@@ -122,8 +121,6 @@ def evaluate(
         Keys to compute instead of all.
     nan
         `raise`, or `omit`: a cell with a NaN is left out and counted.
-    seed
-        Seed of the simulated perfect forecasters for `ece` and `ence`.
     axes
         Names of the dimensions of the arrays, in order.
     confidence
@@ -211,7 +208,6 @@ def evaluate(
         metrics=metrics,
         nan=nan,
         confidence=confidence,
-        seed=seed,
         whole=batch,
         threads=threads,
     )
@@ -269,19 +265,18 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
-    seed: int = 0,
     whole: Batch | None = None,
     threads: int | None = None,
 ) -> Evaluation:
     """Compute the metrics of a state; `whole` is the batch if there was only one."""
-    bins, seed, confidence = checked_bins(bins), whole_number("seed", seed), confidence_level(confidence)
+    bins, confidence = checked_bins(bins), confidence_level(confidence)
     if state.layout is None:
         raise OptionError("the state is empty", fix="Call update() first, also with an empty batch.")
     metrics = metric_names(metrics)
     layout = state.layout
     _require_counted(metrics, layout)
-    spread = _spreads(state, layout, bins, seed, whole, threads)
-    samples = _samples(state, layout, None, spread, seed)
+    spread = _spreads(state, layout, bins, whole, threads)
+    samples = _samples(state, layout, None, spread)
     chosen = select("forecasting", metrics, samples, _swept(state, layout))
     conventions = _conventions(state, layout, nan)
     axes = _broken_down(state, layout, by, horizons, spread)
@@ -303,7 +298,6 @@ def evaluate_state(
             "coverage": list(state.coverage),
             "bins": bins,
             "confidence": confidence,
-            "seed": seed,
         },
         breakdowns={axis.name: axis.table for axis in axes}
         | (curves(samples["reliability"]) if "reliability" in samples else {}),
@@ -339,7 +333,7 @@ def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = C
     state.update_batch(batch)
     assert state.layout is not None
     _require_counted([key], state.layout)
-    samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), 0, batch))
+    samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), batch))
     return float(metric(sample_for(metric, samples), **params).value[0])
 
 
@@ -387,9 +381,7 @@ def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
     return [ahead.index(value) for value in values]
 
 
-def _samples(
-    state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread], seed: int = 0
-) -> Samples:
+def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread]) -> Samples:
     """The samples for the metrics: over all cells, by horizon or by node."""
     sums = state.by_node if axis in ("node", CHANNEL) else state.by_horizon
     if axis == CHANNEL:
@@ -399,7 +391,7 @@ def _samples(
     if layout.form != "point":
         samples[layout.form] = cells
     if "reliability" in layout.samples and "pit" in layout.counted and axis != CHANNEL:
-        samples["reliability"] = reliability_of(cells, state, axis, seed)
+        samples["reliability"] = reliability_of(cells, state, axis)
     samples |= {name: cells for name in ("scaled", "root_scaled", "scaled_scores") if name in layout.samples}
     if axis in spread:
         samples["spread"] = spread[axis]
@@ -412,7 +404,7 @@ def _samples(
 
 
 def _spreads(
-    state: ForecastState, layout: Layout, bins: int, seed: int, whole: Batch | None, threads: int | None = None
+    state: ForecastState, layout: Layout, bins: int, whole: Batch | None, threads: int | None = None
 ) -> dict[str | None, Spread]:
     """The bins of all cells and of each horizon: exact for a complete array, otherwise from the histogram."""
     if layout.form != "gaussian" or "bins" not in layout.counted:
@@ -430,7 +422,7 @@ def _spreads(
         cells = Cells(layout, state.by_horizon.pooled().seen(), True)
         excess = by_block(state.excess, cells)
         over_time = (excess.high + excess.low)[:, 0], cells.series("n")[:, 0]
-    return {None: Spread((found[0],), seed, exact, over_time), "horizon": Spread(tuple(found[1:]), seed, exact)}
+    return {None: Spread((found[0],), exact, over_time), "horizon": Spread(tuple(found[1:]), exact)}
 
 
 def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:

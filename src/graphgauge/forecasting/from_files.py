@@ -26,7 +26,6 @@ from graphgauge.core.fields import (
     Number,
     Output,
     PathLike,
-    Seed,
     Several,
     Text,
     Threads,
@@ -134,7 +133,6 @@ def evaluate_files(
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
-    seed: Seed = 0,
     threads: Threads = None,
     engine: Engine = ENGINES[0],
     scheduler: Scheduler = None,
@@ -173,7 +171,7 @@ def evaluate_files(
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}
     common = _common(given, files)
-    shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
+    shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence")}
     state: ForecastState | None
     if given["table"] is not None:
         evaluation, state = _from_table(given, common, shown, progress)

@@ -473,7 +473,7 @@ class ForecastState(SlabSums):
         Parameters
         ----------
         options
-            `by`, `horizons`, `bins`, `metrics`, `confidence` and `seed`.
+            `by`, `horizons`, `bins`, `metrics` and `confidence`.
 
         Returns
         -------
