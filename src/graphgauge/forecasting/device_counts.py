@@ -43,7 +43,8 @@ def counted(batch: Batch, layout: Layout, blocks: Blocks) -> tuple[CellSums, int
 
     None if the truths hardly vary: the host sums them in two floats.
     """
-    y, mean, std, mask = (None if each is None else _in_order(batch, each) for each in _arrays(batch))
+    arrays = batch.y, batch.mean, batch.std, batch.mask
+    y, mean, std, mask = (None if each is None else _in_order(batch, each) for each in arrays)
     seen, dropped = _seen(batch, y, [each for each in (y, mean, std) if each is not None], mask)
     edges = gaussian_edges() if std is not None and "pit" in layout.counted else None
     asked = Asked(layout.kernel_parts, layout.half_widths if std is not None else (), edges)
@@ -53,10 +54,6 @@ def counted(batch: Batch, layout: Layout, blocks: Blocks) -> tuple[CellSums, int
         found = found._replace(by_horizon=found.by_horizon.some_counts(2), by_node=found.by_node.some_counts(2))
     tables = found.by_horizon, found.by_node
     return None if "y2" in layout.floats and any(_steady(sums, layout) for sums in tables) else (found, dropped)
-
-
-def _arrays(batch: Batch) -> tuple[Any, ...]:
-    return batch.y, batch.mean, batch.std, batch.mask
 
 
 def _in_order(batch: Batch, array: Any) -> Any:

@@ -275,15 +275,14 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
         levels, wide = layout.levels, "spread" in layout.counted
         quantiles = slab.quantiles.reshape(*shape, len(levels))
         parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
-    kernels_do_all = scale is None and slab.members is None
-    floats, counts = ({}, {}) if kernels_do_all else _columns(slab, layout, scale)
-    if floats or counts:
+    if scale is not None or slab.members is not None:
+        floats, counts = _columns(slab, layout, scale)
         parts.append(column_sums(list(floats.values()), list(counts.values()), shape, place=place))
-    by_horizon, by_node = (part[0] if len(part) == 1 else joined_columns(part) for part in zip(*parts, strict=True))
+    by_horizon, by_node = (part[0] if len(part) == 1 else _joined(part) for part in zip(*parts, strict=True))
     return by_horizon, by_node
 
 
-def joined_columns(parts: Sequence[Sums]) -> Sums:
+def _joined(parts: Sequence[Sums]) -> Sums:
     tables = zip(*((part.high, part.low, part.counts) for part in parts), strict=True)
     return Sums(*(np.concatenate(table, axis=-1) for table in tables))
 

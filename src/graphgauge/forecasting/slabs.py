@@ -22,8 +22,6 @@ from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, map_blocks
 
 _RANK_MEMORY = 1 << 30
-# The columns of rows of integers, and how often each row occurred, if not once.
-Rows = tuple[list[Ints], Ints | None]
 
 
 class _Histograms(NamedTuple):
@@ -32,7 +30,7 @@ class _Histograms(NamedTuple):
     pit: Ints | None = None
     spread: list[StdCells] | None = None
     excess: tuple[Floats, Floats] | None = None
-    ranks: list[Rows] | None = None
+    ranks: list[list[Ints]] | None = None
     joint: Sums | None = None
 
 
@@ -145,7 +143,7 @@ class SlabSums:
     def _histograms(self, slab: Slab, blocks: int, tables: list[NDArray[np.int32]]) -> _Histograms:
         assert self.layout is not None
         pit = spread = excess = None
-        ranks: list[Rows] | None = None
+        ranks: list[list[Ints]] | None = None
         if slab.std is not None and "pit" in self.layout.counted:
             try:
                 by_node = tables.pop()
@@ -162,18 +160,12 @@ class SlabSums:
             step, horizon, node = np.nonzero(slab.counted)
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
             less, equal = ((members < truth).sum(axis=1), (members == truth).sum(axis=1))
-            ranks = [([group, less.astype(np.int64), equal.astype(np.int64)], None) for group in (horizon, node)]
-            size = len(GRID) + 1
-            bins = (2 * less + equal) * size // (2 * (self.layout.members + 1))
-            pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
+            ranks = [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
+            shape = blocks, self.layout.horizons, len(GRID) + 1
+            bins = (2 * less + equal) * shape[2] // (2 * (self.layout.members + 1))
+            place = (step * blocks // len(slab.y) * shape[1] + horizon) * shape[2] + bins
+            pit = np.bincount(place, minlength=prod(shape)).reshape(shape)
         return _Histograms(pit, spread, excess, ranks)
-
-    def _counted_by_block(self, block: Ints, horizon: Ints, bins: Ints, blocks: int) -> Ints:
-        """Positions of truths, counted by time block and horizon."""
-        assert self.layout is not None
-        shape = (blocks, self.layout.horizons, len(GRID) + 1)
-        group = (block * self.layout.horizons + horizon) * shape[2] + bins
-        return np.bincount(group, minlength=int(np.prod(shape))).reshape(shape)
 
     def _add(self, step: int, steps: int, horizon: Sums, node: Sums, more: _Histograms) -> None:
         assert self.layout is not None
@@ -191,8 +183,8 @@ class SlabSums:
         if more.joint is not None:
             self.joint.add_blocks(block, more.joint)
         if more.ranks is not None:
-            for known, (rows, counts) in zip(self.ranks, more.ranks, strict=True):
-                known.add(rows, counts)
+            for known, rows in zip(self.ranks, more.ranks, strict=True):
+                known.add(rows)
 
     def _counted_on_device(self, batch: Batch, start: int) -> bool:
         """Count tensors on their device, if all that is counted are sums and percentiles that it computes."""
