@@ -140,7 +140,7 @@ def evaluate_files(
 ) -> Evaluation:
     """Measure forecasts: errors, scores, calibration and coverage.
 
-    Arrays (.npy memory-mapped, .npz, .pt, .safetensors) and tables (.parquet, .csv) are read in blocks.
+    Arrays (.npy memory-mapped, .npz, .pt, .safetensors) are read in blocks, tables (.parquet, .csv) as a whole.
 
     Parameters
     ----------
