@@ -137,7 +137,7 @@ def gaussian(folder):
 
 def ensemble(folder):
     given = forecast(folder, samples=lambda rng, truth: truth[..., None] + rng.normal(0, 1, (*truth.shape, 8)))
-    return {**{name: given[name] for name in ("true", "samples")}, "thresholds": [0.5]}
+    return {name: given[name] for name in ("true", "samples")}
 
 
 def quantiles(folder):
