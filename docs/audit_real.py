@@ -1,8 +1,7 @@
 """The findings of all checks on the demo and on real data, for docs/audit/demo.md:
 
-    pip download --no-deps aeon==1.6.0
     graphgauge demo --output demo
-    python docs/audit_real.py cora.npz aeon-1.6.0-py3-none-any.whl demo/results
+    python docs/audit_real.py cora.npz demo/results
 
 needs torch and the peer libraries, whose wheels contain the other data, and takes some minutes. Every finding is judged
 in docs/audit/found/judged.toml; a missing or an outdated judgement is an error.
@@ -28,7 +27,6 @@ PLACE = DOCS / "audit" / "found"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cora")
-    parser.add_argument("aeon")
     parser.add_argument("demo")
     parser.add_argument("--only", choices=SETS, help="one set of data")
     arguments = parser.parse_args()
@@ -36,7 +34,7 @@ def main() -> None:
     wrong = []
     for name, judging in SETS.items():
         if arguments.only in (None, name):
-            judged = list(judging(Sources(arguments.cora, arguments.aeon, arguments.demo)))
+            judged = list(judging(Sources(arguments.cora, arguments.demo)))
             text, found = table(judged, verdicts[name])
             if name in BESIDE:
                 text += f"\n{BESIDE[name](judged)}\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib.util
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge import audit, evolution, forecasting, generation, ranking, recovery, stats
+from graphgauge import evolution, forecasting, generation, ranking, recovery
 from graphgauge.core.graphs import NamedMatrix
-from graphgauge.core.result import Evaluation, Interval, Result
+from graphgauge.core.result import Evaluation
 from graphgauge.io.graphs import read_graph
 from graphgauge.stats.collect import collect
-from graphgauge.stats.intervals import t_interval
 
 DOCS = Path(__file__).parent
 
@@ -39,10 +37,9 @@ class Judging:
 
 @dataclass(frozen=True)
 class Sources:
-    """Files that no installed package contains: Cora, the wheel of aeon, and the results of the demo."""
+    """Files that no installed package contains: Cora, and the results of the demo."""
 
     cora: str
-    aeon: str
     demo: str
 
 
@@ -318,57 +315,6 @@ def word_matrix(cora: str) -> Any:
     return words
 
 
-# ------------------------------------------------------------------------------------------------ published tables
-
-
-def published(sources: Sources) -> Iterator[Judging]:
-    """Accuracies of four classifiers on 112 datasets: of 30 resamples, of 5, of 1, and the means of 30."""
-    methods = module(DOCS.parent / "examples" / "statistics_published.py").runs(Path(sources.aeon))
-    shared = sorted(set.intersection(*(set(scores) for scores in methods.values())))
-    for dataset in shared:
-        for method, scores in methods.items():
-            values = np.array([float(score) for score in scores[dataset]])
-            for count in (len(values), 5, 1):
-                for seed in range(count):
-                    what = f"{dataset}, {count} resample{'s' if count > 1 else ''}"
-                    yield Judging(what, method, _accuracy(values[seed], seed))
-            yield Judging(f"{dataset}, means", method, _accuracy(values.mean(), None, values))
-
-
-def _accuracy(value: float, seed: int | None, values: Any = None) -> Evaluation:
-    interval = None
-    if values is not None:
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        low, high = t_interval(np.array([value]), np.array([error]), len(values) - 1, 0.95)
-        interval = Interval(float(low[0]), float(high[0]), 0.95, "t", "resamples")
-    result = Result("accuracy", "accuracy", float(value), 1, "resample", "higher", (0, 1), interval=interval)
-    return Evaluation("classification", [result], run={"seed": seed})
-
-
-def significant_pairs(judged: list[Judging]) -> str:
-    """The datasets on which the check names the best two although a paired test over resamples separates them."""
-    scores: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    means: dict[str, list[Judging]] = defaultdict(list)
-    for each in judged:
-        dataset, _, kind = each.data.rpartition(", ")
-        if kind == "30 resamples":
-            scores[dataset][each.method][each.evaluation.run["seed"]] = each.evaluation["accuracy"].value
-        elif kind == "means":
-            means[dataset].append(each)
-    silent = paired = 0
-    for dataset, items in means.items():
-        if not audit.run([each.evaluation for each in items], only=["difference-within-error"]):
-            silent += 1
-            continue
-        first, second = sorted(items, key=lambda each: -each.evaluation["accuracy"].value)[:2]
-        pair = [np.array(list(scores[dataset][each.method].values())) for each in (first, second)]
-        paired += bool((pair[0] != pair[1]).any()) and stats.paired_test(*pair).p_value < 0.05
-    return (
-        f"Of the {len(means)} datasets the check names {len(means) - silent}; in {paired} of these a paired test over "
-        "the resamples finds a significant difference at 5 %."
-    )
-
-
 # ----------------------------------------------------------------------------------------------------------- all
 
 
@@ -400,8 +346,7 @@ SETS: dict[str, Callable[[Sources], Iterator[Judging]]] = {
     "digits": digits,
     "explainers": explainers,
     "growth": growth,
-    "published": published,
 }
 
 # Figures that a judgement uses.
-BESIDE: dict[str, Callable[[list[Judging]], str]] = {"proteins": skeletons, "published": significant_pairs}
+BESIDE: dict[str, Callable[[list[Judging]], str]] = {"proteins": skeletons}

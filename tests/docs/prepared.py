@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -221,11 +220,6 @@ def runs() -> None:
     Path("accuracy.csv").write_text("\n".join(["method,dataset,seed,accuracy", *lines, ""]))
 
 
-def leaderboard() -> None:
-    """ogbl_citation.csv, as in examples/."""
-    shutil.copy(Path(__file__).parents[2] / "examples" / "ogbl_citation.csv", "ogbl_citation.csv")
-
-
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
@@ -262,7 +256,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
     "docs/statistics_designs.md": (lambda: results(["transe", "distmult"], "nations"),),
-    "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
+    "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
     "docs/audit/demo.md": (lambda: results(["weak", "strong"], "toy", folder="demo/results"),),
