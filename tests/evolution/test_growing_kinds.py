@@ -438,8 +438,7 @@ def test_test_edges_in_the_graph_are_found(graph: Graph):
 
 
 def test_names_of_the_original_protocol(graph: Graph):
-    with pytest.warns(DeprecationWarning, match="EvaluationSuite"):
-        suite = NietzscheEvaluationSuite(cora_node_ids=range(120), cora_labels=graph.labels)
+    suite = NietzscheEvaluationSuite(cora_node_ids=range(120), cora_labels=graph.labels)
     new = graph.free()[:6]
     result = suite.step("Normal", graph.points, new, np.concatenate([graph.edges, new]), 0, tgc=0.5)
     assert result["condition"] == "Normal"

@@ -14,7 +14,6 @@ from tests.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.metric import find
-from graphgauge.core.renamed import say_renamed
 from graphgauge.evolution import (
     AdaptiveEvaluator,
     EvaluationSuite,
@@ -303,11 +302,9 @@ def test_conditions_and_seeds_are_checked(graph: Graph):
 
 
 def test_names_of_the_original_protocol(graph: Graph):
-    say_renamed.cache_clear()  # it says so once, and another test may have been first
-    with pytest.warns(DeprecationWarning, match="is now called EvaluationSuite"):
-        old = NietzscheEvaluationSuite(
-            cora_node_ids=set(range(120)), cora_labels=graph.labels, conditions=None, device="cuda", temperature=2.0
-        )
+    old = NietzscheEvaluationSuite(
+        cora_node_ids=set(range(120)), cora_labels=graph.labels, conditions=None, device="cuda", temperature=2.0
+    )
     assert old.conditions == ("Normal", "Off", "Inverted")
     assert old.step("Off", graph.points, None, graph.edges, 0)["nca_mean"].defined
 

@@ -40,7 +40,6 @@ _GB = 1 << 30
     help="With --submission: your own file for the input NAME, or sha256:HASH that its file must have. Repeatable.",
 )
 @click.option("--trust-code", is_flag=True, help="Import the code that results name, and run it without network.")
-@click.option("--fetch", is_flag=True, help="Read inputs behind URLs that RESULTS name.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -101,7 +100,6 @@ def _verdicts(
     submissions: tuple[str, ...],
     truths: tuple[str, ...],
     trust_code: bool,
-    fetch: bool,
     seconds: float,
     memory: float,
     jobs: int | None,
@@ -115,9 +113,7 @@ def _verdicts(
     if results is not None:
         if truths:
             raise OptionError("--truth needs --submission", fix="Give the folder with --submission.")
-        return {Path(results): verify(results, jobs=jobs, trust_code=trust_code, fetch=fetch)}
-    if fetch:
-        raise OptionError("--fetch does not go with --submission", fix="Let the submission contain its files.")
+        return {Path(results): verify(results, jobs=jobs, trust_code=trust_code)}
     if not truths:
         raise OptionError("--submission needs --truth", fix="Give your own truth, such as --truth labels=labels.npy.")
     limits = Limits(seconds=seconds, memory=int(memory * _GB))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
@@ -33,12 +34,11 @@ from graphgauge.evolution.ledger import UNDECLARED
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 
 _INPUTS = ("labels", "node_ids", "test_edges", "future_edges", "node_types")
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],

@@ -16,7 +16,6 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figures import drawn
 from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import whole_number
-from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
 from graphgauge.evolution.inputs import as_edges, listed
@@ -524,7 +523,7 @@ class _OriginalResult(Evaluation):
 
 
 class NietzscheEvaluationSuite(EvaluationSuite):
-    """`EvaluationSuite` under its earlier name, with the argument names of the original protocol."""
+    """`EvaluationSuite` with the name and the argument names of the original protocol."""
 
     def __init__(
         self,
@@ -535,7 +534,6 @@ class NietzscheEvaluationSuite(EvaluationSuite):
         temperature: float = 1.0,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
-        say_renamed("NietzscheEvaluationSuite", "EvaluationSuite, and takes node_ids and labels")
         super().__init__(
             cora_node_ids, cora_labels, conditions or CONDITIONS, device=device, temperature=temperature, **options
         )

@@ -135,7 +135,6 @@ class SlabSums:
             nodes, paths = ("joint" in self.layout.counted, "paths" in self.layout.counted)
             joint = joint_sums(slab, blocks, start + rows.start, pairs, nodes=nodes, paths=paths)
             more = more._replace(joint=joint)
-        batch.give_back(rows)
         return *sums, more, slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:

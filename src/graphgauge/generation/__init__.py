@@ -1,8 +1,5 @@
 """Generators of discrete structures: are their samples valid, novel, diverse and as requested?"""
 
-from typing import Any
-
-from graphgauge.core.renamed import say_renamed
 from graphgauge.generation.collect import collect
 from graphgauge.generation.compare_samples import SampleComparison, compare_samples
 from graphgauge.generation.evaluate import evaluate
@@ -34,10 +31,3 @@ __all__ = [
     "prdc",
     "silhouette",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Table":
-        say_renamed("generation.Table", "generation.SampleTable")
-        return SampleTable
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
@@ -55,7 +56,6 @@ from graphgauge.io.arrays import OPENERS, read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import arrays_hash, receipt_input
 from graphgauge.io.npz import read_npz
-from graphgauge.io.watch import watched
 
 _LATER = "not evaluated yet"
 Inputs = Callable[[], list[Mapping[str, Any]]]
@@ -68,7 +68,7 @@ class Store(Protocol):
     def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path: ...
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     checkpoint: Annotated[PathLike | None, File("A trained generator; the file names its subject.")] = None,

@@ -24,7 +24,6 @@ from graphgauge.core.schema import (
     result_files,
     side_files,
     side_path,
-    unchecked,
 )
 from graphgauge.core.truths import truths_of
 from graphgauge.stats.names import usual_direction
@@ -268,7 +267,7 @@ def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
             return [run(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
         if dataset:
             return [run(scores, None, where)]
-        metric = next((str(name) for name in scores if known_metric(str(name))[1] or usual_direction(str(name))), None)
+        metric = next((str(name) for name in scores if known_metric(str(name))[0] or usual_direction(str(name))), None)
         if metric is not None:
             raise InputError(
                 f"the scores of {method} are by metric ({metric})",
@@ -407,8 +406,7 @@ def _flat(labels: Mapping[str, Any], content: Mapping[str, Any], path: Path) -> 
         if number is None:
             left.append(name)
             continue
-        key, direction, target, bounds = known_metric(str(name))
-        scores[key] = Score(number, direction, target, bounds)
+        scores[str(name)] = Score(number, *known_metric(str(name)))
     if not scores:
         raise InputError("contains no metric", where=str(path), fix="Give each metric a number.")
     run = Run(str(labels["method"]), str(labels["dataset"]), seed_of(labels["seed"]), scores, source=str(path))
@@ -441,8 +439,7 @@ def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        notes = unchecked(content.get("notes"))
-        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why, unchecked=notes), None
+        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why), None
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
     evaluation = evaluation_from_dict(content, where=str(path))
     run = from_evaluation(
@@ -466,7 +463,6 @@ def from_evaluation(
         evaluation.family,
         source,
         items=evaluation.per_item if items is None else items,
-        unchecked=unchecked(evaluation.notes),
         findings={
             finding.check: finding.message
             for finding in evaluation.findings

@@ -271,16 +271,11 @@ def runs_of(units: Sequence[Unit], where: str) -> list[Run]:
             unit.method,
             unit.dataset,
             0 if unit.seed is None else unit.seed,
-            dict(_score(name, number) for name, number in unit.numbers.items()),
+            {name: Score(number, *known_metric(name)) for name, number in unit.numbers.items()},
             source=where,
         )
         for unit in numbered
     ]
-
-
-def _score(name: str, number: float) -> tuple[str, Score]:
-    key, direction, target, bounds = known_metric(name)
-    return key, Score(number, direction, target, bounds)
 
 
 def _numbered(units: Sequence[Unit]) -> list[Unit]:

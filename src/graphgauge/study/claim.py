@@ -14,18 +14,15 @@ from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain, read_all
 from graphgauge.core.files import Search, files_named, is_pattern, read_json, signature_of
 from graphgauge.core.schema import (
-    FIRST_SCHEMA,
-    UNCHECKED,
-    as_current,
     evaluation_from_dict,
     is_result,
     is_unchanged,
     require_schema,
     require_unchanged,
+    require_valid,
     side_files,
     side_path,
 )
-from graphgauge.core.urls import as_place, is_url
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.confine import Limits
@@ -75,10 +72,6 @@ class Verdict:
     def mismatch(self) -> bool:
         """Whether it is anything but recomputed and equal."""
         return self.status != "equal"
-
-    def unchecked(self) -> Verdict:
-        """The same verdict, on a file of the first edition."""
-        return replace(self, detail="; ".join(filter(None, (self.detail, UNCHECKED))))
 
     def beside(self, faults: tuple[str, ...]) -> Verdict:
         """The same verdict with these faults added; a fault is always a failure."""
@@ -133,21 +126,16 @@ class Claim:
     replaced: tuple[str, ...] = ()
     remark: str = ""
     faults: tuple[str, ...] = ()
-    first_edition: bool = False
     given: tuple[GivenTruth, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def verdict(self, status: Status, detail: str = "", values: Mapping[str, Any] | None = None) -> Verdict:
         found = _verdict(self.path, self.content, status, detail, self.inputs, self.replaced)
         found = replace(found, values=values or {}, options=self.options)
-        return (found.unchecked() if self.first_edition else found).beside(self.faults)
+        return found.beside(self.faults)
 
     def beside(self, faults: tuple[str, ...]) -> Claim:
         return replace(self, faults=faults)
-
-    def unchecked(self) -> Claim:
-        """The same claim, read from a file of the first edition."""
-        return replace(self, first_edition=True)
 
 
 class _Refused(Exception):
@@ -165,12 +153,11 @@ class Examiner:
         submission: Submission | None = None,
         *,
         trust_code: bool = False,
-        fetch: bool = False,
         limits: Limits | None = None,
     ) -> None:
         self.indexes: dict[Path, HashIndex] = {}
         self._limits, self._begin = limits, time.monotonic()
-        self._submission, self._trust_code, self._fetch = submission, trust_code, fetch
+        self._submission, self._trust_code = submission, trust_code
         self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
 
     def examined(self, path: Path) -> Claim | Verdict | None:
@@ -189,11 +176,9 @@ class Examiner:
             return None
         try:
             require_schema(written, str(path))
-            content = as_current(written, str(path), whole=True)
-            evaluation_from_dict(content, where=str(path))
-            found = self._claim(path, content)
-            found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
-            return found.beside(tuple(self._faults(path, written)))
+            require_valid(written, str(path), whole=True)
+            evaluation_from_dict(written, where=str(path))
+            return self._claim(path, written).beside(tuple(self._faults(path, written)))
         except GraphgaugeError as error:
             return Verdict(path, "damaged", sentence(error.what if isinstance(error, InputError) else error))
         except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
@@ -300,13 +285,10 @@ class Examiner:
     def _pin(self, entry: Mapping[str, Any], folder: Path, index: HashIndex) -> None:
         """Refuse an input that is not the one in the receipt."""
         name = f"{shown(entry['path'])} ({shown(entry['name'])})"
-        if is_url(entry["path"]):
-            self._require_fetched(entry["path"])
-        else:
-            self._require_inside(folder / entry["path"], shown(entry["path"]))
+        self._require_inside(folder / entry["path"], shown(entry["path"]))
         try:
             # A file of another size is not read: it may be large.
-            size = signature_of(as_place(entry["path"]) if is_url(entry["path"]) else folder / entry["path"])[0]
+            size = signature_of(folder / entry["path"])[0]
             same_size = size == entry.get("bytes", math.nan)
             self._require_readable(size, name)
             digest = index.hash(entry["path"]) if same_size or "bytes" not in entry else None
@@ -314,13 +296,6 @@ class Examiner:
             raise _Refused("unchecked", f"inputs missing: {name}") from None
         if digest != entry["hash"]:
             raise _Refused("failed", f"inputs changed: {name}")
-
-    def _require_fetched(self, url: str) -> None:
-        """A result of somebody else must not make this machine ask a server."""
-        if self._submission is not None:
-            raise _Refused("unchecked", f"not recomputed: {shown(url)} is not fetched for a submission")
-        if not self._fetch:
-            raise _Refused("unchecked", f"not recomputed: {shown(url)} is not fetched (--fetch does)")
 
     def _require_readable(self, size: int, name: str) -> None:
         """Refuse to hash more than its evaluation could read: a file with a hole can be of any size."""
@@ -345,14 +320,12 @@ class Examiner:
         search = Search(_MOST_NAMES, lambda place: self._require_inside(place, shown(str(place))))
         for name, declared in fields.items():
             texts = [*declared.kind.paths(values[name])] if declared.is_given(values[name]) else []
-            for url in filter(is_url, texts):
-                self._require_fetched(url)
             for file in (file for text in texts for file in self._named(text, folder, search)):
                 number += 1
                 if number > most:
                     raise _Refused("failed", f"its options name more than {most:,} files")
                 # Predictions must not be taken from the maintainer's truth.
-                if not (name in with_truth and file in truths) and not is_url(file):
+                if not (name in with_truth and file in truths):
                     self._require_inside(folder / file, shown(file))
 
     def _named(self, text: str, folder: Path, search: Search) -> Iterator[str]:

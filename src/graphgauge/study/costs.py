@@ -25,7 +25,6 @@ from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import Files, Output, plain
 from graphgauge.core.files import files_named, split_member
-from graphgauge.core.urls import Url
 from graphgauge.io.arrays import OPENERS, ArrayFile, Shards, open_array, open_arrays
 
 # Bytes that are read, hashed and counted to measure rates.
@@ -332,10 +331,6 @@ def _read_rate(paths: list[str]) -> float:
     places = [split_member(path)[0] for path in paths]
     largest = max(places, key=lambda place: place.stat().st_size)
     begin = time.perf_counter()
-    if isinstance(largest, Url):
-        with largest.open() as stream:
-            size = len(largest.read(stream, _SAMPLE // _SMALLER))
-        return size / (time.perf_counter() - begin)
     with largest.open("rb", buffering=0) as stream:
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(stream.fileno(), 0, _SAMPLE, os.POSIX_FADV_DONTNEED)
