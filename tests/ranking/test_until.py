@@ -20,7 +20,6 @@ from graphgauge.core.gates import GateOutcome
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.core.state import load_state, save_state
-from graphgauge.integrations.monitor import RankMonitor
 from graphgauge.io.hashing import HashIndex
 from graphgauge.ranking.drawn import EntityQueries, TripleSides
 from graphgauge.ranking.items import Items
@@ -930,18 +929,6 @@ def test_queries_without_a_right_answer_are_left_out_as_in_rank_all() -> None:
     assert whole.value in some["recall@5"].interval
 
 
-def test_a_monitor_whose_queries_ran_out_does_not_stop() -> None:
-    rng = np.random.default_rng(1)
-    monitor = RankMonitor(within=0.01, patience=2, max_queries=100)
-    for epoch in range(6):
-        ranks = np.minimum(np.ceil(np.exp(rng.uniform(0, 3, 800) / (1 + 0.15 * epoch))).astype(int), 21)
-        monitor.look(pos_scores=np.zeros(800), neg_scores=of_ranks(ranks, 20))
-    assert "not better" not in monitor.verdicts
-    assert not monitor.stop
-    with pytest.raises(InputError, match="400 queries in epoch 7, 800 before"):
-        monitor.look(pos_scores=np.zeros(400), neg_scores=np.ones((400, 3)))
-
-
 # ------------------------------------------------------------------ doors
 
 
@@ -1197,71 +1184,6 @@ def test_results_in_files(tmp_path: Path) -> None:
     assert "for new queries" in str(back)
     found.plot(tmp_path / "f.svg")
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
-
-
-# ------------------------------------------------------------------ training
-
-
-def test_a_monitor_stops_when_nothing_gets_better_and_reads_less_with_each_epoch() -> None:
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=QUERIES.shape)
-    monitor = RankMonitor(within=0.06, patience=3, gate="mrr >= 0.3", entities=ENTITIES, targets=TARGETS)
-    reads = []
-    for scale in (2.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5):
-        evaluation = monitor.look(queries=ENTITIES[TARGETS] + scale * noise)
-        reads.append(evaluation.options["until"]["read"])
-        if monitor.stop:
-            break
-    assert monitor.best_epoch == 3
-    assert monitor.verdicts == ["better", "better", "better", "not better", "not better", "not better"]
-    assert monitor.decided is not None
-    assert monitor.decided.passed
-    assert reads[-1] < reads[0]
-    assert "best so far: epoch 3 of 6" in str(monitor)
-    levels = [1 - 0.05 / (epoch * (epoch + 1)) for epoch in (1, 6)]
-    # One interval and one comparison with the best share the error of an epoch.
-    assert evaluation["mrr"].interval.level == pytest.approx(1 - (1 - levels[1]) / 2)
-    assert "99.94% intervals" in str(evaluation) or "99.94" in str(evaluation)
-    with pytest.raises(OptionError, match="is not about mrr"):
-        RankMonitor(gate="hits@10 >= 0.3")
-    for name in ("joint", "stop", "guarantee", "against"):
-        with pytest.raises(OptionError, match="chosen by the monitor"):
-            RankMonitor(**{name: None})
-    with pytest.raises(OptionError, match="has no 'nosuch'"):
-        RankMonitor(nosuch=1)
-
-
-class Ranked:
-    """Queries with these ranks."""
-
-    step = 64
-
-    def __init__(self, ranks: Any) -> None:
-        self.ranks, self.queries = np.asarray(ranks, np.int64), len(ranks)
-
-    def count(self, rows: Any) -> Items:
-        return Items(rows, self.ranks[rows] - 1, np.zeros(len(rows), np.int64), np.full(len(rows), 1000))
-
-
-@pytest.mark.parametrize("within", [0.05, 0.03])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_monitor_does_not_stop_while_the_model_improves(within: float, seed: int) -> None:
-    """Steps of the size of the interval: nothing is shown, so nothing is counted against an epoch."""
-    base = np.exp(np.random.default_rng(7).uniform(0, 5, 4000))
-    monitor = RankMonitor(within=within, patience=2, seed=seed)
-    while not monitor.stop and monitor.epoch < 12:
-        monitor.look(source=Ranked(np.ceil(base / (1 + 0.5 * min(monitor.epoch, 5)))))
-    assert 6 < monitor.epoch < 12
-    assert monitor.best_epoch >= 4
-
-
-def test_a_monitor_takes_averages_and_evaluations() -> None:
-    given: dict[str, Any] = {"queries": QUERIES, "entities": ENTITIES, "targets": TARGETS}
-    macro = RankMonitor(average="relation", within=0.1, **LABELLED).look(**given)
-    assert "mrr_macro_relation" in macro
-    earlier = ranking.rank_all(QUERIES, ENTITIES, TARGETS, keep="items").evaluate()
-    for assist in (None, earlier, earlier.per_item, [earlier]):
-        assert RankMonitor(within=0.1, assist=assist).look(**given)["mrr"].defined
 
 
 # ------------------------------------------------------------------ refusals
