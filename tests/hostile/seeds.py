@@ -67,7 +67,7 @@ def readers() -> list[Reader]:
     from graphgauge.io.delimited import read_columns
     from graphgauge.io.graphs import read_graph
     from graphgauge.io.hashing import HashIndex
-    from graphgauge.io.tables import read_records
+    from graphgauge.io.parquet import read_parquet
     from graphgauge.ranking.items import Items
     from graphgauge.ranking.negative_sampling import Negatives
     from graphgauge.ranking.state import RankingState
@@ -96,7 +96,7 @@ def readers() -> list[Reader]:
         Reader("graph .txt (bnlearn)", "m.txt", lambda p: text(p, "[a][b|a][c|a:b]"), read_graph),
         Reader("graph .txt (Tetrad)", "t.txt", _tetrad, read_graph),
         Reader("table .csv", "t.csv", lambda p: text(p, table), load),
-        Reader("records .parquet", "r.parquet", _parquet, read_records),
+        Reader("records .parquet", "r.parquet", _parquet, read_parquet),
         Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),
         Reader("result file", "r.json", _result, lambda p: read_result(p).to_json()),
         Reader("result file in statistics", "r.json", _result, load),

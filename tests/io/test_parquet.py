@@ -17,11 +17,11 @@ from graphgauge.evolution.log import read_births
 from graphgauge.io import parquet
 from graphgauge.io.arrays import read_array
 from graphgauge.io.graphs import read_graph
-from graphgauge.io.tables import column_batches, read_records
+from graphgauge.io.tables import column_batches
 
 WHOLE: dict[str, Callable[[Path], Any]] = {
     "graph": read_graph,
-    "records": read_records,
+    "records": parquet.read_parquet,
     "births": read_births,
     "explanation": explanation.read_table,
 }

@@ -1,4 +1,4 @@
-"""What everybody means by the name of a metric: which direction is better, and whether it is a share of one."""
+"""What everybody means by the name of a metric: which direction is better."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ _HIGHER = re.compile(
 _LOWER = re.compile(
     "loss|mae|rmse|mse|mape|smape|crps|error|err|nll|perplexity|ppl|fid|wer|cer|brier|ece|fpr|fdr|fnr|latency|shd"
 )
-# Of the higher ones, those that are no shares of 1.
-_NO_SHARES = frozenset(("r2", "bleu", "rouge", "reward"))
 
 
 def usual_direction(name: str) -> Literal["higher", "lower"] | None:
     """Which direction of a metric is better, if its name says it: `test_acc`, `val/loss`, `Accuracy`."""
-    words = _words(name)
+    words = set(re.split(r"[\W_]+", name.lower()))
     higher, lower = (any(map(meaning.fullmatch, words)) for meaning in (_HIGHER, _LOWER))
     return None if higher == lower else "higher" if higher else "lower"
 
@@ -27,12 +25,3 @@ def by_name(metric: str, direction: str | None) -> str:
     """What to say where the direction follows from the name alone."""
     other = "lower" if direction == "higher" else "higher"
     return f'That {direction} is better follows from the name {metric}; direction="{other}" overrules it.'
-
-
-def sounds_like_share(name: str) -> bool:
-    """Whether a metric of this name is usually between 0 and 1."""
-    return any(map(_HIGHER.fullmatch, _words(name) - _NO_SHARES))
-
-
-def _words(name: str) -> set[str]:
-    return set(re.split(r"[\W_]+", name.lower()))
