@@ -94,7 +94,8 @@ def units_of(table: Table, columns: Columns, notes: list[str]) -> list[Unit]:
     """The runs in the rows of a table; what is not used, and that nothing pairs the rows, is added to `notes`."""
     roles = _roles(table, columns)
     taken = [table.names.index(name) for name in roles.values()]
-    numeric, unused = [], []
+    numeric: list[str] = []
+    unused: list[str] = []
     for place, name in enumerate(table.names):
         if place not in taken:
             cells = table.column(name)
