@@ -22,7 +22,7 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo '(Set TORCH_INDEX=ADDRESS for an index of CPU builds, or PIP_FIND_LINKS for a folder of wheels.)'
 	$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
 	@echo 'Fetching the other packages of the tests: 310 MB, and on Linux Triton, 290 MB.'
-	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,remote,docs]'
+	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo

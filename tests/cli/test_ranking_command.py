@@ -404,38 +404,6 @@ def test_killed_in_the_middle_leaves_no_half_written_output(scores):
         assert (folder / "q.csv").read_text() == lines
 
 
-@pytest.mark.parametrize("way", ["edited", "replaced"])
-@pytest.mark.parametrize("audited", [False, True])
-def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores, monkeypatch, way, audited):
-    from click.testing import CliRunner
-
-    from graphgauge.cli import family as commands
-    from graphgauge.cli.audit import command as audit
-    from graphgauge.core.errors import InputError
-
-    folder, pos, _ = scores
-    evaluate, path = commands.evaluated, folder / "pos.npy"
-    np.save(folder / "other.npy", pos + 1)
-
-    def changed_meanwhile(*given):
-        answer = evaluate(*given)
-        before = path.stat()
-        if way == "replaced":
-            (folder / "other.npy").replace(path)
-        else:
-            np.save(path, pos + 1)
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        return answer
-
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(commands, "evaluated", changed_meanwhile)
-    arguments = [*(MATRIX if audited else MATRIX[1:]), "-o", "x.json"]
-    done = CliRunner().invoke(audit if audited else commands.family_command("ranking"), arguments)
-    assert isinstance(done.exception, InputError)
-    assert "changed while being evaluated: pos.npy" in str(done.exception)
-    assert not (folder / "x.json").exists()
-
-
 def test_lists_of_two_models_are_compared_over_queries(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.random((40, 12)) < 0.2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -209,11 +208,6 @@ def runs() -> None:
     Path("accuracy.csv").write_text("\n".join(["method,dataset,seed,accuracy", *lines, ""]))
 
 
-def leaderboard() -> None:
-    """ogbl_citation.csv, as in examples/."""
-    shutil.copy(Path(__file__).parents[2] / "examples" / "ogbl_citation.csv", "ogbl_citation.csv")
-
-
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
@@ -246,7 +240,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/generation.md": (samples,),
     "docs/evolution.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
-    "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
+    "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
 }

@@ -69,7 +69,6 @@ SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
 NOT_RUN = {
     "forecasting_real.py": "data come with libpysal and statsmodels; tests/peers/test_forecasting_real.py runs it",
     "ranking_nations.py": "data come with PyKEEN; tests/peers/test_nations.py runs it",
-    "statistics_published.py": "data are in aeon's wheel",
     "workflow_explainers.py": "needs PyG and Captum; tests/peers/test_explanation_kinds.py runs parts of it",
     "workflow_pyg.py": "needs PyG; tests/peers/test_workflows.py runs it",
     "workflow_pykeen.py": "needs PyKEEN; tests/peers/test_workflows.py runs it",

@@ -78,7 +78,6 @@ SHOWN_BY = {
     "stats.MethodTest": "stats.unpaired_test",
     "stats.PairedItems": "stats.paired_items",
     "stats.PairedTest": "stats.paired_test",
-    "stats.PublishedComparison": "stats.compare_published",
     "stats.RankSum": "stats.rank_sum",
     "stats.Regression": "stats.gate",
     "stats.SignedRank": "stats.signed_rank",

@@ -64,7 +64,7 @@ def readers() -> list[Reader]:
     from graphgauge.io.delimited import read_columns
     from graphgauge.io.graphs import read_graph
     from graphgauge.io.hashing import HashIndex
-    from graphgauge.io.tables import read_records
+    from graphgauge.io.parquet import read_parquet
     from graphgauge.ranking.items import Items
     from graphgauge.ranking.negative_sampling import Negatives
     from graphgauge.ranking.state import RankingState
@@ -93,14 +93,7 @@ def readers() -> list[Reader]:
         Reader("graph .txt (bnlearn)", "m.txt", lambda p: text(p, "[a][b|a][c|a:b]"), read_graph),
         Reader("graph .txt (Tetrad)", "t.txt", _tetrad, read_graph),
         Reader("table .csv", "t.csv", lambda p: text(p, table), load),
-        Reader("table .xlsx", "t.xlsx", _xlsx, load),
-        Reader(
-            "table .md",
-            "t.md",
-            lambda p: text(p, "| method | dataset | mrr |\n|---|---|---|\n| a | d | 0.3 |\n| b | d | 0.4 |\n"),
-            load,
-        ),
-        Reader("records .parquet", "r.parquet", _parquet, read_records),
+        Reader("records .parquet", "r.parquet", _parquet, read_parquet),
         Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),
         Reader("result file", "r.json", _result, lambda p: read_result(p).to_json()),
         Reader("result file in statistics", "r.json", _result, load),
@@ -183,27 +176,6 @@ def _graphml(path: Path) -> None:
 
 def _tetrad(path: Path) -> None:
     path.write_text("Graph Nodes:\na;b;c\n\nGraph Edges:\n1. a --> b\n2. b o-o c\n")
-
-
-def _xlsx(path: Path) -> None:
-    import zipfile
-
-    cells = [["method", "dataset", "seed", "mrr"], *([m, "d", s, 0.1 * s] for m in "ab" for s in range(3))]
-    rows = "".join(
-        f'<row r="{r}">' + "".join(_cell(f"{'ABCD'[c]}{r}", value) for c, value in enumerate(row)) + "</row>"
-        for r, row in enumerate(cells, 1)
-    )
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
-        )
-
-
-def _cell(place: str, value: Any) -> str:
-    if isinstance(value, str):
-        return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
-    return f'<c r="{place}"><v>{value}</v></c>'
 
 
 def _forecasts(path: Path) -> None:

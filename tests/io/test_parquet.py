@@ -16,11 +16,11 @@ from graphgauge.core.errors import InputError
 from graphgauge.io import parquet
 from graphgauge.io.arrays import read_array
 from graphgauge.io.graphs import read_graph
-from graphgauge.io.tables import column_batches, read_records
+from graphgauge.io.tables import column_batches
 
 WHOLE: dict[str, Callable[[Path], Any]] = {
     "graph": read_graph,
-    "records": read_records,
+    "records": parquet.read_parquet,
     "explanation": explanation.read_table,
 }
 READERS = WHOLE | {"array": read_array, "long table": lambda path: list(column_batches(path, ["cycle"]))}

@@ -14,7 +14,7 @@ from tests.command import graphgauge
 from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, write_scores
 
-from graphgauge.core.schema import UNCHECKED, dumps, read_content
+from graphgauge.core.schema import dumps, read_content
 from graphgauge.ranking.items import Items
 from graphgauge.study import run, verify
 
@@ -62,10 +62,6 @@ EDITS = {
     "unit": lambda c: first(c).update(unit="graph"),
     "level": lambda c: first(c)["levels"][0].update(value=0.001),
     "kind of a level": lambda c: first(c)["levels"][0].update(kind="ideal"),
-    "kind under the mark of the first edition": lambda c: (
-        first(c)["levels"][0].update(kind="ideal"),
-        c["notes"].append(UNCHECKED),
-    ),
     "bounds": lambda c: first(c).update(bounds=[0.0, 2.0]),
     "oracle": lambda c: first(c).update(oracle=not first(c)["oracle"]),
     "warnings": lambda c: first(c)["warnings"].append("fine"),

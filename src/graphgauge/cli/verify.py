@@ -28,7 +28,6 @@ _NOTE = (
 @click.option(
     "--trust-code", is_flag=True, help="Import the code that RESULTS name, which then runs with all your rights."
 )
-@click.option("--fetch", is_flag=True, help="Read inputs behind URLs that RESULTS name.")
 @JOBS
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of stdout."
@@ -64,6 +63,7 @@ def command(
         "outcomes": dict(counts),
         "verdicts": [scrub(verdict.to_dict(root)) for verdict in verdicts],
         "note": _NOTE,
+        return {Path(results): verify(results, jobs=jobs, trust_code=trust_code)}
     }
 
     def say() -> None:

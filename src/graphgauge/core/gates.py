@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.metric import DEFAULT, Metric, asked, find, renamed_keys
+from graphgauge.core.metric import DEFAULT, Metric, asked, find
 from graphgauge.core.result import Kind, Result, Table
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Gate:
         companion = _COMPANION.search(asked)
         key = asked[: companion.start()] if companion else asked
         try:
-            metric, params = _metric(key, family.name)
+            metric, params = find(key, family.name)
         except OptionError as error:
             raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
         why = next(self._obstacles(family, metric, params, values, form, companion, shown), None)
@@ -167,8 +167,7 @@ class Gate:
     ) -> Iterator[tuple[str, str]]:
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
-        listed, now = ", ".join(names or ()), renamed_keys(family.name)
-        current: Sequence[str] | None = None if names is None else [now.get(name, name) for name in names]
+        listed, current = ", ".join(names or ()), names
         if names is None and form is not None and form.defaults is not None:
             current = form.defaults(values)
         own = [item for item in asked(family.name, current) if item.metric is metric]
@@ -262,7 +261,7 @@ class Gate:
     def is_metric_of(self, family: str) -> bool:
         key = _COMPANION.sub("", self.key)
         try:
-            _metric(key, family)
+            find(key, family)
         except OptionError:
             return False
         return True
@@ -349,8 +348,3 @@ def metrics_with_gates(
 def _only_by(result: Result) -> str | None:
     """The axis along which a result has values, if it has none over all."""
     return next((axis for axis in result.breakdowns if not all(map(math.isnan, result.by(axis)["value"]))), None)
-
-
-def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:
-    """The metric of a key, or of an earlier one, which is said where the metric is computed."""
-    return find(renamed_keys(family).get(key, key), family)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family
@@ -28,11 +29,10 @@ from graphgauge.core.forms import Shown
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import load_state, state_class
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 from graphgauge.ranking.ties import TIES
 
 
-@watched
+@of_files
 def merge_files(
     *,
     states: Annotated[PathLike | Sequence[PathLike], Files("The saved states.")],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from graphgauge.core.described import of_files
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
     Choice,
@@ -28,12 +29,11 @@ from graphgauge.evolution.inputs import SCORES
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 
 _INPUTS = ("labels", "node_ids", "test_edges", "node_types")
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],

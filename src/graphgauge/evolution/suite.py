@@ -417,7 +417,7 @@ class _OriginalResult(Evaluation):
 
 
 class NietzscheEvaluationSuite(EvaluationSuite):
-    """`EvaluationSuite` under its earlier name, with the argument names of the original protocol."""
+    """`EvaluationSuite` with the name and the argument names of the original protocol."""
 
     def __init__(
         self,

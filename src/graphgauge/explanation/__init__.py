@@ -1,8 +1,5 @@
 """Explanations of graph models: do they name the edges that the model used?"""
 
-from typing import Any
-
-from graphgauge.core.renamed import say_renamed
 from graphgauge.explanation.adapters import from_result
 from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes
 from graphgauge.explanation.collect import collect
@@ -40,10 +37,3 @@ __all__ = [
     "split_pyg",
     "write_explanations",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Table":
-        say_renamed("explanation.Table", "explanation.AnswerTable")
-        return AnswerTable
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

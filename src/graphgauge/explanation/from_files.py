@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import FromFactory, made
 from graphgauge.core.fields import (
@@ -34,10 +35,9 @@ from graphgauge.explanation.records import grouped, truth_hash
 from graphgauge.explanation.samples import KL, SCORES
 from graphgauge.explanation.table import read_explanations, read_table
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     table: Annotated[PathLike | None, File("Answers of a model, as collected: .jsonl or .parquet.")] = None,

@@ -14,6 +14,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
@@ -35,18 +36,15 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.forms import require
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.urls import Url
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
 from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
 from graphgauge.forecasting.long import ROLES, table_arrays, truth_columns
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.state import ForecastState
-from graphgauge.io.ahead import ahead, hashes_wanted
 from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
 from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
-from graphgauge.io.watch import watched
 
 _ARRAYS = {
     "true": "y_true",
@@ -87,7 +85,7 @@ class Columns(Kind):
         return named
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     true: Annotated[Paths, Files("The truth: a file or quoted pattern, shards in time order. Repeatable.")] = (),
@@ -254,15 +252,9 @@ def _from_arrays(
             progress.stage("counting", blocks[number].stop, edges[-1])
         state.as_one_part()
         return state.evaluate(**shown), state
-    hashed = hashes_wanted()
-
-    def read(shard: Mapping[str, ArrayFile]) -> dict[str, Any]:
-        for file in shard.values():
-            file.begin(hashed=hashed)
-        return {_ARRAYS[name]: _named(file, file.ahead(0, len(file))) for name, file in shard.items()}
-
     shards = [{name: parts[number] for name, parts in arrays.items()} for number in range(len(blocks))]
-    for block, (files_of, part) in progress.over(zip(blocks, ahead(shards, read, 1), strict=True), edges[-1]):
+    for block, files_of in progress.over(zip(blocks, shards, strict=True), edges[-1]):
+        part: dict[str, Any] = {_ARRAYS[name]: _values(file) for name, file in files_of.items()}
         try:
             state.update(
                 **part, **reading, start=(given["start"] or 0) + block.start, nan=given["nan"], threads=given["threads"]
@@ -284,7 +276,7 @@ class _Shard(NamedTuple):
 
 def _address(file: ArrayFile) -> str:
     """Where another process opens it."""
-    path = str(file.path if isinstance(file.path, Url) else file.path.absolute())
+    path = str(file.path.absolute())
     return path if file.member is None else f"{path}:{file.member}"
 
 

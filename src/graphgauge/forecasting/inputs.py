@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.mapped import give_back
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.forecasting.grids import arranged
 from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_objects, shown
@@ -315,12 +314,6 @@ class Batch:
         return (
             floats and given[0].dtype in (np.float32, np.float64) and list(self.axes) == order and self.nan == "raise"
         )
-
-    def give_back(self, rows: slice) -> None:
-        """Give back the memory of these steps of mapped files; what is still needed comes from the page cache."""
-        for _, array in (*self._arrays(), ("mask", self.mask)):
-            if isinstance(array, np.ndarray):
-                give_back(self._rows(array, rows))
 
     def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
         yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))

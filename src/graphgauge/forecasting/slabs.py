@@ -129,7 +129,6 @@ class SlabSums:
         if self._counts_joint:
             pairs = None if self.graph is None else self.graph.pairs
             more = more._replace(joint=joint_sums(slab, blocks, start + rows.start, pairs))
-        batch.give_back(rows)
         return *sums, more, slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:

@@ -136,7 +136,6 @@ def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads:
                 chosen &= horizon == group - 1
             pair = std[chosen], error[chosen]
             found.append(pair if few else _distinct(*pair))
-        batch.give_back(rows)
         return found
 
     parts = map_blocks(of_slab, slabs, threads=threads)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
@@ -50,10 +51,9 @@ from graphgauge.io.arrays import OPENERS, read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import arrays_hash, receipt_input
 from graphgauge.io.npz import read_npz
-from graphgauge.io.watch import watched
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     subject: Annotated[str | None, Factory("Code that makes a subject, or a case.")] = None,

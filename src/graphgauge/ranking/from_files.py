@@ -12,6 +12,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, require_shape
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import made
@@ -38,11 +39,9 @@ from graphgauge.core.fields import (
     located,
 )
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.urls import Url, as_place
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
-from graphgauge.io.watch import watched
 from graphgauge.kernels.jit import expect
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
@@ -76,7 +75,7 @@ Paths = PathLike | Sequence[PathLike]
 Opened = dict[str, list[ArrayFile]]
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),
@@ -428,9 +427,6 @@ def _from_matrix(
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None
-        pos.done_with(block)
-        if mask is not None:
-            mask.done_with(block)
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state
@@ -728,8 +724,8 @@ def _read_whole(files: Opened, name: str, path: str, rows: slice | None = None) 
     return _as_whole(_read(files, name, path, rows), path)
 
 
-def _as_whole(array: AnyArray, path: str | Path | Url) -> AnyArray:
-    is_text = as_place(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
+def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:
+    is_text = Path(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
     whole = is_text and np.isfinite(array).all() and np.array_equal(array, np.trunc(array))
     return array.astype(np.int64) if whole else array
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
@@ -30,7 +31,6 @@ from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.io.graphs import has_columns, read_graph
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.evaluate import evaluate
@@ -100,7 +100,7 @@ class Columns(Kind):
         return {role: named[role] for role in _COLUMNS if role in named}
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     true: Annotated[PathLike, File("The true graph: nonzero entries are edges.")],

@@ -13,18 +13,15 @@ from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain, read_all
 from graphgauge.core.files import Search, files_named, read_json, signature_of
 from graphgauge.core.schema import (
-    FIRST_SCHEMA,
-    UNCHECKED,
-    as_current,
     evaluation_from_dict,
     is_result,
     is_unchanged,
     require_schema,
     require_unchanged,
+    require_valid,
     side_files,
     side_path,
 )
-from graphgauge.core.urls import as_place, is_url
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.model import Item, Study
@@ -63,10 +60,6 @@ class Verdict:
     def mismatch(self) -> bool:
         """Whether it is anything but recomputed and equal."""
         return self.status != "equal"
-
-    def unchecked(self) -> Verdict:
-        """The same verdict, on a file of the first edition."""
-        return replace(self, detail="; ".join(filter(None, (self.detail, UNCHECKED))))
 
     def beside(self, faults: tuple[str, ...]) -> Verdict:
         """The same verdict with these faults added; a fault is always a failure."""
@@ -112,18 +105,13 @@ class Claim:
     code: tuple[str, ...] = ()
     remark: str = ""
     faults: tuple[str, ...] = ()
-    first_edition: bool = False
 
     def verdict(self, status: Status, detail: str = "") -> Verdict:
         found = _verdict(self.path, self.content, status, detail)
-        return (found.unchecked() if self.first_edition else found).beside(self.faults)
+        return found.beside(self.faults)
 
     def beside(self, faults: tuple[str, ...]) -> Claim:
         return replace(self, faults=faults)
-
-    def unchecked(self) -> Claim:
-        """The same claim, read from a file of the first edition."""
-        return replace(self, first_edition=True)
 
 
 class _Refused(Exception):
@@ -139,6 +127,7 @@ class Examiner:
     def __init__(self, *, trust_code: bool = False, fetch: bool = False) -> None:
         self.indexes: dict[Path, HashIndex] = {}
         self._trust_code, self._fetch = trust_code, fetch
+        self._submission, self._trust_code = submission, trust_code
         self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
 
     def examined(self, path: Path) -> Claim | Verdict | None:
@@ -151,11 +140,9 @@ class Examiner:
             return None
         try:
             require_schema(written, str(path))
-            content = as_current(written, str(path), whole=True)
-            evaluation_from_dict(content, where=str(path))
-            found = self._claim(path, content)
-            found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
-            return found.beside(tuple(self._faults(path, written)))
+            require_valid(written, str(path), whole=True)
+            evaluation_from_dict(written, where=str(path))
+            return self._claim(path, written).beside(tuple(self._faults(path, written)))
         except GraphgaugeError as error:
             return Verdict(path, "damaged", sentence(error.what if isinstance(error, InputError) else error))
         except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
@@ -222,22 +209,16 @@ class Examiner:
     def _pin(self, entry: Mapping[str, Any], folder: Path, index: HashIndex) -> None:
         """Refuse an input that is not the one in the receipt."""
         name = f"{shown(entry['path'])} ({shown(entry['name'])})"
-        if is_url(entry["path"]):
-            self._require_fetched(entry["path"])
+        self._require_inside(folder / entry["path"], shown(entry["path"]))
         try:
             # A file of another size is not read: it may be large.
-            size = signature_of(as_place(entry["path"]) if is_url(entry["path"]) else folder / entry["path"])[0]
+            size = signature_of(folder / entry["path"])[0]
             same_size = size == entry.get("bytes", math.nan)
             digest = index.hash(entry["path"]) if same_size or "bytes" not in entry else None
         except (OSError, InputError):
             raise _Refused("unchecked", f"inputs missing: {name}") from None
         if digest != entry["hash"]:
             raise _Refused("failed", f"inputs changed: {name}")
-
-    def _require_fetched(self, url: str) -> None:
-        """A result of somebody else must not make this machine ask a server."""
-        if not self._fetch:
-            raise _Refused("unchecked", f"not recomputed: {shown(url)} is not fetched (--fetch does)")
 
     def _bound_files(self, command: str, item: Item, folder: Path, receipt: Mapping[str, Any]) -> None:
         """Refuse options that name far more files than the receipt: a whole file system."""
@@ -247,12 +228,11 @@ class Examiner:
         search = Search(_MOST_NAMES)
         for name, declared in fields.items():
             texts = [*declared.kind.paths(values[name])] if declared.is_given(values[name]) else []
-            for url in filter(is_url, texts):
-                self._require_fetched(url)
             for _ in (file for text in texts for file in files_named(text, folder, search)):
                 number += 1
                 if number > most:
                     raise _Refused("failed", f"its options name more than {most:,} files")
+                if not (name in with_truth and file in truths):
 
     def _require_code(self, code: Sequence[str], folder: Path, receipt: Mapping[str, Any]) -> None:
         named = shown(", ".join(code))

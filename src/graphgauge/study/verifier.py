@@ -17,7 +17,6 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import evaluation_from_dict, read_content, result_files, side_path
 from graphgauge.core.state import load_state
-from graphgauge.core.urls import is_url
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.claim import Claim, Examiner, Verdict
 from graphgauge.study.drift import differences
@@ -39,7 +38,6 @@ def verify(
     *,
     jobs: int | None = None,
     trust_code: bool = False,
-    fetch: bool = False,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> list[Verdict]:
     """A verdict for every result file in a folder, or for one file. Inputs are always read again.
@@ -54,8 +52,6 @@ def verify(
         Number of worker processes; by default one per core.
     trust_code
         Whether to import code that results name.
-    fetch
-        Whether to read inputs behind URLs that results name; results with such inputs are unchecked otherwise.
     on_verdict
         Called with each verdict as it arrives.
 
@@ -83,6 +79,7 @@ def verify(
     if not target.exists():
         raise InputError("no such file or folder", where=str(results))
     examiner = Examiner(trust_code=trust_code, fetch=fetch)
+    return _verified(str(results), paths, Examiner(trust_code=trust_code), jobs, on_verdict, confined)
     verdicts: list[Verdict] = []
     claims: list[Claim] = []
     for path in result_files(target) if target.is_dir() else [target]:
@@ -143,7 +140,7 @@ def _compared(claim: Claim, output: Path) -> Verdict:
     then, now = claim.content, read_content(output)
     if "gates" in then:
         now = {**now, "gates": _gates(then["gates"], now, str(output))}
-    moved = differences(then, now, first_edition=claim.first_edition)
+    moved = differences(then, now)
     found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
     lacking = [
         f"{shown(entry['key'])}: {shown(entry['reason'])}"
@@ -207,7 +204,7 @@ def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
 
 
 def _place(entry: Mapping[str, Any], claim: Claim) -> str:
-    return str(entry["path"]) if is_url(entry["path"]) else os.path.normpath(claim.folder / entry["path"])
+    return os.path.normpath(claim.folder / str(entry["path"]))
 
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:

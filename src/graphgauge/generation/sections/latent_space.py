@@ -321,7 +321,6 @@ def latent_kl(sample: Latents) -> Estimate:
 
 @metric(
     key="condition_separation",
-    formerly="grade_separation",
     direction="higher",
     bounds=(0, np.inf),
     chance=_dealt_often,
