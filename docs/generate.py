@@ -81,7 +81,6 @@ _GUIDES = {
     "report": "report.md",
     "audit": "audit/index.md",
     "metrics": "metrics/index.md",
-    "zoo": "generation_results.md",
     "demo": "quickstart.md#see-it-work",
     **{family: f"{family}.md" for family in BUILT_IN},
 }
@@ -448,8 +447,7 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "",
         "The checks of `graphgauge audit`. Cheap checks give the findings of every evaluation. Checks on request,",
         "and those that need further inputs, run in `graphgauge audit` and `graphgauge.audit.run`. Each check has a",
-        "page with the fault, a real example and the fix; [](demo.md) judges their findings in the demo and in real",
-        "data. The last column lists the inputs of a check: samples that an evaluation keeps, its results, and in",
+        "page with the fault, a real example and the fix. The last column lists the inputs of a check: samples that an evaluation keeps, its results, and in",
         "*italics* inputs that you must pass to the audit.",
         "",
         "| check | fires when | family | severity | inputs |",

@@ -34,14 +34,12 @@ LAYERS: Mapping[tuple[str, ...], str] = {
     ("integrations",): "results in torchmetrics, MLflow, Weights & Biases",
     ("study",): "`study.toml`: read, plan, run in processes with resume, judge, verify",
     ("report",): "many results as an HTML page and figures",
-    ("zoo",): "real systems to evaluate, small enough to train on a laptop",
     ("demo",): "the built-in study; each family adds a module with its name",
     ("cli",): "one module per command, loaded when it is called",
 }
 # Imports of a higher layer by name, each with its reason.
 ALLOWED: Mapping[tuple[str, str], str] = {
     ("core/family.py", "families"): "registries load a family by its name, on request, as they would a plug-in",
-    ("generation/subjects.py", "zoo"): "a checkpoint names a registered loader, imported when the checkpoint is opened",
 }
 
 # Always imported first, and the entry points, which load packages by name on request.

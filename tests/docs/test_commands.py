@@ -21,14 +21,9 @@ from tests.docs.prepared import FILES
 
 from graphgauge.cli.app import cli
 
-TRAINING = "trains for half a minute; tests/zoo trains smaller ones"
 NOT_RUN = {
     "graphgauge demo --output demo/": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
     "graphgauge demo --output demo": "the same",
-    "graphgauge zoo moonboard train": TRAINING,
-    "graphgauge zoo moonboard train-classifier": TRAINING,
-    "graphgauge zoo moonboard train --data problems.json --output models/vae.pth": TRAINING,
-    "graphgauge zoo zaratustra run --data cora.npz --cycles 50 --seeds 5 --radius-by degree --output run/": "runs for minutes",
 }
 # Pages whose python blocks, run in between, make what the commands read.
 SCRIPTED = {"docs/quickstart.md", "docs/first_tasks.md"}

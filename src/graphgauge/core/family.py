@@ -45,7 +45,6 @@ RESERVED = (
     "audit",
     "metrics",
     "plan",
-    "zoo",
     "demo",
     "results",
     "runs",
