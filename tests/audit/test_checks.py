@@ -1,7 +1,6 @@
 """Every check finds what it is for and is silent otherwise; how often, is told on its page."""
 
 import os
-import tomllib
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path

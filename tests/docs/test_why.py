@@ -9,8 +9,8 @@ import pytest
 from tests.docs.pages import DOCS
 
 sys.path.insert(0, str(DOCS))
-from why import NEGATIVES, answer, cases, compared, stored  # noqa: E402
-from why_picture import picture  # noqa: E402
+from why import NEGATIVES, answer, cases, compared, stored
+from why_picture import picture
 
 
 def test_every_case_has_the_answers_of_the_same_evaluators() -> None:

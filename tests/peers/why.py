@@ -19,7 +19,7 @@ from tests.peers import test_recovery_peers as recovery_peers
 from tests.peers.agreement import versions
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-from why import STORED, Answer, Case, cases, stored  # noqa: E402, F401
+from why import STORED, Answer, Case, cases, stored  # noqa: F401
 
 Peer = tuple[str, str, Callable[[Any, Any], Any]]
 

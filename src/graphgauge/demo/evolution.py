@@ -50,7 +50,8 @@ def _write(folder: Path) -> None:
                 births = np.unique(pairs[(pairs[:, 0] < pairs[:, 1]) & (graph[pairs[:, 0], pairs[:, 1]] == 0)], axis=0)
                 graph[births[:, 0], births[:, 1]] = graph[births[:, 1], births[:, 0]] = 1
                 points = _smoothed(points, graph)
-                log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=births)
+                if cycle == log.next_cycle(condition, seed):  # an earlier demo in this folder has written the same
+                    log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=births)
     np.save(place / "labels.npy", classes)
 
 
