@@ -27,7 +27,6 @@ COMMANDS = {
     "report": "One HTML page from a folder of results.",
     "audit": "Find misleading evaluations: checks of inputs and results.",
     "metrics": "List all metrics, or explain one.",
-    "zoo": "Systems to evaluate: train them, run them, draw their output.",
     "demo": "A built-in study: data, results, comparisons and conclusions.",
 }
 

@@ -44,7 +44,6 @@ RESERVED = (
     "report",
     "audit",
     "metrics",
-    "zoo",
     "demo",
     "results",
     "runs",

@@ -1,18 +1,16 @@
-"""The first picture and `graphgauge demo --why`: what is stored, drawn and computed belong together."""
+"""The first picture: what is stored, drawn and computed belong together."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from pathlib import Path
+import sys
 
 import pytest
-from click.testing import CliRunner
+from tests.docs.pages import DOCS
 
-from graphgauge.cli.app import cli
-from graphgauge.demo.why import NEGATIVES, answer, cases, compared, stored
-
-DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+from why import NEGATIVES, answer, cases, compared, stored
+from why_picture import picture
 
 
 def test_every_case_has_the_answers_of_the_same_evaluators() -> None:
@@ -46,21 +44,5 @@ def test_sound_scores_get_the_same_value_from_every_library_that_ranks_all_candi
 
 
 def test_the_picture_is_what_the_answers_draw() -> None:
-    spec = importlib.util.spec_from_file_location("why_picture", DOCS / "why_picture.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    drawn = module.picture(list(compared()))
+    drawn = picture(list(compared()))
     assert drawn == (DOCS / "_static" / "why.svg").read_text(encoding="utf-8"), "run python docs/why_picture.py"
-
-
-def test_demo_why_shows_all_evaluators_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(cli, ["demo", "--why"])
-    assert done.exit_code == 0
-    for _, answers in compared():
-        for one in answers:
-            assert one.evaluator in done.output
-            assert one.text in done.output
-    assert not list(tmp_path.iterdir())

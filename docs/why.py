@@ -1,7 +1,7 @@
-"""The same inputs for several evaluators, with the results of graphgauge and of other libraries.
+"""The same inputs for several evaluators, with the results of graphgauge and of other libraries, for why_picture.py.
 
 `python -m tests.peers.why` (part of `make peers`) runs the other libraries and stores their results and versions in
-`why.json`, so that they can be shown without installing these libraries.
+`why.json`.
 """
 
 from __future__ import annotations
@@ -105,38 +105,3 @@ def compared() -> Iterator[tuple[Case, list[Answer]]]:
     others = stored()
     for case in cases():
         yield case, [*others[case.name], answer(case)]
-
-
-def tables() -> Iterator[str]:
-    """The comparison as text: one table for each question."""
-    titles = {
-        "mrr": f"Mean reciprocal rank of the same {QUERIES} queries with {NEGATIVES} negatives each",
-        "shd": "Structural Hamming distance (SHD) of one changed edge in a chain of four nodes",
-    }
-    rows = list(compared())
-    for question, title in titles.items():
-        asked = [(case, answers) for case, answers in rows if case.question == question]
-        heads = ["", *(case.name for case, _ in asked)]
-        names = [one.evaluator for one in asked[0][1]]
-        lines = [[name, *(answers[place].text for _, answers in asked)] for place, name in enumerate(names)]
-        ours = [answers[-1] for _, answers in asked]
-        if question == "mrr":
-            lines.append(["  95 % interval", *(_bounds(one) for one in ours)])
-            lines.append(["  chance", *("" if one.chance is None else f"{one.chance:.3f}" for one in ours)])
-        yield f"{title}\n\n{_aligned([heads, *lines])}"
-
-
-def _bounds(one: Answer) -> str:
-    return "" if one.interval is None else f"[{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        " "
-        + "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
