@@ -362,5 +362,3 @@ def test_nothing_and_one_row(rows: int, simulated: Any) -> None:
         lambda put: content(generation.evaluate(real=put(REAL[:rows]), generated=put(MADE), **FEW)),
     ):
         assert same(ask(simulated.put), ask(torch.as_tensor))
-
-

@@ -251,5 +251,3 @@ def _read_cycle(path: Path) -> Any:
 
 def _hashes(path: Path) -> None:
     path.write_text(json.dumps({"files": {"pos.npy": [1, 2, 3, 4, "0" * 64]}}))
-
-

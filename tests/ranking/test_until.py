@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -404,9 +405,6 @@ def test_new_queries_of_uneven_units_as_far_as_they_were_read() -> None:
     assert 0.7 < widths[0] / widths[1] < 1.8
 
 
-def test_a_usual_interval_at_its_width_says_so() -> None:
-    assert found["mrr"].interval.method == "t, at the width asked for"
-    assert strict["mrr"].interval.method != "t, at the width asked for"
 # ------------------------------------------------------------------ the same bits
 
 
@@ -1054,6 +1052,11 @@ def test_results_in_files(tmp_path: Path) -> None:
     assert "for new queries" in str(back)
     found.plot(tmp_path / "f.svg")
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+def test_the_monitor_among_the_examples_stops_when_nothing_gets_better(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "rank_monitor.py"), run_name="__main__")
+    assert capsys.readouterr().out.endswith("stop: epoch 3 is not improved upon\n")
 
 
 # ------------------------------------------------------------------ refusals

@@ -38,7 +38,6 @@ _NOTE = (
 def command(
     results: str,
     trust_code: bool,
-    fetch: bool,
     jobs: int | None,
     form: str,
     output: str | None,
@@ -53,7 +52,7 @@ def command(
     """
     from graphgauge.study.verifier import verify
 
-    verdicts = verify(results, jobs=jobs, trust_code=trust_code, fetch=fetch)
+    verdicts = verify(results, jobs=jobs, trust_code=trust_code)
     root, counts = Path(results), Counter(verdict.status for verdict in verdicts)
     passed = not any(verdict.mismatch for verdict in verdicts)
     content = {
@@ -63,7 +62,6 @@ def command(
         "outcomes": dict(counts),
         "verdicts": [scrub(verdict.to_dict(root)) for verdict in verdicts],
         "note": _NOTE,
-        return {Path(results): verify(results, jobs=jobs, trust_code=trust_code)}
     }
 
     def say() -> None:

@@ -212,8 +212,6 @@ class Gate:
         asked = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
             return self._check_partial(result, limit, asked)
-        approximate = False
-        undecided = None
         if self.bound is None:
             found = result.value
         elif result.interval is None:
@@ -221,8 +219,7 @@ class Gate:
         else:
             found = getattr(result.interval, self.bound)
         named = limit if isinstance(self.limit, str) else None
-        return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
-        return GateOutcome(self.text, passed, found, named, undecided=undecided)
+        return GateOutcome(self.text, self.holds(found, limit), found, named)
 
     def agreed(self, low: float, high: float, limit: float | None = None) -> bool | None:
         """Whether the gate holds for all values between the two, or for none of them; None if for some."""
@@ -237,7 +234,6 @@ class Gate:
         side = self._shown_side(limit, asked)
         if side is not None and self.sign in (">", ">=", "<", "<="):
             return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
-        if asked.get("guarantee") == "width":
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         low, high = result.interval

@@ -196,7 +196,6 @@ def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
 
 def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """First-order variance on the logit scale, with a query (or cluster) as one unit."""
-        return pooled.logit_rule("linearised-logit", estimate)
     return IntervalRule("linearised-logit", pooled.over, _logit_bounds)
 
 

@@ -131,7 +131,6 @@ class Finished:
     def _interval(self, statement: Statement) -> Interval:
         low, high = statement.sequence.interval
         return Interval(low, high, statement.sequence.confidence, SEQUENCE, THIS_SET)
-            return replace(sequence.t_interval, method="t, at the width asked for", over="this test set")
 
     def _new_queries(self, statement: Statement) -> Interval | None:
         """Half of the error for what was not read of this test set, half for the test set being a sample."""

@@ -273,5 +273,3 @@ def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> 
         yield f"In brackets, if there is one run: its own interval, over {listing(items, 3)}."
     if any(cell.mark in ("best", "close") for row in rows for cell in row):
         yield _MARKS_NOTE
-
-

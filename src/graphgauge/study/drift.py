@@ -67,7 +67,6 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return found + [f"{part} differ" for part in parts if _text(then.get(part)) != _text(now.get(part))]
 
 
-    """What a file of the first edition states too: not the kinds of levels."""
 def _text(part: Any) -> str:
     """The JSON text, because Python treats 1 and true as equal."""
     return json.dumps(part, sort_keys=True)

@@ -78,8 +78,7 @@ def verify(
     target = Path(results)
     if not target.exists():
         raise InputError("no such file or folder", where=str(results))
-    examiner = Examiner(trust_code=trust_code, fetch=fetch)
-    return _verified(str(results), paths, Examiner(trust_code=trust_code), jobs, on_verdict, confined)
+    examiner = Examiner(trust_code=trust_code)
     verdicts: list[Verdict] = []
     claims: list[Claim] = []
     for path in result_files(target) if target.is_dir() else [target]:
@@ -204,7 +203,7 @@ def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
 
 
 def _place(entry: Mapping[str, Any], claim: Claim) -> str:
-    return os.path.normpath(claim.folder / str(entry["path"]))
+    return os.path.normpath(claim.folder / entry["path"])
 
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:
