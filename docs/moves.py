@@ -313,15 +313,12 @@ def _explained(noise: float) -> dict[str, Any]:
         for seed in range(2):
             found = weights + noise * rng.normal(size=edges)
             explanations.append(Explanation(context, found, "explainer", 0.5 + noise, seed))
-        moved = weights + noise * rng.normal(size=edges)
-        explanations.append(Explanation(context, moved, "explainer", seed=0, perturbed=0))
     return {
         "table": _Added(),
         "explanations": explanations,
         "levels": _LEVELS,
         "topk": 2,
         "random": 20,
-        "ceiling": 60,
         "robust_samples": 20,
         "options": {"acc_auc": {"points": 11}},
     }
@@ -429,7 +426,7 @@ _BITS = (
     "answers",
     "recognition",
 )
-_EXPLAINED = ("answers", "ceiling", "times", "edges", "elapsed", "truth", "seeds", "perturbed")
+_EXPLAINED = ("answers", "times", "edges", "elapsed", "truth", "seeds")
 
 SWEEPS = (
     Sweep("ranking", "positives above negatives (sd)", _SEPARATIONS, ("ranks", "pooled"), _ranks),

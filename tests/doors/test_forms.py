@@ -85,8 +85,6 @@ EVERYWHERE = {
         "keep",
         "groups",
         "nan",
-        "engine",
-        "scheduler",
     },
 }
 SHARED = {"metrics", "confidence"}

@@ -122,7 +122,6 @@ def readers() -> list[Reader]:
         Reader("checkpoint", "c.pt", _checkpoint, read_checkpoint),
         Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
-        Reader("answers .parquet", "t.parquet", _answers, read_table),
         Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
         Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),
         Reader("index of hashes", "h.json", _hashes, lambda p: HashIndex.load(p.parent, p)),

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphgauge import explanation
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.log import read_births
 from graphgauge.io import parquet
@@ -23,7 +22,6 @@ WHOLE: dict[str, Callable[[Path], Any]] = {
     "graph": read_graph,
     "records": read_records,
     "births": read_births,
-    "explanation": explanation.read_table,
 }
 READERS = WHOLE | {"array": read_array, "long table": lambda path: list(column_batches(path, ["cycle"]))}
 
