@@ -78,8 +78,6 @@ EVERYWHERE = {
         "keep",
         "groups",
         "nan",
-        "engine",
-        "scheduler",
     },
 }
 SHARED = {"metrics", "confidence"}

@@ -160,19 +160,6 @@ class Sum:
 """
 
 
-def events(folder):
-    from graphgauge import explanation
-
-    (folder / "engine_toy_model.py").write_text(MODEL)
-    rng = np.random.default_rng(11)
-    found = []
-    for event in range(40):
-        context = explanation.Context(explanation.Subgraph([np.arange(6), np.arange(1, 7)]), event=event)
-        found.append(explanation.Explanation(context, rng.random(6).round(2)))
-    explanation.write_explanations(found, folder / "run.jsonl")
-    return {"explanations": str(folder / "run.jsonl"), "model": "engine_toy_model:Sum", "keep": "items", "random": 2}
-
-
 def stack(folder):
     rng = np.random.default_rng(13)
     order = np.triu(np.ones((6, 6)), 1)
@@ -195,5 +182,4 @@ CASES = {
     ("forecasting", "quantiles"): quantiles,
     ("forecasting", "samples"): ensemble,
     ("recovery", "stack"): stack,
-    ("explanation", "events"): events,
 }

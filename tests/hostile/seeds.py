@@ -108,7 +108,6 @@ def readers() -> list[Reader]:
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
-        Reader("answers .parquet", "t.parquet", _answers, read_table),
         Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
         Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),
         Reader("index of hashes", "h.json", _hashes, lambda p: HashIndex.load(p.parent, p)),

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphgauge import explanation
 from graphgauge.core.errors import InputError
 from graphgauge.io import parquet
 from graphgauge.io.arrays import read_array
@@ -21,7 +20,6 @@ from graphgauge.io.tables import column_batches
 WHOLE: dict[str, Callable[[Path], Any]] = {
     "graph": read_graph,
     "records": parquet.read_parquet,
-    "explanation": explanation.read_table,
 }
 READERS = WHOLE | {"array": read_array, "long table": lambda path: list(column_batches(path, ["cycle"]))}
 

@@ -6,9 +6,8 @@ import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 
@@ -17,23 +16,6 @@ def made(factory: str, **options: Any) -> Any:
     """Call the factory. Its module is also searched for in the working folder."""
     with own_code(factory):
         return _called(factory, options)
-
-
-class FromFactory(NamedTuple):
-    """An object that every process makes itself, once; its module is also searched for in the folder of the first."""
-
-    factory: str
-    folder: str
-
-    def made(self) -> Any:
-        return _made_once(self)
-
-
-@cache
-def _made_once(source: FromFactory) -> Any:
-    if source.folder not in sys.path:
-        sys.path.insert(0, source.folder)
-    return made(source.factory)
 
 
 @contextmanager

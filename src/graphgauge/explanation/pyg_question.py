@@ -414,7 +414,7 @@ class Question:
 
     def whole_answers(self, model: PyGModel, masks: Masks) -> AnyArray:
         """The module's answers on the whole graph under masks over all edges; one number per class."""
-        if self.native is None or model.masking == "resample":
+        if self.native is None:
             return self.answers(model, self.whole(), masks)
         x, edge_index, inputs = self.native
         rows = []

@@ -30,8 +30,6 @@ FAMILY = Family(
         "directed": "DAG",
         "mag": "MAG",
         "cpdag": "CPDAG",
-        "mpdag": "CPDAG",
-        "undirected": "CPDAG",
         "mixed": "CPDAG",
         "pag": "PAG",
         "lagged": "lagged",
