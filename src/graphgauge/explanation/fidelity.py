@@ -338,6 +338,8 @@ def robust_delta(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
     drop, keep = (_robust(sample, kind, level).facts["events"] for kind in (ROBUST_DROP, ROBUST_KEEP))
     return sample.mean(drop - keep, NO_CANDIDATES, (-2.0, 2.0))
+
+
 @metric(
     key="unfaithfulness@{level}",
     **EXPLAINED
