@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -1051,6 +1052,11 @@ def test_results_in_files(tmp_path: Path) -> None:
     assert "for new queries" in str(back)
     found.plot(tmp_path / "f.svg")
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+def test_the_monitor_among_the_examples_stops_when_nothing_gets_better(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "rank_monitor.py"), run_name="__main__")
+    assert capsys.readouterr().out.endswith("stop: epoch 3 is not improved upon\n")
 
 
 # ------------------------------------------------------------------ refusals
