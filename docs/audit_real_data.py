@@ -247,7 +247,7 @@ def digits(sources: Sources) -> Iterator[Judging]:
 
 
 def explainers(sources: Sources) -> Iterator[Judging]:
-    """A temporal network on the hospital's contacts, explained in all ways of docs/explanation_results.md."""
+    """A temporal network on the hospital's contacts, explained in all ways of the zoo."""
     import torch
 
     from graphgauge.zoo.temporal.experiment import Experiment
