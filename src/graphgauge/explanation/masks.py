@@ -132,9 +132,6 @@ class Robust:
         return f"{self.drop:g} of the explanation dropped, {self.keep:g} of the rest kept, {self.samples} samples"
 
 
-ROBUST = tuple(entry.name for entry in fields(Robust))
-
-
 @cache
 def _swept_counts(sweep: AccAuc, units: int) -> tuple[int, ...]:
     shares = 1 - sweep.shares if sweep._complement else sweep.shares

@@ -66,7 +66,7 @@ class Graph:
     @property
     def has_marks(self) -> bool:
         """Whether the edges are given by their marks, not by scores."""
-        return self.undirected is True and not isinstance(self.data, SparseGraph) and self.data.dtype == bool
+        return self.undirected is True and not isinstance(self.data, SparseGraph)
 
     def undirected_cells(self, row: int = 0) -> Ints:
         """Both cells of every undirected edge, in order."""
