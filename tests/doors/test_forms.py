@@ -60,7 +60,6 @@ EVERYWHERE = {
         "scheduler",
     },
     "generation": {
-        "k",
         "resamples",
         "permutations",
         "save_table",
