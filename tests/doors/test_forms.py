@@ -55,7 +55,6 @@ EVERYWHERE = {
         "scheduler",
     },
     "generation": {
-        "k",
         "resamples",
         "permutations",
         "save_table",

@@ -109,7 +109,7 @@ def offered(given):
 
 @pytest.fixture(scope="module")
 def found(offered):
-    return generation.evaluate(**offered, k=(3, 10), resamples=400, permutations=99)
+    return generation.evaluate(**offered, metrics=["default", "unique@3"], resamples=400, permutations=99)
 
 
 @pytest.fixture(scope="module")

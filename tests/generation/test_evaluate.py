@@ -455,7 +455,6 @@ def test_graphs_as_samples():
 def test_options_that_make_no_sense(table):
     for options in (
         {"seed": -1},
-        {"k": 0},
         {"resamples": 0},
         {"threads": 0},
         {"empty": "one"},

@@ -22,39 +22,11 @@ from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.section_results import Request, cutoffs, section_results
+from graphgauge.generation.section_results import Request, section_results
 from graphgauge.generation.table import SampleTable
 
-# The arguments that a table takes the place of.
-_INPUTS = (
-    "real",
-    "generated",
-    "real_conditions",
-    "conditions",
-    "train",
-    "train_conditions",
-    "train_latents",
-    "train_statistics",
-    "valid",
-    "reconstructed",
-    "latents",
-    "latent_variances",
-    "generated_latents",
-    "leaks",
-    "statistics",
-    "generated_statistics",
-    "predicted",
-    "classifier_labels",
-    "classifier_predicted",
-    "labels",
-    "ordered",
-    "channels",
-    "threshold",
-    "real_valid",
-    "samples",
-    "node_labels",
-    "edge_labels",
-)
+# The arguments that go with a table; it takes the place of the others.
+_OPTIONS = ("table", "convention", "metrics", "empty", "confidence", "seed", "resamples", "permutations", "threads")
 
 
 def evaluate(
@@ -89,7 +61,6 @@ def evaluate(
     edge_labels: Sequence[str] | str | None = None,
     convention: str = DEFAULT_CONVENTION,
     metrics: Sequence[str] | str | None = None,
-    k: Sequence[int] | int = 10,
     empty: int | str = 1,
     confidence: float = 0.95,
     seed: int = 0,
@@ -140,8 +111,6 @@ def evaluate(
         `polygraph`.
     metrics
         Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
-    k
-        Sizes of `unique@k`.
     empty
         The score of an empty sample with an empty reconstruction: 1, `"nan"`, or `"skip"`.
     resamples, permutations
@@ -181,8 +150,11 @@ def evaluate(
     >>> ev["novelty"].value, ev["overall_uniqueness_ratio"].value
     (0.0, 0.75)
     """
-    said = locals()
-    given = {name: said[name] for name in _INPUTS if said[name] is not None and said[name] is not False}
+    given = {
+        name: value
+        for name, value in locals().items()
+        if name not in _OPTIONS and value is not None and value is not False
+    }
     if table is None and real is None and generated is None:
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
     if table is None:
@@ -198,7 +170,6 @@ def evaluate(
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     request = Request(
         None if chosen is None else tuple(chosen),
-        cutoffs(k),
         empty,
         confidence_level(confidence),
         draws,
@@ -280,9 +251,9 @@ def _chosen(
             skipped[item.metric.key] = reason
     if possible and len(skipped) == len({item.metric.key for item in possible}):
         skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
-    swept = {"k": request.k, "statistic": tuple(table.statistics or ())}
-    chosen = select(FAMILY, names, at_hand.names, swept)
-    cutoffs([params["k"] for _, params in chosen if "k" in params])  # a key may have any value
+    chosen = select(FAMILY, names, at_hand.names, {"statistic": tuple(table.statistics or ())})
+    for _, params in chosen:
+        whole_number("k", params.get("k", 1), 1)  # a key may have any value
     return chosen, skipped
 
 

@@ -102,7 +102,6 @@ def evaluate_files(
     num_samples: Annotated[int, Whole("Attempts per condition.", 1)] = 100,
     temperature: Annotated[float, Number("Sampling temperature.")] = 1.0,
     threshold: Annotated[float, Number("Probabilities above it become bits.")] = 0.5,
-    k: Annotated[Sequence[int] | int, Several("Sizes of unique@k.", Whole("", 1))] = (10,),
     empty: Annotated[str, Choice("Score of a reconstruction if both sides are empty.", ("1", "nan", "skip"))] = "1",
     resamples: Annotated[int, Whole("Draws for nulls and bootstraps.", 1)] = 1000,
     permutations: Annotated[int, Whole("Permutations of tests.", 1)] = 999,
@@ -148,7 +147,6 @@ def evaluate_files(
     asked = given["metrics"]
     request = Request(
         None if asked is None else tuple(asked),
-        given["k"],
         1 if given["empty"] == "1" else given["empty"],
         given["confidence"],
         Draws(given["seed"], given["resamples"], given["permutations"]),

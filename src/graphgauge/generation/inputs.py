@@ -171,7 +171,7 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
     return _finite(array, name)
 
 
-def as_statistics(value: Any, name: str, rows: int, *, compared: bool = False) -> dict[str, Floats]:
+def as_statistics(value: Any, name: str, rows: int, compared: bool = False) -> dict[str, Floats]:
     """Named statistics, one finite number per sample. Those that are compared must not become equal by rounding."""
     if _is_frame(value):
         value = {key: value[key] for key in value.columns}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import or_
@@ -13,7 +13,7 @@ import numpy as np
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.loop import Axis, Chosen, measured
 from graphgauge.core.metric import DEFAULT, Metric, NoChance, asked, sections
-from graphgauge.core.options import thread_count, whole_number
+from graphgauge.core.options import thread_count
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
@@ -35,7 +35,6 @@ class Request:
     """The metrics to compute from a table, and their options."""
 
     metrics: tuple[str, ...] | None = None
-    k: tuple[int, ...] = (10,)
     empty: int | str = 1
     confidence: float = 0.95
     draws: Draws = field(default_factory=Draws)
@@ -52,7 +51,6 @@ class Request:
     def options(self) -> dict[str, Any]:
         return {
             "confidence": self.confidence,
-            "k": list(self.k),
             "empty": str(self.empty),
             "seed": self.draws.seed,
             "resamples": self.draws.resamples,
@@ -74,11 +72,6 @@ class Request:
             wanted.setdefault(place, []).append(name)
         order = [item.name for item in known]
         return {name: wanted[name] for name in [*order, *(set(wanted) - set(order))] if name in wanted}
-
-
-def cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
-    values = tuple(k) if isinstance(k, Iterable) else (k,)
-    return tuple(whole_number("k", value, 1) for value in values)
 
 
 AXIS = "condition"

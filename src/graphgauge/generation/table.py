@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.state import load_state, save_state
-from graphgauge.generation.graphs import Graphs, concatenated, require_alike
+from graphgauge.generation.graphs import Graphs, require_alike
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
@@ -37,6 +37,7 @@ _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
 # What is known of real samples; those of the training set are dropped with all of it.
 _REAL = ("real", "reconstructed", "latents", "latent_variances", "statistics", "real_valid")
+_EXCLUDED = {"samples": "real", "valid": "real_valid", "statistics": "statistics", "latents": "latents"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,7 @@ class SampleTable:
     ) -> SampleTable:
         """Check the arguments, which are those of `evaluate`.
 
-        Real samples that are in `train` are dropped. `excluded` are the codes of those dropped before.
+        Real samples that are in `train` are dropped, unless `excluded` has the codes of those dropped before.
 
         Parameters
         ----------
@@ -216,37 +217,33 @@ class SampleTable:
             _refuse_labels({"node_labels": node_labels, "edge_labels": edge_labels})
         notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
-        seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
-        before = () if excluded is None else as_answers(excluded, "excluded", None, len(names))
-        left = None if excluded_samples is None else as_samples(excluded_samples, "excluded_samples", reading)
-        dropped = len(before) > 0 or bool(seen.any())
-        fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
-        described = (
-            None
-            if excluded_statistics is None
-            else as_statistics(excluded_statistics, "excluded_statistics", len(before))
-        )
-        encoded = None if excluded_latents is None else as_vectors(excluded_latents, "excluded_latents", len(before))
-        if seen.any():
-            own = None if read["real_valid"] is None else read["real_valid"][seen]
-            fits = own if fits is None else np.concatenate([fits, own]) if own is not None else None
-            left = concatenated(left, _kept(read["real"], seen))
-            known = len(before) == 0
-            described = _and_further(described, _kept(read["statistics"], seen), none=known)
-            encoded = _and_further(encoded, _kept(read["latents"], seen), none=known)
-            read |= {name: _kept(read[name], ~seen) for name in _REAL}
+        if excluded is None:
+            seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
+            left: dict[str, Any] = {"excluded": real_codes[seen]}
+            if seen.any():
+                left |= {f"excluded_{name}": _kept(read[own], seen) for name, own in _EXCLUDED.items()}
+                read |= {name: _kept(read[name], ~seen) for name in _REAL}
+                real_codes = real_codes[~seen]
+        else:
+            before = as_answers(excluded, "excluded", None, len(names))
+            rows = len(before)
+            left = {
+                "excluded": before,
+                "excluded_samples": _read(as_samples, excluded_samples, "excluded_samples", reading),
+                "excluded_valid": _read(as_validity, excluded_valid, "excluded_valid", rows),
+                "excluded_statistics": _read(as_statistics, excluded_statistics, "excluded_statistics", rows),
+                "excluded_latents": _read(as_vectors, excluded_latents, "excluded_latents", rows),
+            }
+        copied = None
+        if len(left["excluded"]) and read["generated"] is not None:
+            copied = learned(read["generated"], train)
         return cls(
             labels=names,
             ordered=bool(ordered),
             channels=_channels(channels, read),
-            real_codes=real_codes[~seen] if seen.any() else real_codes,
-            excluded=np.concatenate([before, real_codes[: len(seen)][seen]]).astype(np.int64),
+            real_codes=real_codes,
             codes=codes.get("conditions", np.empty(0, np.int64)),
-            excluded_valid=fits,
-            excluded_samples=left,
-            excluded_statistics=described,
-            excluded_latents=encoded,
-            copied=learned(read["generated"], train) if dropped and read["generated"] is not None else None,
+            copied=copied,
             train=train,
             leaks=leaks,
             options=_options(options or {}),
@@ -254,6 +251,7 @@ class SampleTable:
             notes=tuple(dict.fromkeys(notes)),
             **pair,
             **read,
+            **left,
             **of_train,
         )
 
@@ -364,15 +362,8 @@ class SampleTable:
         return replace(table, notes=notes)
 
 
-def _and_further(first: Any, second: Any, *, none: bool) -> Any:
-    """Both parts; None if either is unknown. `none`: there is no first part."""
-    if second is None or (first is None and not none):
-        return None
-    if first is None:
-        return second
-    if isinstance(second, Mapping):
-        return {name: np.concatenate([first[name], column]) for name, column in second.items()}
-    return np.concatenate([first, second])
+def _read(convert: Callable[..., Any], value: Any, name: str, *more: Any) -> Any:
+    return None if value is None else convert(value, name, *more)
 
 
 def _refuse_labels(given: Mapping[str, Any]) -> None:
@@ -423,12 +414,10 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         for name in (vectors, described):
             if given[name] is not None and given[samples] is None:
                 raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
-        read[samples] = None if given[samples] is None else as_samples(given[samples], samples, reading)
+        read[samples] = _read(as_samples, given[samples], samples, reading)
         rows = _rows(read[samples])
-        read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
-        read[described] = (
-            None if given[described] is None else as_statistics(given[described], described, rows, compared=compared)
-        )
+        read[vectors] = _read(as_vectors, given[vectors], vectors, rows)
+        read[described] = _read(as_statistics, given[described], described, rows, compared)
     read["latent_variances"] = None
     if given["latent_variances"] is not None:
         if read["latents"] is None:
@@ -438,7 +427,7 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         read[samples] = _like(read, read[samples], samples)
     _check_pairs(read)
     for name in ("valid", "real_valid"):
-        read[name] = None if given[name] is None else as_validity(given[name], name, _rows(read[_NEEDED[name]]))
+        read[name] = _read(as_validity, given[name], name, _rows(read[_NEEDED[name]]))
     read["reconstructed"] = None
     if given["reconstructed"] is not None:
         if not isinstance(read["real"], np.ndarray):
@@ -462,8 +451,8 @@ def _read_training(
     codes = np.zeros(rows, np.int64) if train is not None and len(names) == 1 else None
     return {
         "train_codes": codes if conditions is None else as_known_codes(conditions, rows, names, by_code),
-        "train_latents": None if latents is None else as_vectors(latents, "train_latents", rows),
-        "train_statistics": None if statistics is None else as_statistics(statistics, "train_statistics", rows),
+        "train_latents": _read(as_vectors, latents, "train_latents", rows),
+        "train_statistics": _read(as_statistics, statistics, "train_statistics", rows),
     }
 
 
