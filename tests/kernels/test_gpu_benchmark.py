@@ -10,8 +10,6 @@ from benchmarks import gpu
 
 
 @pytest.mark.parametrize("section", ["matrices", "functions", "forecasts"])
-@pytest.mark.parametrize("section", ["counts", "flat", "ensembles", "pools"])
-@pytest.mark.parametrize("section", ["counts", "flat", "forecasts", "pools", "distances", "pairs"])
 def test_values_are_those_of_the_host(section: str, simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {
         "synchronize": lambda: None,
