@@ -157,12 +157,6 @@ def test_damaged_files_are_mismatches_and_other_json_is_none(finished):
     assert found == {"metrics_toy_1.json": "damaged", "cut.json": "damaged"}
 
 
-def as_arguments(receipt, *arguments):
-    """As receipts of earlier versions have it."""
-    del receipt["study"]["options"]
-    receipt["study"]["arguments"] = list(arguments)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -173,9 +167,6 @@ def as_arguments(receipt, *arguments):
         lambda receipt: receipt["study"]["options"].update(pos_scores=[{"a": 3}]),
         lambda receipt: receipt["study"].update(options=["stolen.npz"]),
         lambda receipt: receipt["study"].update(options=3),
-        lambda receipt: as_arguments(receipt, "--save-state=stolen.npz"),
-        lambda receipt: as_arguments(receipt, "--output=stolen.npz"),
-        lambda receipt: as_arguments(receipt, "stolen.npz"),
         lambda receipt: receipt["study"].update(folder=["x"]),
         lambda receipt: receipt.update(study=7),
         lambda receipt: receipt.update(inputs=[{"path": "/dev/zero", "name": "n", "hash": "h"}]),

@@ -25,7 +25,7 @@ from graphgauge.core.schema import (
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.model import Item, Study
-from graphgauge.study.options import from_arguments, options_of
+from graphgauge.study.options import options_of
 from graphgauge.study.parse import read_study
 from graphgauge.study.recipe import MERGE, factories_of, fields_by_command
 from graphgauge.study.text import sentence, shown
@@ -273,11 +273,7 @@ class Examiner:
 
 def _options(command: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
     """The options in a receipt; nothing in it is trusted."""
-    if "options" in recipe:
-        read = options_of(command, dict(recipe["options"]))
-    else:
-        read = from_arguments(command, [str(argument) for argument in recipe["arguments"]])
-    return {name: plain(value) for name, value in read.items()}
+    return {name: plain(value) for name, value in options_of(command, dict(recipe["options"])).items()}
 
 
 def _name(value: object) -> str | None:

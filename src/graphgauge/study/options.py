@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from graphgauge.core.errors import OptionError
@@ -52,18 +52,3 @@ def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if name != MERGE:
         family(name).check(read)
     return {key: read[key] for key in given}
-
-
-def from_arguments(name: str, arguments: Sequence[str]) -> dict[str, Any]:
-    """The options in the receipts of version 0.2 and before, which have them as arguments of the command."""
-    allowed = {field.flag: field for field in keys_of(family(name).fields).values()}
-    found: dict[str, Any] = {}
-    for argument in arguments:
-        flag, equals, text = argument.partition("=")
-        if flag not in allowed:
-            raise OptionError(f"{argument!r:.60} is not an option of a study")
-        field = allowed[flag]
-        repeatable = isinstance(field.default, tuple) and not field.default
-        value: Any = text if equals else True
-        found[field.name] = [*found.get(field.name, []), value] if repeatable else value
-    return options_of(name, found)
