@@ -34,18 +34,17 @@ def _occlusion(context: Context) -> Floats:
     """How much the answer falls when one contact is left out."""
     kept = np.vstack([np.ones(_CONTACTS, bool), ~np.eye(_CONTACTS, dtype=bool)])
     answers = _Rule().predict(context.subgraph, context.target, kept)
-    return answers[0] - answers[1:]
+    return np.asarray(answers[0] - answers[1:])
 
 
 def _recency(context: Context) -> Floats:
-    assert context.subgraph.times is not None
     return np.asarray(context.subgraph.times)
 
 
 def _popularity(context: Context) -> Floats:
     """The number of contacts of the one who gives."""
     edges = context.subgraph.edge_index
-    return np.bincount(edges.ravel(), minlength=_PEOPLE)[edges[0]].astype(float)
+    return np.asarray(np.bincount(edges.ravel(), minlength=_PEOPLE)[edges[0]], float)
 
 
 _EXPLAINERS = {"occlusion": _occlusion, "recency": _recency, "popularity": _popularity}

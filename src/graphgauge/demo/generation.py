@@ -79,7 +79,8 @@ class _Splices(_Setter):
 
     def drawn(self, known: Boards, n: int, draw: np.random.Generator) -> Boards:
         lower, upper = known[draw.integers(0, len(known), (2, n))]
-        return np.where(np.arange(_ROWS)[:, None] < draw.integers(3, _ROWS - 2, (n, 1, 1)), lower, upper)
+        below = np.arange(_ROWS)[:, None] < draw.integers(3, _ROWS - 2, (n, 1, 1))
+        return np.asarray(np.where(below, lower, upper))
 
 
 class _Holds(_Setter):

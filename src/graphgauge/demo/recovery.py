@@ -26,14 +26,16 @@ def _linear_model(seed: int) -> tuple[Floats, Floats]:
 
 def _correlation(samples: Floats) -> Floats:
     """Link correlated variables in both directions."""
-    return np.abs(np.corrcoef(samples, rowvar=False) - np.eye(_NODES)) * np.sqrt(_SAMPLES) / (2 * _CLEAR)
+    correlations = np.corrcoef(samples, rowvar=False) - np.eye(_NODES)
+    return np.asarray(np.abs(correlations) * np.sqrt(_SAMPLES) / (2 * _CLEAR))
 
 
 def _partial_correlation(samples: Floats) -> Floats:
     """Link variables with a partial correlation given all others."""
     precision = np.linalg.inv(np.cov(samples, rowvar=False))
     scale = np.sqrt(np.diag(precision))
-    return np.abs(precision / np.outer(scale, scale) - np.eye(_NODES)) * np.sqrt(_SAMPLES) / (2 * _CLEAR)
+    correlations = precision / np.outer(scale, scale) - np.eye(_NODES)
+    return np.asarray(np.abs(correlations) * np.sqrt(_SAMPLES) / (2 * _CLEAR))
 
 
 def _sorted_regression(samples: Floats) -> Floats:
