@@ -69,7 +69,6 @@ _SHARED = {
 _GUIDES = {
     "negatives": "negatives.md",
     "merge": "ranking.md#streaming-and-merging",
-    "plan": "scale.md#plan",
     "aggregate": "statistics.md",
     "compare": "statistics.md",
     "init": "study.md",

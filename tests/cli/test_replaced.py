@@ -23,9 +23,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for seed in (0, 1):
             found = ranking.evaluate(pos + rng.normal(size=60), neg, keep="items", groups={"g": np.arange(60) % 2})
             found.save(place / side / f"{seed}.json", method=side, dataset="d", seed=seed)
-    (place / "tables").mkdir()
-    for table in (place / "table.csv", place / "tables/table.csv"):
-        table.write_text("method,dataset,seed,mrr\na,d,0,0.5\na,d,1,0.6\nb,d,0,0.4\nb,d,1,0.3\n")
+    (place / "table.csv").write_text("method,dataset,seed,mrr\na,d,0,0.5\na,d,1,0.6\nb,d,0,0.4\nb,d,1,0.3\n")
     return place
 
 
@@ -37,7 +35,6 @@ COMMANDS = [
     "aggregate new -o new/1.json",
     "aggregate new --figure new/1.json",
     "aggregate table.csv -o table.csv",
-    "aggregate tables -o tables/table.csv",
     "compare new base --metric mrr -o base/1.json",
     "compare table.csv --metric mrr -o table.csv",
     "report new base -o new/0.json",
