@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from graphgauge.cli.app import cli
 from graphgauge.cli.merge import command
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.engines.merge import merge_files
 from graphgauge.forecasting import ForecastState
 from graphgauge.ranking import RankingState
@@ -68,3 +69,18 @@ def test_python_names_options_as_python_does(tmp_path):
     with pytest.raises(OptionError, match=r"^ties does not go with states of forecasting") as caught:
         merge_files(states=forecast(tmp_path / "0.npz", 0), ties="expected")
     assert caught.value.field == "ties"
+
+
+def test_the_same_scores_do_not_count_twice(tmp_path, monkeypatch):
+    """Two commands that count one file, one of them through a link, save states that do not merge."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    np.save("pos.npy", draw.normal(1, 1, 20))
+    np.save("neg.npy", draw.normal(0, 1, (20, 5)))
+    (tmp_path / "link.npy").symlink_to("pos.npy")
+    for number, name in enumerate(("pos.npy", "link.npy")):
+        words = ["ranking", "--pos-scores", name, "--neg-scores", "neg.npy", "--save-state", f"{number}.npz", "--quiet"]
+        assert CliRunner().invoke(cli, words).exit_code == 0
+    done = CliRunner().invoke(command, ["0.npz", "1.npz"])
+    assert isinstance(done.exception, InputError)
+    assert "pos.npy" in str(done.exception)

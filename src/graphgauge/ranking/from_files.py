@@ -392,7 +392,8 @@ def _from_matrix(
 ) -> RankingState:
     pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
     drawn = None if given["negatives"] is None else Negatives.load(given["negatives"])
-    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn)
+    pooled = needs_pool(given["metrics"])
+    state = RankingState(pooled=pooled, keep=given["keep"], shard=_shard(pos.files), negatives=drawn)
     policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
     if given["engine"] == "dask":
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
@@ -668,6 +669,11 @@ _PARTS: dict[Any, Callable[[Mapping[str, Any], Opened], RowParts]] = {
     RECOMMENDER: _parts_of_users,
     TRIPLES: _parts_of_triples,
 }
+
+
+def _shard(files: Sequence[ArrayFile]) -> str:
+    """The name of what is counted: states of the same files do not merge."""
+    return ", ".join(f"{os.path.realpath(file.path)}{f':{file.member}' if file.member else ''}" for file in files)
 
 
 def _require_once(*sides: Sequence[ArrayFile]) -> None:

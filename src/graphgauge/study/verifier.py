@@ -203,7 +203,7 @@ def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
 
 
 def _place(entry: Mapping[str, Any], claim: Claim) -> str:
-    return os.path.normpath(claim.folder / entry["path"])
+    return os.path.normpath(claim.folder / str(entry["path"]))
 
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:
