@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.stats.wilcoxon import paired_differences, signed_rank
+from graphgauge.stats.wilcoxon import as_on_paper, signed_rank
 
 
 def enumerated(differences: list[float]) -> tuple[Fraction, Fraction, Fraction]:
@@ -78,9 +78,9 @@ def test_beyond_the_exact_limit_the_normal_agrees() -> None:
 def test_ties_on_paper_are_ties() -> None:
     a, b = np.array([0.9, 0.8, 0.3]), np.array([0.8, 0.7, 0.3])
     assert len(set((a - b)[:2])) == 2
-    assert paired_differences(a, b).tolist() == [0.1, 0.1, 0.0]
-    assert paired_differences(1e9 * a, 1e9 * b).tolist() == [1e8, 1e8, 0.0]
-    assert paired_differences(np.zeros(2), np.zeros(2)).tolist() == [0, 0]
+    assert as_on_paper(a - b, 0.9).tolist() == [0.1, 0.1, 0.0]
+    assert as_on_paper(1e9 * a - 1e9 * b, 9e8).tolist() == [1e8, 1e8, 0.0]
+    assert as_on_paper(np.zeros(2), 0.0).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("bad", [[1.0, math.nan, -2.0], [[1.0, 2.0], [3.0, 4.0]], "x", ["x"], None])

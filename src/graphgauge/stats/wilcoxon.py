@@ -90,11 +90,6 @@ def rank_biserial(differences: Floats) -> float:
     return float((doubled * np.sign(signed)).sum() / doubled.sum())
 
 
-def paired_differences(a: Floats, b: Floats) -> Floats:
-    """a − b, rounded so that .9 − .8 ties with .8 − .7."""
-    return as_on_paper(a - b, float(max(np.max(np.abs(a)), np.max(np.abs(b)))))
-
-
 def as_on_paper(computed: Floats, largest: float) -> Floats:
     """Values computed from scores up to `largest`, rounded to 12 digits of that, so that exact ties are ties."""
     if not 1e-280 < largest < math.inf:  # 0, or too large or small to be rounded
