@@ -30,7 +30,7 @@ demo: $(VENV)/.demo
 
 # Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other. Tests start hundreds
 # of commands, and each would compile the package again where Python is told to keep no bytecode.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The second run, without numba, tests the NumPy twins of the loops.
 test: $(VENV)/.test

@@ -13,6 +13,8 @@ from tests.examples.test_scripts import EXAMPLES, run
 
 MAIN = "moonboard/main.py"
 CHECKPOINTS = ("--checkpoint", "models/vae.pth", "--classifier-checkpoint", "models/classifier.pth")
+# One process trains, and evaluates what it has trained.
+pytestmark = pytest.mark.xdist_group("moonboard")
 
 
 def values_of(path: Path) -> dict[str, float]:

@@ -13,7 +13,6 @@ from tests.docs.pages import ROOT
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 NOT_RUN = {
-    "statistics_published.py": "data are in aeon's wheel",
     "workflow_explainers.py": "needs PyG and Captum; tests/peers/test_explanation_kinds.py runs parts of it",
     "workflow_pyg.py": "needs PyG; tests/peers/test_workflows.py runs it",
     "workflow_pykeen.py": "needs PyKEEN; tests/peers/test_workflows.py runs it",

@@ -16,6 +16,10 @@ from graphgauge.demo import SEEDS, demos
 from graphgauge.explanation import read_table
 
 
+# One process runs the demo, and the tests of what it made.
+pytestmark = pytest.mark.xdist_group("demo")
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")

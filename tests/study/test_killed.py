@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.command import MODULE
 from tests.study.conftest import STUDY, results_of, write_scores
 
-KILLS = 12
+KILLS = 8
 SEEDS = 6
 # Files beside the results too, and enough evaluations that kills fall between and into them.
 MANY = STUDY.replace("k = [1, 3]", 'keep = "items"').replace("seeds = [0, 1, 2]", f"seeds = {list(range(SEEDS))}")
