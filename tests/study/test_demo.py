@@ -15,7 +15,6 @@ from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import SEEDS, demos
 from graphgauge.explanation import read_table
 
-
 # One process runs the demo, and the tests of what it made.
 pytestmark = pytest.mark.xdist_group("demo")
 
