@@ -1,0 +1,10 @@
+// What each subject adds to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace graphgauge {
+
+void bind_ranking(nanobind::module_& module);
+
+}  // namespace graphgauge
