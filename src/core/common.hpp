@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-// Put before a function that is no template: it is compiled for three levels of x86-64, and the loader of Linux picks one
-// when the module is loaded. Elsewhere, and under sanitizers, which the loader's choice would precede, it vanishes.
+// Put before a function that is no template: it is compiled for three levels of x86-64, and the loader of Linux picks
+// one when the module is loaded. Elsewhere, and under sanitizers, which the loader's choice would precede, it vanishes.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(GRAPHGAUGE_SANITIZE) && \
     (defined(__clang__) ? __clang_major__ >= 18 : __GNUC__ >= 12)
 #define GRAPHGAUGE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
@@ -37,8 +37,8 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 // f(chunk) for every chunk from 0 to chunks - 1, on at most `threads` threads. What a chunk computes must not depend on
-// the number of threads; results that are added up are added in the order of chunks. Threads are started for the call and
-// end with it, so that a process may fork at any time between calls. An exception of f ends the call.
+// the number of threads; results that are added up are added in the order of chunks. Threads are started for the call
+// and end with it, so that a process may fork at any time between calls. An exception of f ends the call.
 template <class F>
 void parallel(i64 chunks, int threads, F&& f) {
   if (std::min<i64>(threads, chunks) <= 1) {

@@ -107,14 +107,14 @@ GRAPHGAUGE_INLINE void count_ragged(const T* pos, const T* values, const i64* of
 }
 
 // Clones cannot be templates: one function for each type of score.
-#define GRAPHGAUGE_SCORES(T)                                                                                          \
-  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const bool* mask, i64 k, i64 first, i64 last,           \
-                                 const RankCounts& out) {                                                             \
-    count_rows(pos, neg, mask, k, first, last, out);                                                                 \
-  }                                                                                                                   \
-  GRAPHGAUGE_CLONES void ragged_of(const T* pos, const T* values, const i64* offsets, i64 first, i64 last,           \
-                                   const RankCounts& out) {                                                           \
-    count_ragged(pos, values, offsets, first, last, out);                                                            \
+#define GRAPHGAUGE_SCORES(T)                                                                               \
+  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const bool* mask, i64 k, i64 first, i64 last, \
+                                 const RankCounts& out) {                                                  \
+    count_rows(pos, neg, mask, k, first, last, out);                                                       \
+  }                                                                                                        \
+  GRAPHGAUGE_CLONES void ragged_of(const T* pos, const T* values, const i64* offsets, i64 first, i64 last, \
+                                   const RankCounts& out) {                                                \
+    count_ragged(pos, values, offsets, first, last, out);                                                  \
   }
 GRAPHGAUGE_SCORES(half)
 GRAPHGAUGE_SCORES(float)
@@ -129,9 +129,8 @@ GRAPHGAUGE_SCORES(u64)
 template <class T>
 void rank_counts(const T* pos, const T* neg, const bool* mask, i64 rows, i64 k, const RankCounts& counts, int threads) {
   const i64 step = std::max<i64>(1, CHUNK / std::max<i64>(k, 1));
-  parallel((rows + step - 1) / step, threads, [&](i64 chunk) {
-    rows_of(pos, neg, mask, k, chunk * step, std::min(rows, (chunk + 1) * step), counts);
-  });
+  parallel((rows + step - 1) / step, threads,
+           [&](i64 chunk) { rows_of(pos, neg, mask, k, chunk * step, std::min(rows, (chunk + 1) * step), counts); });
 }
 
 template <class T>
@@ -146,8 +145,8 @@ void ragged_rank_counts(const T* pos, const T* values, const i64* offsets, i64 r
            [&](i64 chunk) { ragged_of(pos, values, offsets, starts[chunk], starts[chunk + 1], counts); });
 }
 
-#define GRAPHGAUGE_SCORES(T)                                                                                     \
-  template void rank_counts<T>(const T*, const T*, const bool*, i64, i64, const RankCounts&, int);               \
+#define GRAPHGAUGE_SCORES(T)                                                                       \
+  template void rank_counts<T>(const T*, const T*, const bool*, i64, i64, const RankCounts&, int); \
   template void ragged_rank_counts<T>(const T*, const T*, const i64*, i64, const RankCounts&, int);
 GRAPHGAUGE_SCORES(half)
 GRAPHGAUGE_SCORES(float)

@@ -1,6 +1,6 @@
 // Arrays at the border between Python and the loops. Read-only and memory-mapped arrays are taken as they are; other
-// strides, byte orders and types than the declared ones are refused, never copied. While a loop runs, the interpreter is
-// free for other threads: nobody may change an array that it reads. What indexes memory is checked here, once, by
+// strides, byte orders and types than the declared ones are refused, never copied. While a loop runs, the interpreter
+// is free for other threads: nobody may change an array that it reads. What indexes memory is checked here, once, by
 // Offsets and Indices, so that no call can read outside its arrays.
 #pragma once
 
@@ -35,7 +35,8 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
-// Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most `size`.
+// Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most
+// `size`.
 class Offsets {
  public:
   Offsets(const In<i64, 1>& array, i64 size, const char* name) : data_(array.data()), parts_(i64(array.shape(0)) - 1) {

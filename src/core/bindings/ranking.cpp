@@ -10,17 +10,13 @@ class Counted {
  public:
   explicit Counted(i64 rows) : greater_({rows}), equal_({rows}), missing_({rows}), lowest_({rows}) {}
   RankCounts counts() { return {greater_.data(), equal_.data(), missing_.data(), lowest_.data()}; }
-  nb::tuple arrays() {
-    return nb::make_tuple(greater_.array(), equal_.array(), missing_.array(), lowest_.array());
-  }
+  nb::tuple arrays() { return nb::make_tuple(greater_.array(), equal_.array(), missing_.array(), lowest_.array()); }
 
  private:
   Out<i32> greater_, equal_, missing_, lowest_;
 };
 
-void require_row(i64 length) {
-  require(length <= INT32_MAX, "a row has more than 2**31 - 1 negatives");
-}
+void require_row(i64 length) { require(length <= INT32_MAX, "a row has more than 2**31 - 1 negatives"); }
 
 template <class T>
 nb::tuple dense(const In<T, 1>& pos, const In<T, 2>& neg, const std::optional<In<bool, 2>>& mask, int threads) {
@@ -29,9 +25,7 @@ nb::tuple dense(const In<T, 1>& pos, const In<T, 2>& neg, const std::optional<In
   require(!mask || (i64(mask->shape(0)) == rows && i64(mask->shape(1)) == k), "mask and neg differ in shape");
   require_row(k);
   Counted out(rows);
-  compute([&] {
-    rank_counts(pos.data(), neg.data(), mask ? mask->data() : nullptr, rows, k, out.counts(), threads);
-  });
+  compute([&] { rank_counts(pos.data(), neg.data(), mask ? mask->data() : nullptr, rows, k, out.counts(), threads); });
   return out.arrays();
 }
 
@@ -41,9 +35,7 @@ nb::tuple ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>& 
   require(bounds.parts() == i64(pos.shape(0)), "n rows need n + 1 offsets");
   for (i64 row = 0; row < bounds.parts(); row++) require_row(bounds.data()[row + 1] - bounds.data()[row]);
   Counted out(bounds.parts());
-  compute([&] {
-    ragged_rank_counts(pos.data(), values.data(), bounds.data(), bounds.parts(), out.counts(), threads);
-  });
+  compute([&] { ragged_rank_counts(pos.data(), values.data(), bounds.data(), bounds.parts(), out.counts(), threads); });
   return out.arrays();
 }
 
