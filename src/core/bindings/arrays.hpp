@@ -85,6 +85,11 @@ class Out {
     data_.reset(new T[std::max<std::size_t>(size, 1)]);
   }
   T* data() { return data_.get(); }
+  static nb::object copied(const T* data, i64 size) {
+    Out out({size});
+    std::copy(data, data + size, out.data());
+    return out.array();
+  }
   nb::object array() {
     T* data = data_.release();
     nb::capsule owner(data, [](void* owned) noexcept { delete[] static_cast<T*>(owned); });

@@ -2,5 +2,6 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "The loops of graphgauge.";
+  graphgauge::bind_curves(module);
   graphgauge::bind_ranking(module);
 }
