@@ -1,7 +1,7 @@
 // Arrays at the border between Python and the loops. Read-only and memory-mapped arrays are taken as they are; other
 // strides, byte orders and types than the declared ones are refused, never copied. While a loop runs, the interpreter
 // is free for other threads: nobody may change an array that it reads. What indexes memory is checked here, once, by
-// Offsets and Indices, so that no call can read outside its arrays.
+// Offsets, Indices and Cells, so that no call can read outside its arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -72,6 +72,25 @@ class Indices {
 
  private:
   const T* data_;
+  i64 count_;
+};
+
+// Edges between `nodes` nodes, each once and in order: from i to j is i * nodes + j.
+class Cells {
+ public:
+  Cells(const In<i64, 1>& array, i64 nodes, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
+    require(nodes >= 0 && nodes < (i64(1) << 31), "nodes must be from 0 to 2**31 - 1");
+    for (i64 edge = 0; edge < count_; edge++) {
+      require(
+          data_[edge] >= 0 && data_[edge] < nodes * nodes && (!edge || data_[edge - 1] < data_[edge]),
+          std::string(name) + " must rise within 0 to nodes ** 2 - 1, and does not at index " + std::to_string(edge));
+    }
+  }
+  const i64* data() const { return data_; }
+  i64 count() const { return count_; }
+
+ private:
+  const i64* data_;
   i64 count_;
 };
 

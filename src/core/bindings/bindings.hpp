@@ -6,6 +6,7 @@
 namespace graphgauge {
 
 void bind_curves(nanobind::module_& module);
+void bind_dags(nanobind::module_& module);
 void bind_ranking(nanobind::module_& module);
 
 }  // namespace graphgauge

@@ -3,5 +3,6 @@
 NB_MODULE(_core, module) {
   module.doc() = "The loops of graphgauge.";
   graphgauge::bind_curves(module);
+  graphgauge::bind_dags(module);
   graphgauge::bind_ranking(module);
 }
