@@ -5,4 +5,5 @@ NB_MODULE(_core, module) {
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_ranking(module);
+  graphgauge::bind_special(module);
 }
