@@ -54,7 +54,7 @@ double student_density(double t, double freedom) {
                   (freedom + 1) / 2 * std::log1p(t * t / freedom));
 }
 
-// The z with P(Z > z) = P(T > t), for many degrees of freedom, where it is exact to rounding (Hill 1970).
+// The z with P(Z > z) = P(T > t), for many degrees of freedom: to rounding if t is not far out (Hill 1970).
 double normal_of_student(double t, double freedom) {
   const double a = freedom - 0.5, b = 48 * a * a, y = a * std::log1p(t * t / freedom);
   const double last = (((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b);
@@ -118,7 +118,7 @@ double student_tail(double t, double freedom) {
   if (std::isnan(t) || !(freedom > 0)) return NAN;
   if (t < 0) return 1 - student_tail(-t, freedom);
   if (std::isinf(t)) return 0;
-  if (freedom > 1000) return normal_tail(normal_of_student(t, freedom));
+  if (freedom > 1000 && t * t < freedom / 10) return normal_tail(normal_of_student(t, freedom));
   const double a = freedom / 2, ratio = t * t / freedom;
   const double x = 1 / (1 + ratio), beyond = ratio / (1 + ratio);
   const double pi = std::acos(-1.0);
