@@ -21,8 +21,8 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'Fetching torch: 190 MB as a CPU build, several GB as the CUDA build that the default index has for Linux.'
 	@echo '(Set TORCH_INDEX=ADDRESS for an index of CPU builds, or PIP_FIND_LINKS for a folder of wheels.)'
 	$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
-	@echo 'Fetching the other packages of the tests: 310 MB, and on Linux Triton, 290 MB.'
-	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,remote,docs]'
+	@echo 'Fetching the other packages of the tests: 310 MB.'
+	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -32,18 +32,10 @@ demo: $(VENV)/.demo
 # of commands, and each would compile the package again where Python is told to keep no bytecode.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
-# Triton kernels under Triton's interpreter, or on a CUDA device; then compiled for GPUs that need not be there.
-KERNELS := tests/kernels/test_compiled.py
-INTERPRETED := TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))')
-
-# The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop. Triton is for Linux.
+# The second run, without numba, tests the NumPy twins of the loops.
 test: $(VENV)/.test
-	$(PYTEST) -p tests.twins -m 'not slow and not peers and not gpu'
-	GRAPHGAUGE_NUMBA=0 $(PYTEST) -p tests.twins -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/golden tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
-ifeq ($(shell uname -s),Linux)
-	$(INTERPRETED) $(PYTEST) -q -m 'gpu and not slow' tests/kernels --ignore $(KERNELS)
-	$(PYTEST) -q -m 'gpu and not slow' $(KERNELS)
-endif
+	$(PYTEST) -m 'not slow and not peers'
+	GRAPHGAUGE_NUMBA=0 $(PYTEST) -q -m 'not slow and not peers' tests/kernels tests/golden
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -82,20 +74,16 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# What runs on CUDA devices: the kernels, the paths around them, and with a device one small run of the benchmark, which
-# compares it with the host.
+# What takes CUDA tensors, and with a device one small run of the benchmark, which compares it with the host.
 gpu: $(VENV)/.test
-	$(INTERPRETED) $(BIN)/python -m pytest -m gpu tests/kernels --ignore $(KERNELS)
-	$(BIN)/python -m pytest -m gpu $(KERNELS)
 	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_*device*.py tests/forecasting/test_on_device.py \
-		tests/generation/test_points.py tests/evolution/test_areas.py tests/explanation/test_on_device.py \
 		tests/doors/test_devices.py
 	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 
 # Coverage of lines and branches; kernels compiled by numba count as not covered.
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers and not gpu'
+	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers'
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -89,21 +89,10 @@ class Queries:
             np.concatenate([sides[0][1], sides[0][1][-1] + sides[1][1][1:]]),
         )
         self.groups = {"relation": np.concatenate([test[:, 1], test[:, 1]]), "side": np.repeat([0, 1], len(test))}
-        self.hard = _frequent(everything[0], kinds, self.groups)
 
     @property
     def arguments(self) -> tuple[np.ndarray, ...]:
         return self.queries, self.entities, self.targets
-
-
-def _frequent(train: np.ndarray, kinds: int, groups: Mapping[str, np.ndarray], most: int = 50) -> list[np.ndarray]:
-    """The most frequent answers of each relation and side."""
-    sets = {}
-    for side, column in ((0, 2), (1, 0)):
-        for kind in range(kinds):
-            found, count = np.unique(train[train[:, 1] == kind, column], return_counts=True)
-            sets[kind, side] = found[np.argsort(-count, kind="stable")[:most]]
-    return [sets[kind, side] for kind, side in zip(groups["relation"].tolist(), groups["side"].tolist(), strict=True)]
 
 
 # ------------------------------------------------------------------- measuring
@@ -154,11 +143,6 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
         "–": {},
         "relation and side": by_relation,
         "an earlier checkpoint's ranks, and these": {**by_relation, "assist": ["relation", "side", old]},
-        'guarantee="width"': {"guarantee": "width"},
-    }
-    races: dict[str, dict[str, Any]] = {
-        "race": {},
-        "race after 50 frequent answers, relation and side": {**by_relation, "hard": asked.hard},
     }
     lines = [row(*HEADS), "|" + "---|" * len(HEADS)]
 
@@ -178,22 +162,6 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
         for name, options in methods.items():
             clock = real(within={"mrr": width}, **options)[1] if name == "–" and width > WIDTHS[-1] else ["–", "–"]
             add(f"mrr ± {width:g}", name, clock, within={"mrr": width}, **options)
-        for name, options in races.items() if width > WIDTHS[-1] else ():
-            found, clock = real(within={"mrr": width}, inner="race", **options)
-            until = found.options["until"]
-            share, interval = until["scores"] / until["scores_of"], found["mrr"].interval
-            wrong = f"{int(interval is not None and truth not in interval)} of 1"
-            lines.append(
-                row(
-                    f"mrr ± {width:g}",
-                    name,
-                    f"{until['read'] / until['of']:.1%}",
-                    f"{share:.1%}",
-                    f"{1 / share:.1f} ×",
-                    *clock,
-                    wrong,
-                )
-            )
     for gap in GAPS:
         for side, sign in (("below", -1), ("above", 1)):
             gates = [f"mrr >= {truth + sign * gap:.6f}"]
@@ -233,7 +201,7 @@ def fb15k237(path: Path, kept: Path) -> list[str]:
     )
     note = (
         f"FB15k-237, DistMult with {entities.shape[1]} dimensions: {len(asked.targets):,} filtered queries, "
-        f"{len(entities):,} entities, MRR {truth:.4f}. Shares are means over {SEEDS} seeds, except those of races. "
+        f"{len(entities):,} entities, MRR {truth:.4f}. Shares are means over {SEEDS} seeds. "
         f"Seconds are processor time on one thread, of one run; `rank_all` takes {full:.1f}."
     )
     return [note, "", *lines]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 
@@ -186,66 +184,6 @@ def by_sorting(data: Edges) -> Work:
     return draw
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A run on disk: `events.parquet` with 10M births, half of them before the first of 100 cycles, and embeddings."""
-
-    folder: Path
-    nodes: int
-
-
-def ledger_on_disk(nodes: int = 1_000_000, edges: int = 10_000_000, cycles: int = 100) -> Stored:
-    """Written once, in the temporary folder; every cycle also removes a tenth as many edges as it adds."""
-    import pyarrow
-    import pyarrow.parquet
-
-    folder = Path(tempfile.gettempdir()) / f"graphgauge-bench-{nodes}-{edges}-{cycles}"
-    path = folder / "events.parquet"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        random = np.random.default_rng(0)
-        np.save(folder / "embeddings.npy", random.normal(size=(nodes, 8)).astype(np.float32))
-        schema = pyarrow.schema(
-            [
-                ("cycle", pyarrow.int32()),
-                ("action", pyarrow.string()),
-                ("source", pyarrow.int64()),
-                ("target", pyarrow.int64()),
-            ]
-        )
-        last = np.empty(0, np.int64), np.empty(0, np.int64)
-        with pyarrow.parquet.ParquetWriter(folder / "writing.parquet", schema) as writer:
-            for cycle in range(-1, cycles):
-                count = edges // 2 if cycle < 0 else edges // 2 // cycles
-                source = random.integers(0, nodes, count)
-                target = (source + random.integers(1, nodes, count)) % nodes
-                gone = slice(0, count // 10)
-                columns = {
-                    "cycle": np.full(count + len(last[0][gone]), cycle, np.int32),
-                    "action": ["death"] * len(last[0][gone]) + ["birth"] * count,
-                    "source": np.concatenate([last[0][gone], source]),
-                    "target": np.concatenate([last[1][gone], target]),
-                }
-                writer.write_table(pyarrow.table(columns, schema=schema))
-                last = source, target
-        (folder / "writing.parquet").rename(path)
-    return Stored(folder, nodes)
-
-
-def from_ledger(data: Stored) -> Work:
-    import numba  # noqa: F401
-
-    from graphgauge import evolution
-
-    return partial(
-        evolution.evaluate,
-        data.folder,
-        score="dot",
-        metrics=["auc_birth", "auc_matched", "retention"],
-        undeclared="report",
-    )
-
-
 def probe(data: Cycle) -> Work:
     from graphgauge.evolution import node_classification_accuracy
 
@@ -288,14 +226,6 @@ ROWS = (
         ours=negatives,
         peers={"np.unique and np.isin": by_numpy, "NumPy sorts by hand": by_sorting},
         goals=(seconds(0.5), faster(5, "np.unique and np.isin"), memory(100)),
-    ),
-    Row(
-        "100 cycles from a ledger on disk, N = 1M, 10M edges",
-        make=ledger_on_disk,
-        ours=from_ledger,
-        # 10M edges are 80 MB; the graph before and after, its lookup and the embeddings of one cycle are kept.
-        goals=(seconds(600), memory(2000)),
-        rounds=1,
     ),
     Row(
         "probe, 5 folds, N = 2708, D = 32",

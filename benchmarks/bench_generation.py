@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, Work, faster, memory, seconds, uses, within
+from benchmarks.harness import Row, Work, faster, memory, seconds, uses
 
 BOARD = 3 * 18 * 11
 CONDITIONS = 14
@@ -171,19 +170,19 @@ def latents(n: int, dimensions: int) -> Latents:
     return Latents(random.standard_normal((n, dimensions)) + centres[labels], labels)
 
 
-def silhouette(data: Latents, *, squared: bool) -> Work:
+def silhouette(data: Latents) -> Work:
     import numba  # noqa: F401
 
     from graphgauge.kernels.silhouette import silhouettes
 
-    return lambda: silhouettes(data.points, data.labels, squared=squared).mean()
+    return lambda: silhouettes(data.points, data.labels).mean()
 
 
 @uses("scikit-learn")
-def by_sklearn(data: Latents, *, metric: str) -> Work:
+def by_sklearn(data: Latents) -> Work:
     from sklearn.metrics import silhouette_score
 
-    return lambda: silhouette_score(data.points, data.labels, metric=metric)
+    return lambda: silhouette_score(data.points, data.labels)
 
 
 # ------------------------------------------------------------------------------------------------------ statistics
@@ -226,68 +225,6 @@ def by_scipy(data: Statistics) -> Work:
         for column in range(6)
     ]
     return lambda: [wasserstein_distance(real, generated) for real, generated in columns]
-
-
-# ------------------------------------------------------------------------------------------------------ collecting
-
-
-class Recorded:
-    """A subject or a classifier that records every call of its methods."""
-
-    def __init__(self, inner: Any, calls: list[Callable[[], object]]) -> None:
-        self._inner, self._calls = inner, calls
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if not callable(found):
-            return found
-
-        def call(*arguments: Any, **options: Any) -> Any:
-            self._calls.append(partial(found, *arguments, **options))
-            return found(*arguments, **options)
-
-        return call
-
-
-@dataclass(frozen=True)
-class Board:
-    """The zoo's board with initial weights, which do not affect the time."""
-
-    subject: Any
-    classifier: Any
-    data: tuple[Any, Any]
-
-    def collect(self, subject: Any, classifier: Any) -> object:
-        from graphgauge.generation import collect
-
-        return collect(subject, data=self.data, classifier=classifier, num_samples=200)
-
-
-def moonboard(n: int) -> Board:
-    import torch
-
-    from graphgauge.zoo.moonboard.board import GRADES
-    from graphgauge.zoo.moonboard.model import ClassifierConfig, ConditionalVAE, GeneratorConfig, GradeClassifier
-    from graphgauge.zoo.moonboard.subject import Moonboard, MoonboardClassifier
-    from graphgauge.zoo.moonboard.synthetic import synthetic
-
-    torch.manual_seed(0)
-    problems = synthetic(n, seed=0)
-    vae = ConditionalVAE(GeneratorConfig(len(GRADES))).eval()
-    judge = GradeClassifier(ClassifierConfig(len(GRADES))).eval()
-    pair = (problems.grids, problems.labels)
-    return Board(Moonboard(vae, GRADES), MoonboardClassifier(judge, GRADES), pair)
-
-
-def collecting(board: Board) -> Work:
-    return lambda: board.collect(board.subject, board.classifier)
-
-
-@uses("torch")
-def model_alone(board: Board) -> Work:
-    calls: list[Callable[[], object]] = []
-    board.collect(Recorded(board.subject, calls), Recorded(board.classifier, calls))
-    return lambda: [call() for call in calls]
 
 
 ROWS = (
@@ -348,20 +285,11 @@ ROWS = (
     Row(
         "exact silhouette, n = 20k, D = 32, 14 conditions",
         make=partial(latents, 20_000, 32),
-        ours=partial(silhouette, squared=False),
+        ours=silhouette,
         reads=lambda data: [data.points],
-        peers={"scikit-learn": uses("scikit-learn")(partial(by_sklearn, metric="euclidean"))},
+        peers={"scikit-learn": by_sklearn},
         goals=(faster(4, "scikit-learn"), memory(200)),
         rounds=3,
-        peer_seconds=1.0,
-    ),
-    Row(
-        "the same with squared distances",
-        make=partial(latents, 20_000, 32),
-        ours=partial(silhouette, squared=True),
-        reads=lambda data: [data.points],
-        peers={"scikit-learn": uses("scikit-learn")(partial(by_sklearn, metric="sqeuclidean"))},
-        goals=(faster(100, "scikit-learn"), memory(200)),
         peer_seconds=1.0,
     ),
     Row(
@@ -372,13 +300,5 @@ ROWS = (
         peers={"scipy": by_scipy},
         goals=(faster(20, "scipy"),),
         repeat=5,
-    ),
-    Row(
-        "collecting all outputs of the zoo's board: 19 grades × 200 samples, 2,000 real ones",
-        make=partial(moonboard, 2000),
-        ours=collecting,
-        peers={"the model's own time": model_alone},
-        goals=(within(1.25, "the model's own time"),),
-        rounds=3,
     ),
 )

@@ -215,19 +215,6 @@ def auc_and_precision(data: Scores) -> Work:
     return both
 
 
-def auc_in_cells(data: Scores) -> Work:
-    """Both with guaranteed bounds, from scores in blocks, in 64 MB of counts."""
-    from graphgauge.ranking import RankingState
-
-    def both() -> float:
-        state = RankingState(max_memory=64 << 20)
-        for start in range(0, len(data.neg), 1 << 22):
-            state.update_pool(data.pos if start == 0 else data.pos[:0], data.neg[start : start + (1 << 22)])
-        return state.evaluate(metrics=["roc_auc", "average_precision"])["roc_auc"].value
-
-    return both
-
-
 @uses("scikit-learn")
 def auc_by_sklearn(data: Scores) -> Work:
     from sklearn.metrics import roc_auc_score
@@ -495,14 +482,6 @@ ROWS = (
         peers={"scikit-learn AUC alone": auc_by_sklearn},
         goals=(faster(12, "scikit-learn AUC alone"),),
         rounds=5,
-    ),
-    Row(
-        "ROC-AUC and average precision with guaranteed bounds, 50M scores (1M + 49M float32), `max_memory` 64 MiB",
-        make=partial(pooled, 1_000_000, 49_000_000),
-        ours=auc_in_cells,
-        reads=lambda data: [data.pos, data.neg],
-        goals=(memory(300),),
-        rounds=3,
     ),
     Row(
         "`graphgauge ranking` on 4 GB of .npy shards",

@@ -147,85 +147,9 @@ def as_cpdag(dag: Any) -> Any:
     return whole
 
 
-def as_mpdag(dag: Any) -> Any:
-    """The class with every tenth undirected edge directed as in the DAG, and what follows by Meek's first two rules."""
-    cells = as_cpdag(dag).astype(bool)
-    lines = np.argwhere(cells & cells.T & dag)[::10]
-    cells[lines[:, 1], lines[:, 0]] = False
-    adjacent = cells | cells.T
-    apart = (~adjacent & ~np.eye(len(dag), dtype=bool)).astype(np.float32)
-    while True:
-        arrows = (cells & ~cells.T).astype(np.float32)
-        follows = (cells & cells.T) & ((arrows.T @ apart > 0) | (arrows @ arrows > 0))
-        if not follows.any():
-            return cells.astype(int)
-        cells &= ~follows.T
-
-
-def as_mag(dag: Any, two_headed: int = 100) -> Any:
-    """Marks of a DAG and of ↔ between pairs of which neither is an ancestor of the other, as in `amat.pag`."""
-    random = np.random.default_rng(3)
-    above = dag.astype(np.float32)
-    for _ in range(10):
-        above = np.minimum(above + above @ above, 1)
-    marks = np.where(dag, 2, np.where(dag.T, 3, 0))
-    free = np.argwhere(np.triu((above + above.T == 0) & (marks == 0), 1))
-    for i, j in free[random.permutation(len(free))[:two_headed]]:
-        marks[i, j] = marks[j, i] = 2
-    return marks
-
-
-def as_pag(dag: Any) -> Any:
-    from graphgauge.recovery.pags import pag_of
-
-    return pag_of(as_mag(dag).astype(np.int8)).astype(int)
-
-
-# How the graphs of each class are made, and how they are encoded.
-CLASSES = {
-    "dag": (lambda dag: dag.astype(int), None),
-    "cpdag": (as_cpdag, "gcastle"),
-    "mpdag": (as_mpdag, "gcastle"),
-    "mag": (as_mag, "pcalg-pag"),
-    "pag": (as_pag, "pcalg-pag"),
-}
-
-
-def model_of(kind: str, d: int) -> Any:
-    from graphgauge.recovery.comparison import Comparison
-
-    make, encoding = CLASSES[kind]
-    graph = make(sparse_dag(d))
-    options = {"encoding": (None, encoding), "classes": (None, kind)}
-    return Comparison.of(np.zeros_like(graph), graph, **options).models()[0][1]
-
-
-def validation(model: Any) -> Work:
-    from dataclasses import replace
-
-    from graphgauge.recovery.classes import class_of
-
-    assert class_of(replace(model)).is_valid
-    return lambda: class_of(replace(model))  # a copy, because a graph keeps what was derived from it
-
-
-def validation_row(kind: str, d: int = 1000) -> Row:
-    more = ", and whether it is maximally informative" if kind == "pag" else ""
-    return Row(
-        f"validation of a {kind}, d = {d:,}, 2,000 edges{' and 100 ↔' if kind == 'mag' else ''}{more}",
-        make=partial(model_of, kind, d),
-        ours=validation,
-        goals=(seconds(1),) if kind in ("dag", "cpdag", "mpdag") else (seconds(5),),
-        rounds=3,
-    )
-
-
 OF_CLASSES = (
     "arrowhead_f1",
     "tail_f1",
-    "claimed_shd",
-    "class_arrowhead_f1",
-    "class_tail_f1",
     "cpdag_shd",
     "member_shd_min",
     "member_shd_mean",
@@ -288,7 +212,6 @@ ROWS = (
         goals=(faster(300, "a loop over gcastle"),),
         peer_seconds=1.0,
     ),
-    *(validation_row(kind) for kind in CLASSES),
     Row(
         "marks, classes and members of a CPDAG, d = 200, 200 edges",
         make=partial(class_pair, 200),

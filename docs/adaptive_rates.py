@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
-from graphgauge.ranking.race import Race
 from graphgauge.ranking.reading import Reading, Statement, Units
 from graphgauge.ranking.until import rank_until
 from graphgauge.stats.assist import Assist
@@ -214,34 +212,12 @@ def rate_of(design: Design, runs: int) -> Rate:
     return Rate(design.name, design.event, design.bound, float(found), naive, runs)
 
 
-def race_rates(runs: int) -> Iterator[Rate]:
-    """Races on embeddings, to a few hundred draws."""
-    rng = np.random.default_rng(4)
-    entities = rng.normal(size=(120, 6))
-    targets = rng.integers(0, 120, 150)
-    asked = entities[targets] + rng.normal(0, 0.9, (150, 6))
-    source = EntityQueries(asked, entities, targets)
-    counted = source.count(np.arange(150))
-    assert isinstance(counted, Items)
-    truth = float(counted.values("mrr", ties="expected").mean())
-    hard = [rng.permutation(120)[:15] for _ in range(150)]
-    for name, sets in (("races", None), ("races after a hard set", hard)):
-        missed = 0
-        for seed in range(runs):
-            statement = Statement("it", "mrr", "mrr", MeanSequence(None, aim=0.03), width=1e-12)
-            race = Race(source, "expected", sets)
-            units = Units(np.ones(150), None)
-            Reading(source, [statement], units, seed=seed, race=race, ties="expected", max_queries=250).run()
-            missed += not statement.sequence.best_low <= truth <= statement.sequence.best_high
-        yield Rate(name, "the interval ever missed", ALPHA, missed / runs, None, runs)
-
-
 def stopped_rates(runs: int) -> Iterator[Rate]:
-    """Intervals at the end of runs that stop for a reason: for new queries, and t-intervals at their width."""
+    """Intervals at the end of runs that stop for a reason."""
     rng = np.random.default_rng(9)
     pool = ranks_with(0.3, rng, 400_000)
     mean = float(np.mean(1 / pool))
-    missed = {"width": 0, "new": 0, "gate": 0, "rare": 0, "same": 0, "uneven": 0}
+    missed = {"new": 0, "gate": 0, "same": 0, "uneven": 0}
     for seed in range(runs):
         ranks = pool[np.random.default_rng([5, seed]).integers(0, len(pool), QUERIES)]
         whole = float(np.mean(1 / ranks))
@@ -251,13 +227,6 @@ def stopped_rates(runs: int) -> Iterator[Rate]:
         gated = rank_until(source=Simulated(ranks), gates=[f"mrr >= {mean:.6f}"], seed=seed)["mrr"]
         assert gated.new_queries is not None
         missed["gate"] += mean not in gated.new_queries
-        found = rank_until(source=Simulated(ranks), within={"mrr": 0.02}, guarantee="width", seed=seed)["mrr"]
-        assert found.interval is not None
-        missed["width"] += whole not in found.interval
-        rare = np.where(np.random.default_rng([6, seed]).random(QUERIES) < 0.02, 1, 2)
-        found = rank_until(source=Simulated(rare), within={"hits@1": 0.012}, guarantee="width", seed=seed)["hits@1"]
-        assert found.interval is not None
-        missed["rare"] += float(np.mean(rare == 1)) not in found.interval
         first = rank_until(source=Simulated(ranks), within={"mrr": 0.08}, seed=seed, keep="items")
         found = rank_until(source=Simulated(ranks), within={"mrr": 0.03}, seed=seed, assist=first)["mrr"]
         assert found.interval is not None
@@ -270,10 +239,6 @@ def stopped_rates(runs: int) -> Iterator[Rate]:
     yield Rate(name, event, ALPHA, missed["uneven"] / runs, None, runs)
     name = "assisted by an earlier run with the same seed, stopped at ± .03"
     yield Rate(name, event, ALPHA, missed["same"] / runs, None, runs)
-    name = 'guarantee="width", stopped at ± .02 (approximate)'
-    yield Rate(name, event, ALPHA, missed["width"] / runs, None, runs)
-    name = 'guarantee="width", hits@1 of 2 %, stopped at ± .012 (approximate)'
-    yield Rate(name, event, ALPHA, missed["rare"] / runs, None, runs)
 
 
 def _contains_new_clusters(seed: int) -> bool:
@@ -294,7 +259,7 @@ def _contains_new_clusters(seed: int) -> bool:
 def all_rates(runs: int = RUNS, told: Callable[[Rate], object] = lambda rate: None) -> list[Rate]:
     rates = []
     parts: Iterable[Rate] = (rate_of(design, runs) for design in designs())
-    for part in (parts, race_rates(runs), stopped_rates(runs)):
+    for part in (parts, stopped_rates(runs)):
         for rate in part:
             told(rate)
             rates.append(rate)

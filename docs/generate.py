@@ -79,7 +79,6 @@ _GUIDES = {
     "report": "report.md",
     "audit": "audit/index.md",
     "metrics": "metrics/index.md",
-    "zoo": "generation_results.md",
     "demo": "quickstart.md#see-it-work",
     **{family: f"{family}.md" for family in BUILT_IN},
 }

@@ -1,4 +1,4 @@
-"""Draws docs/_static/why.svg, the first picture of the README, from the results that `graphgauge demo --why` shows.
+"""Draws docs/_static/why.svg, the first picture of the README, from the answers of several evaluators in why.py.
 
 The results of the other libraries are measured by `python -m tests.peers.why`; `make peers` does both.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from graphgauge.demo.why import NEGATIVES, QUERIES, Answer, Case, compared
+from why import NEGATIVES, QUERIES, Answer, Case, compared
 
 PICTURE = Path(__file__).with_name("_static") / "why.svg"
 

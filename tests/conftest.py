@@ -48,19 +48,12 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture
-def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A CUDA device that the host simulates, without Triton; see `tests.simulated`."""
+def simulated() -> Iterator[Any]:
+    """A CUDA device that the host simulates; see `tests.simulated`."""
     from tests.simulated import Simulated
 
-    from graphgauge.kernels import device
-
-    monkeypatch.setattr(device, "find_spec", lambda name: None)
-    for kernels in (device.fused, device.fused_products):
-        kernels.cache_clear()
     with Simulated() as found:
         yield found
-    for kernels in (device.fused, device.fused_products):
-        kernels.cache_clear()
 
 
 # What a machine without these cannot run; every other skip would hide a test that CI is there to run.

@@ -36,7 +36,7 @@ def main(minutes: str, *arguments: str) -> int:
             "-p",
             "tests.fuzz",
             "-m",
-            "hypothesis and not slow and not peers and not gpu",
+            "hypothesis and not slow and not peers",
             "--hypothesis-profile=fuzz",
             f"--hypothesis-seed={seed}",
             *arguments,

@@ -33,7 +33,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Imports of a higher layer by name, each with its reason.
 ALLOWED: Mapping[tuple[str, str], str] = {
     ("core/family.py", "families"): "registries load a family by its name, on request, as they would a plug-in",
-    ("generation/subjects.py", "zoo"): "a checkpoint names a registered loader, imported when the checkpoint is opened",
 }
 
 # Always imported first, and the entry points, which load packages by name on request.

@@ -1,8 +1,7 @@
 """A CUDA device that is simulated on the host, so that everything for devices runs, and is tested, everywhere.
 
 Its tensors are computed by the host. They behave as those of a device where a mistake would show: `is_cuda` is true,
-NumPy cannot read them, they do not mix with the host's tensors, and what is copied to the host is counted. Triton
-kernels run under Triton's interpreter instead, in `make gpu`.
+NumPy cannot read them, they do not mix with the host's tensors, and what is copied to the host is counted.
 
 >>> with Simulated() as device:
 ...     total = device.put([1.0, 2.0]).sum()

@@ -131,6 +131,6 @@ def test_a_log_is_looked_through(told, tmp_path):
     ), done.stderr
     done = graphgauge(*command, "--embeddings", tmp_path / "x.npy")
     assert (
-        "nothing found by: circular-auc, undeclared-births, undeclared-removals, absent-declared, reborn-edges, "
+        "nothing found by: circular-auc, undeclared-births, absent-declared, reborn-edges, "
         "bipartite-growth, test-edges-in-graph, shared-state, label-in-embeddings." in " ".join(done.stdout.split())
     ), done.stderr

@@ -9,8 +9,6 @@ from tests.generation.toy import data
 from graphgauge import audit, generation
 from graphgauge.audit import checks
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import read_result, write_result
-from graphgauge.generation.evaluate import Request, joined, part_of
 
 
 def named(name):
@@ -20,15 +18,6 @@ def named(name):
 def repeated():
     samples, codes = data(80)
     return {"generated": samples[np.arange(80) % 4], "conditions": codes, "real": samples, "real_conditions": codes}
-
-
-def test_findings_of_a_section_read_from_a_file_are_kept(tmp_path):
-    whole = generation.evaluate(**repeated(), metrics=["diversity"])
-    assert [finding.check for finding in whole.findings] == ["repeated-samples"]
-    write_result(whole, tmp_path / "r.json")
-    request = Request(("diversity",))
-    part = part_of(read_result(tmp_path / "r.json"), "diversity", request)
-    assert [finding.check for finding in joined([part], request).findings] == ["repeated-samples"]
 
 
 @pytest.mark.parametrize("drawn", [np.nan, [50, -1], "many", 40])

@@ -39,15 +39,15 @@ def test_conventions_are_those_that_were_asked_for(ranked):
     assert (content["conventions"], content["readings"]) == ({"ties": "expected"}, {"nan": "omit"})
 
 
-def test_forecasts_get_the_seed_and_the_threads(tmp_path, monkeypatch):
+def test_forecasts_get_the_threads(tmp_path, monkeypatch):
     states = [forecast(tmp_path / f"{start}.npz", start) for start in (0, 30)]
     given = {}
     evaluate = ForecastState.evaluate
     monkeypatch.setattr(
         ForecastState, "evaluate", lambda state, **options: given.update(options) or evaluate(state, **options)
     )
-    content = merged(*states, "--seed", "7", "--threads", "1", "--nan", "omit")
-    assert (given["seed"], given["threads"]) == (7, 1)
+    content = merged(*states, "--threads", "1", "--nan", "omit")
+    assert given["threads"] == 1
     assert content["readings"]["nan"] == "omit"
     assert content["results"][0]["n"] == 2 * 30 * 2 * 3
 
@@ -59,14 +59,12 @@ def test_a_tie_rule_that_is_none_is_refused_with_those_there_are(ranked):
 
 
 @pytest.mark.parametrize("option", [["--k", "5"], ["--ties", "expected"]])
-def test_options_of_other_states_are_refused(tmp_path, ranked, option):
+def test_options_of_other_states_are_refused(tmp_path, option):
     done = CliRunner().invoke(command, [forecast(tmp_path / "0.npz", 0), *option])
     assert f"{option[0]} does not go with states of forecasting" in str(done.exception)
-    refused = CliRunner().invoke(command, [ranked, "--seed", "3"])
-    assert "--seed does not go with states of ranking" in str(refused.exception)
 
 
-def test_python_names_options_as_python_does(ranked):
-    with pytest.raises(OptionError, match=r"^seed does not go with states of ranking") as caught:
-        merge_files(states=ranked, seed=3)
-    assert caught.value.field == "seed"
+def test_python_names_options_as_python_does(tmp_path):
+    with pytest.raises(OptionError, match=r"^ties does not go with states of forecasting") as caught:
+        merge_files(states=forecast(tmp_path / "0.npz", 0), ties="expected")
+    assert caught.value.field == "ties"

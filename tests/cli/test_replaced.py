@@ -43,7 +43,6 @@ COMMANDS = [
     "report new base -o new/0.json",
     "report new base -o new/0.items.npz",
     "verify new -o new/0.json",
-    "verify new --page new/0.items.npz",
     "init --output new/0.json",
 ]
 

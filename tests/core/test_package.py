@@ -39,12 +39,10 @@ def test_public_names() -> None:
         "ListItems",
         "Negatives",
         "RankingState",
-        "TopK",
         "average_precision",
         "compare",
         "evaluate",
         "evaluate_files",
-        "from_topk",
         "hits_at_k",
         "known_answers",
         "mrr",
@@ -56,7 +54,6 @@ def test_public_names() -> None:
         "ranks",
         "recommend",
         "roc_auc",
-        "stream_topk",
     }
     for name in graphgauge.__all__:
         assert getattr(graphgauge, name)

@@ -388,7 +388,7 @@ def cases() -> list[tuple[tuple[Any, ...], Any]]:
 
 
 def try_case(path: tuple[Any, ...], value: Any) -> None:
-    from graphgauge.core.schema import as_current, checked_content, evaluation_from_dict, sealed
+    from graphgauge.core.schema import checked_content, evaluation_from_dict, require_valid, sealed
 
     content = copy.deepcopy(CONTENT)
     place = content
@@ -409,7 +409,7 @@ def try_case(path: tuple[Any, ...], value: Any) -> None:
             str(shown), shown.to_markdown(), shown._repr_html_()
     # Readers accept files without parts that they do not need; whole ones are valid under the schema.
     with suppress(InputError):
-        as_current(content, "x", whole=True)
+        require_valid(content, "x", whole=True)
         VALIDATOR.validate(content)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -169,18 +168,6 @@ def samples() -> None:
         Path(conditions).write_text("".join(f"{grade}\n" for grade in ["6A", "6B", "6C"] * (SIDES // 3)))
 
 
-def checkpoints() -> None:
-    """A generator and a classifier of climbing problems, hardly trained."""
-    from click.testing import CliRunner
-
-    from graphgauge.cli.zoo.moonboard import command
-
-    small = ["--problems", "400", "--grades", "6A,6B+,7A", "--epochs", "2", "--batch-size", "32", "--cpu", "--quiet"]
-    for name, more in (("train", ["--latent", "4"]), ("train-classifier", [])):
-        done = CliRunner().invoke(command, [name, *small, *more])
-        assert done.exit_code == 0, done.output
-
-
 def growth(labels: str) -> None:
     """A system that grew for a few cycles, under run/, and the classes of its nodes."""
     draw = np.random.default_rng(0)
@@ -221,11 +208,6 @@ def runs() -> None:
     Path("accuracy.csv").write_text("\n".join(["method,dataset,seed,accuracy", *lines, ""]))
 
 
-def leaderboard() -> None:
-    """ogbl_citation.csv, as in examples/."""
-    shutil.copy(Path(__file__).parents[2] / "examples" / "ogbl_citation.csv", "ogbl_citation.csv")
-
-
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
@@ -255,13 +237,10 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/recovery.md": (graphs,),
     "docs/forecasting.md": (forecasts,),
     "docs/explanation.md": (explanations,),
-    "docs/generation.md": (checkpoints, samples),
-    "docs/generation_results.md": (checkpoints,),
+    "docs/generation.md": (samples,),
     "docs/evolution.md": (lambda: growth("y.npy"),),
-    "docs/evolution_growth.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
-    "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
-    "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
+    "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
 }

@@ -21,18 +21,12 @@ from tests.docs.prepared import FILES
 
 from graphgauge.cli.app import cli
 
-TRAINING = "trains for half a minute; tests/zoo trains smaller ones"
 NOT_RUN = {
     "graphgauge demo --output demo/": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
-    "graphgauge zoo moonboard train": TRAINING,
-    "graphgauge zoo moonboard train-classifier": TRAINING,
-    "graphgauge zoo moonboard train --data problems.json --output models/vae.pth": TRAINING,
-    "graphgauge zoo zaratustra run --data cora.npz --cycles 50 --seeds 5 --radius-by degree --output run/": "runs for minutes",
 }
 # Pages whose python blocks, run in between, make what the commands read.
 SCRIPTED = {"docs/quickstart.md", "docs/first_tasks.md"}
 # What pages show of the output of commands on data that the tests do not have.
-NOT_SHOWN = {"docs/statistics.md": "the accuracies are in aeon's wheel"}
 # What an ellipsis stands for on a page.
 MEANT = {"docs/statistics.md": ["--pos-scores", "pos.npy", "--neg-scores", "neg.npy"]}
 
@@ -52,7 +46,7 @@ def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if block.kind == "python":
             exec(compile("\n" * block.above + block.text, str(page), "exec"), namespace)
         elif block.kind == "text":
-            if block.follows in SHELL and name not in NOT_SHOWN:
+            if block.follows in SHELL:
                 assert missing(block.text, printed) is None
         else:
             printed = _run(block, MEANT.get(name, []))
@@ -123,8 +117,6 @@ _OTHERS = {"make": _target, "pip": _pip, "python": _script, "python3": _environm
 def test_what_is_not_run_is_still_on_a_page() -> None:
     named = {" ".join(words) for page in PAGES for block in blocks(page, *SHELL) for words in commands(block)}
     assert set(NOT_RUN) <= named
-    shown = {name_of(page) for page in PAGES for block in blocks(page, "text") if block.follows in SHELL}
-    assert set(NOT_SHOWN) <= shown
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -9,13 +9,11 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.pages import DOCS, PAGES, ROOT, blocks, missing, name_of, text_of
+from tests.docs.pages import DOCS, PAGES, blocks, missing, name_of, text_of
 
 WITH_CODE = [page for page in PAGES if any(blocks(page, "python"))]
 
@@ -61,30 +59,3 @@ def test_an_output_that_differs_is_seen() -> None:
     assert missing("a  1\n…\nd 4\n", "a 1\nb 2\nc 3\nd 4\n") is None
     assert missing("a 1\nb 3\n", "a 1\nb 2\n") == "b 3"
     assert missing("b 2\n…\na 1\n", "a 1\nb 2\n") is not None
-
-
-# ------------------------------------------------------------------- scripts
-
-SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
-NOT_RUN = {
-    "forecasting_real.py": "data come with libpysal and statsmodels; tests/peers/test_forecasting_real.py runs it",
-    "ranking_nations.py": "data come with PyKEEN; tests/peers/test_nations.py runs it",
-    "statistics_published.py": "data are in aeon's wheel",
-    "workflow_explainers.py": "needs PyG and Captum; tests/peers/test_explanation_kinds.py runs parts of it",
-    "workflow_pyg.py": "needs PyG; tests/peers/test_workflows.py runs it",
-    "workflow_pykeen.py": "needs PyKEEN; tests/peers/test_workflows.py runs it",
-    "generation_digits.py": "trains for half a minute",
-}
-
-
-@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in NOT_RUN])
-def test_scripts_run(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "examples" / name)]
-    one = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=one, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-
-
-def test_scripts_that_are_not_run_are_there() -> None:
-    assert set(NOT_RUN) < set(SCRIPTS)

@@ -20,7 +20,7 @@ from graphgauge.core.family import BUILT_IN
 
 # Examples that need packages of the second environment; tests/peers/test_reference_examples.py runs them.
 NEEDS_PEERS = {
-    *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg", "split_pyg")),
+    *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg")),
     *(f"graphgauge.generation.{name}" for name in ("evaluate_molecules", "molecule_scores")),
 }
 PUBLIC = [
@@ -66,23 +66,18 @@ def test_methods_are_described(name: str, method: Callable[..., Any]) -> None:
 
 # Classes that are shown by the example of a function or of another class.
 SHOWN_BY = {
-    "evolution.Balance": "evolution.Ledger",
-    "evolution.Change": "evolution.Ledger",
     "evolution.Cycle": "evolution.EvolutionLog",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.OwnAnswers": "explanation.from_pyg",
     "explanation.PyGModel": "explanation.explain_pyg",
     "forecasting.DieboldMariano": "forecasting.compare",
     "generation.Molecules": "generation.evaluate_molecules",
-    "generation.PairwiseDistance": "generation.pairwise_distance",
     "generation.SampleComparison": "generation.compare_samples",
-    "ranking.TopK": "ranking.stream_topk",
     "stats.Design": "stats.compare",
     "stats.Friedman": "stats.friedman",
     "stats.MethodTest": "stats.unpaired_test",
     "stats.PairedItems": "stats.paired_items",
     "stats.PairedTest": "stats.paired_test",
-    "stats.PublishedComparison": "stats.compare_published",
     "stats.RankSum": "stats.rank_sum",
     "stats.Regression": "stats.gate",
     "stats.SignedRank": "stats.signed_rank",

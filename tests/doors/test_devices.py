@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from graphgauge import evolution, explanation, generation, recovery
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 
 Put = Callable[[Any], Any]
@@ -164,9 +164,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
         generated_statistics={"bits": put(MADE.sum(1))},
         **FEW,
     ),
-    "generation, tables": lambda put: generation.evaluate(
-        real={"a": put(OF_REAL), "b": put(REAL.sum(1))}, generated={"a": put(OF_MADE), "b": put(MADE.sum(1))}, **FEW
-    ),
     "generation, lists of rows": lambda put: generation.evaluate(
         real=[put(row) for row in REAL],
         generated=[put(row) for row in MADE],
@@ -209,12 +206,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "mmd": lambda put: generation.mmd(put(LATENTS), put(MADE_LATENTS)),
     "prdc": lambda put: tuple(generation.prdc(put(LATENTS), put(MADE_LATENTS))),
     "prdc of bits": lambda put: tuple(generation.prdc(put(REAL), put(MADE))),
-    "silhouette": lambda put: generation.silhouette(put(LATENTS), put(OF_REAL)),
-    "silhouette, labels of the host": lambda put: generation.silhouette(put(LATENTS), OF_REAL),
-    "silhouette, labels as text": lambda put: generation.silhouette(put(LATENTS), [str(each) for each in OF_REAL]),
-    "silhouette, labels alone there": lambda put: generation.silhouette(LATENTS, put(OF_REAL)),
-    "hamming": lambda put: tuple(generation.pairwise_distance(put(REAL))),
-    "jaccard": lambda put: tuple(generation.pairwise_distance(put(REAL), kind="jaccard")),
     "graphs by a mask": lambda put: generation.Graphs.of(put(GRAPHS[0])).take(put(np.arange(12) < 5)).edges.tolist(),
     **{
         f"evolution, {negatives}, {score}": lambda put, negatives=negatives, score=score: cycle(
@@ -223,7 +214,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
         for negatives in ("sample", "all")
         for score in ("poincare", "euclidean", "cosine", "dot")
     },
-    "evolution, given": lambda put: cycle(put, points=put(RNG_SCORES), score="given"),
     "evolution, mixed": lambda put: cycle(put, previous=POINTS, negatives="all"),
     "evolution, mixed the other way": lambda put: cycle(put, points=POINTS, previous=put(POINTS), negatives="all"),
     "evolution, list of rows": lambda put: cycle(put, points=[put(row) for row in POINTS]),
@@ -238,18 +228,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "evolution, labels by node": lambda put: evolution.delta_homophily(
         put(BIRTHS), {node: put(np.array(label)) for node, label in enumerate(CLASSES)}
     ),
-    "evolution, ledger": lambda put: evolution.evaluate(
-        evolution.from_snapshots([put(EDGES[1::2]), put(EDGES)]), put(CLASSES), embeddings=put(POINTS), folds=2
-    ),
-    "evolution, snapshots": lambda put: [
-        change.after.tolist()
-        for change in evolution.from_snapshots(
-            [
-                SimpleNamespace(edge_index=put(pairs.T), edge_type=put(np.zeros(len(pairs), int)), num_nodes=NODES)
-                for pairs in (EDGES[1::2], EDGES)
-            ]
-        ).changes()
-    ],
     "auc_synthetic": lambda put: evolution.auc_synthetic(put(POINTS), put(BIRTHS), put(EDGES)),
     "auc_matched": lambda put: evolution.auc_matched(put(POINTS), put(BIRTHS), put(EDGES), pools=put(CLASSES)),
     "poincare_distance": lambda put: evolution.poincare_distance(put(POINTS[:5]), put(POINTS[5:10])).tolist(),
@@ -274,7 +252,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
         put(np.array([0, 1, 2])), put(np.array([1, 2, 3])), put(np.array([0, 1, 2])), put(np.array([2])), 2
     ).tolist(),
 }
-RNG_SCORES = RNG.normal(size=(NODES, NODES)).round(2)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
@@ -293,13 +270,12 @@ def test_values_and_notes_are_those_of_the_host(name: str, simulated: Any) -> No
 
 
 TYPED = {
-    "bits": ("generation, bits", "generation, matrices", "hamming", "jaccard", "prdc of bits"),
+    "bits": ("generation, bits", "generation, matrices", "prdc of bits"),
     "floats": (
         "generation, latents",
         "energy distance",
         "mmd",
         "prdc",
-        "silhouette",
         "evolution, all, poincare",
         "evolution, all, euclidean",
         "recovery",
@@ -360,8 +336,6 @@ FAULTS: dict[str, Callable[[Put, float], Any]] = {
     "prdc": lambda put, odd: generation.prdc(put(LATENTS), put(spoiled(MADE_LATENTS, odd))),
     "mmd": lambda put, odd: generation.mmd(put(spoiled(LATENTS, odd)), put(MADE_LATENTS)),
     "energy distance": lambda put, odd: generation.energy_distance(put(spoiled(LATENTS, odd)), put(MADE_LATENTS)),
-    "silhouette": lambda put, odd: generation.silhouette(put(spoiled(LATENTS, odd)), put(OF_REAL)),
-    "hamming": lambda put, odd: generation.pairwise_distance(put(spoiled(REAL, odd))),
     "evolution": lambda put, odd: cycle(put, points=put(spoiled(POINTS, odd))),
     "recovery": lambda put, odd: recovery.evaluate(put(TRUE), put(spoiled(SCORES, odd))),
 }
@@ -384,51 +358,7 @@ def test_nothing_and_one_row(rows: int, simulated: Any) -> None:
     ):
         assert told(lambda ask=ask: ask(simulated.put)) == told(lambda ask=ask: ask(torch.as_tensor))
     for ask in (
-        lambda put: generation.silhouette(put(LATENTS[:rows]), put(OF_REAL[:rows])),
-        lambda put: tuple(generation.pairwise_distance(put(REAL[:rows]))),
-        lambda put: tuple(generation.pairwise_distance(put(REAL[:rows]), kind="jaccard")),
         lambda put: content(generation.evaluate(real=put(REAL), generated=put(MADE[:rows]), **FEW)),
         lambda put: content(generation.evaluate(real=put(REAL[:rows]), generated=put(MADE), **FEW)),
     ):
         assert same(ask(simulated.put), ask(torch.as_tensor))
-
-
-def test_one_sample_on_a_device_and_one_on_the_host_are_refused_by_name(simulated: Any) -> None:
-    for function in (generation.prdc, generation.mmd, generation.energy_distance):
-        with pytest.raises(InputError, match="real and generated: one sample is on a CUDA device"):
-            function(simulated.put(LATENTS), MADE_LATENTS)
-        with pytest.raises(InputError, match="real and generated: one sample is on a CUDA device"):
-            function(torch.as_tensor(LATENTS), simulated.put(MADE_LATENTS))
-
-
-def test_plain_numbers_copy_nothing_of_the_size_of_their_points(simulated: Any) -> None:
-    points, others = RNG.normal(size=(2, 300, 16))
-    for ask, most in (
-        (lambda: generation.prdc(simulated.put(points), simulated.put(others)), 64),
-        (lambda: generation.energy_distance(simulated.put(points), simulated.put(others)), 64),
-        (lambda: generation.mmd(simulated.put(points), simulated.put(others), bandwidth=1.0), 64),
-        (lambda: generation.pairwise_distance(simulated.put(points > 0)), 8 * 2 * 16),
-        # The sums of each point, by cluster.
-        (lambda: generation.silhouette(simulated.put(points), np.arange(300) % 2), 8 * 2 * 300),
-    ):
-        simulated.largest = 0
-        ask()
-        assert 0 < simulated.largest <= most
-
-
-def test_samples_are_copied_as_booleans(simulated: Any) -> None:
-    boards = RNG.random((30, 2, 50)) < 0.5
-    given = simulated.put(boards.astype("f4"))
-    generation.SampleTable.of(real=given, generated=given, reconstructed=given)
-    assert simulated.largest == boards.size
-
-
-def test_the_embeddings_of_the_last_cycle_stay_on_their_device(simulated: Any) -> None:
-    """Where the births of the next cycle are compared with all pairs."""
-    own = evolution.EvaluationSuite(np.arange(NODES), CLASSES, ["a"], folds=2)
-    points = simulated.put(POINTS)
-    own.step("a", points, BIRTHS, EDGES, cycle=0)
-    kept = own._last["a", 0][0]
-    assert kept.is_cuda
-    points += 1
-    assert kept.tolist() == POINTS.tolist()

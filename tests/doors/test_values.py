@@ -126,13 +126,16 @@ def _rank_all(queries_emb: Any, entities: Any, targets: Any, **options: Any) -> 
         del options["nan"]
     names = ("score", "keep", "threads", "known", "nan")
     counting = {name: options.pop(name) for name in names if name in options}
-    targets, counting = _with_sets(targets, options, counting)
+    if "target_offsets" in options:
+        targets = targets, options.pop("target_offsets")
     return ranking.rank_all(queries_emb, entities, targets, **counting).evaluate(**options)
 
 
 def _from_topk(topk: Any, targets: Any, **options: Any) -> Evaluation:
-    targets, options = _with_sets(targets, options, options)
-    return ranking.from_topk(topk, targets, **options)
+    right = targets, options.pop("target_offsets")
+    excluded = options.pop("exclude_values"), options.pop("exclude_offsets")
+    asked = {name: options.pop(name) for name in ("k", "metrics", "confidence") if name in options}
+    return ranking.rank_topk(topk, right, exclude=excluded, **options).evaluate(**asked)
 
 
 def _interactions() -> dict[str, Any]:
@@ -177,34 +180,27 @@ def score_of_triples() -> Callable[..., Any]:
     return lambda heads, relations, tails: table[heads, relations, tails]
 
 
-def _with_sets(targets: Any, given: dict[str, Any], counting: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Sets as the library takes them, from the arrays of the files."""
-    if "target_offsets" in given:
-        targets = targets, given.pop("target_offsets")
-    if "exclude_values" in given:
-        counting["exclude"] = given.pop("exclude_values"), given.pop("exclude_offsets")
-    return targets, counting
-
-
 def _pool() -> dict[str, Any]:
     return {"pos_scores": RNG.integers(2, 11, N) / 4, "neg_scores": RNG.integers(0, 9, 2 * N) / 4}
 
 
 def _sets() -> dict[str, Any]:
-    """Two right answers and one excluded entity of every query."""
+    """Two right answers of every query."""
+    two = np.array([RNG.permutation(9)[:2] for _ in range(N)])
+    return {"targets": two.reshape(-1), "target_offsets": np.arange(0, 2 * N + 1, 2)}
+
+
+def _lists() -> dict[str, Any]:
+    """Lists without one excluded item of every query."""
     three = np.array([RNG.permutation(9)[:3] for _ in range(N)])
+    rows = [[item for item in RNG.permutation(9) if item != gone][:5] for gone in three[:, 2]]
     return {
+        "topk": np.array(rows),
         "targets": three[:, :2].reshape(-1),
         "target_offsets": np.arange(0, 2 * N + 1, 2),
         "exclude_values": three[:, 2],
         "exclude_offsets": np.arange(N + 1),
     }
-
-
-def _lists() -> dict[str, Any]:
-    sets = _sets()
-    rows = [[item for item in RNG.permutation(9) if item != gone][:5] for gone in sets["exclude_values"]]
-    return {"topk": np.array(rows), **sets}
 
 
 def _series() -> dict[str, Any]:
@@ -446,20 +442,11 @@ DATA = {
             {"explainer": "two", "convention": "pyg"},
         ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
-        Data(
-            "evolution replayed",
-            {},
-            {"log": "log", "labels": "labels.npy"},
-            _evolution,
-            _growth,
-            {"replay": "fastrp", "replays": 2},
-        ),
     )
 }
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
 EXAMPLES = {
     "evolution": 4,
-    "evolution replayed": 2,
     "generation": 6,
     "generation conditions": 4,
     "generation table": 4,
@@ -472,11 +459,11 @@ EXAMPLES = {
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
 # Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
-_ADAPTIVE = ("until", "assist", "average", "inner", "guarantee", "max_queries", "joint")
+_ADAPTIVE = ("until", "assist", "average", "max_queries")
 _LEFT_OUT = ("threads", "engine", "scheduler", "resamples", "permutations", "columns", *_ADAPTIVE)
-# A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
+# A checkpoint is opened by a factory; its options are those of a subject. A pool has the fields of a matrix,
 # and is recognised by its shape.
-_NOT_HERE = ("a checkpoint", "the form with one pool of negatives")
+_NOT_HERE = ("a checkpoint for module:factory", "the form with one pool of negatives")
 
 
 def _cheap(data: Data) -> list[str]:

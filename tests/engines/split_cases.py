@@ -117,24 +117,6 @@ def triples(folder):
     return {**paths, "score": "distmult", "keep": "items"}
 
 
-def runs(folder):
-    from graphgauge.evolution import EvolutionLog
-
-    rng = np.random.default_rng(9)
-    log = EvolutionLog(folder / "runs")
-    pairs = np.array([(u, v) for u in range(14) for v in range(u)])
-    for condition in ("Normal", "Off"):
-        for seed in range(2):
-            edges = rng.permutation(pairs)
-            points = rng.uniform(-0.5, 0.5, (14, 2))
-            log.begin(condition, seed, edges=edges[:10], embeddings=points)
-            for cycle in range(3):
-                points = points + rng.normal(0, 0.02, points.shape)
-                born = edges[10 + 5 * cycle : 15 + 5 * cycle]
-                log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=born)
-    return {"log": str(folder / "runs"), **saved(folder, labels=np.arange(14) % 2)}
-
-
 def forecast(folder, **more):
     rng = np.random.default_rng(10)
     for number, steps in enumerate((6, 4, 7)):
@@ -155,7 +137,7 @@ def gaussian(folder):
 
 def ensemble(folder):
     given = forecast(folder, samples=lambda rng, truth: truth[..., None] + rng.normal(0, 1, (*truth.shape, 8)))
-    return {**{name: given[name] for name in ("true", "samples")}, "thresholds": [0.5]}
+    return {name: given[name] for name in ("true", "samples")}
 
 
 def quantiles(folder):
@@ -178,53 +160,11 @@ class Sum:
 """
 
 
-def events(folder):
-    from graphgauge import explanation
-
-    (folder / "engine_toy_model.py").write_text(MODEL)
-    rng = np.random.default_rng(11)
-    found = []
-    for event in range(40):
-        context = explanation.Context(explanation.Subgraph([np.arange(6), np.arange(1, 7)]), event=event)
-        found.append(explanation.Explanation(context, rng.random(6).round(2)))
-    explanation.write_explanations(found, folder / "run.jsonl")
-    return {"explanations": str(folder / "run.jsonl"), "model": "engine_toy_model:Sum", "keep": "items", "random": 2}
-
-
-def bits(folder):
-    rng = np.random.default_rng(12)
-    paths = saved(
-        folder,
-        real=rng.random((60, 8)) < 0.5,
-        generated=rng.random((40, 8)) < 0.4,
-        conditions=rng.integers(0, 2, 40),
-        real_conditions=rng.integers(0, 2, 60),
-    )
-    for name, count in (("statistics", 60), ("generated_statistics", 40)):
-        np.savez(folder / f"{name}.npz", size=rng.normal(0, 1, count), depth=rng.normal(0, 1, count))
-        paths[name] = str(folder / f"{name}.npz")
-    return {**paths, "permutations": 49, "resamples": 50}
-
-
 def stack(folder):
     rng = np.random.default_rng(13)
     order = np.triu(np.ones((6, 6)), 1)
     true = (rng.random((70, 6, 6)) < 0.4) * order
     return saved(folder, true=true, pred=(true * 0.8 + rng.random(true.shape) * 0.5) * order)
-
-
-def only_generated(folder):
-    given = bits(folder)
-    return {name: given[name] for name in ("generated", "conditions", "permutations", "resamples")}
-
-
-def collected(folder):
-    from graphgauge.generation import SampleTable
-
-    rng = np.random.default_rng(14)
-    table = SampleTable.of(real=rng.random((40, 8)) < 0.5, generated=rng.random((30, 8)) < 0.4)
-    table.save(folder / "table.npz")
-    return {"table": str(folder / "table.npz"), "permutations": 49, "resamples": 50}
 
 
 CASES = {
@@ -242,9 +182,4 @@ CASES = {
     ("forecasting", "quantiles"): quantiles,
     ("forecasting", "samples"): ensemble,
     ("recovery", "stack"): stack,
-    ("generation", "samples"): bits,
-    ("generation", "only generated"): only_generated,
-    ("generation", "collected"): collected,
-    ("explanation", "events"): events,
-    ("evolution", "runs"): runs,
 }

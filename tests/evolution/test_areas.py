@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,7 +13,7 @@ from tests.evolution.conftest import Graph, block_graph
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
 from graphgauge.evolution.areas import Candidates, _cancelled, area_against_matched, area_against_non_edges
-from graphgauge.evolution.inputs import Points, distinct_pairs
+from graphgauge.evolution.inputs import Codes, Points, distinct
 from graphgauge.stats.intervals import delong
 
 AREAS = ["auc_synthetic", "auc_birth", "auc_matched"]
@@ -42,23 +41,6 @@ def test_all_non_edges_against_scikit_learn(seed: int, tied: bool):
     expected = scikit_learn(graph.points, new, negatives)
     assert auc_synthetic(graph.points, new, edges) == pytest.approx(expected, rel=1e-13)
     assert auc_birth(graph.points, new, edges) == pytest.approx(expected, rel=1e-13)
-
-
-@pytest.mark.parametrize("score", ["poincare", "euclidean"])
-def test_all_pairs_of_a_tensor_are_compared_on_its_device(score: str, monkeypatch: pytest.MonkeyPatch):
-    """By the path of CUDA devices, on the host's tensors."""
-    graph, _, _ = grown(1, tied=True)
-    monkeypatch.setattr("graphgauge.evolution.inputs.is_cuda", torch.is_tensor)
-    tensor = torch.as_tensor(graph.points, device="cuda" if torch.cuda.is_available() else "cpu")
-    there, here = (Points.of(points, "embeddings", score=score) for points in (tensor, graph.points))
-    assert there.device == tensor.device
-    nodes = np.arange(len(graph.points))
-    candidates = Candidates(nodes, nodes, graph.edges[:, 0] * len(nodes) + graph.edges[:, 1], len(nodes))
-    q = here.order(*graph.edges[:9].T)
-    found, expected = (
-        candidates.tails(points, q, candidates.free, np.random.default_rng(0), None) for points in (there, here)
-    )
-    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, expected, strict=True))
 
 
 def test_negatives_are_among_original_nodes_only():
@@ -200,7 +182,7 @@ def test_the_error_is_delongs_where_births_are_independent(seed: int, tied: bool
     columns = rng.choice([-0.5, 0.0, 0.25, 0.5], (2, 30)) if tied else rng.uniform(-0.6, 0.6, (2, 30))
     points = Points.of(columns.T, "embeddings")
     births = np.stack([np.arange(10), np.arange(10, 20)], axis=1)
-    graph = distinct_pairs(births, 30)
+    graph = distinct(Codes(30).of(births))
     nodes = np.arange(30)
     area = area_against_non_edges(
         points,
@@ -274,7 +256,6 @@ def newborn_area(seed, new=60, old=30, noise=1.0, even=True, per_positive=None):
         Scores(scores),
         births,
         arms,
-        np.zeros(len(births), int),
         graph,
         pools,
         directed=False,

@@ -49,6 +49,7 @@ def bad_cycles() -> dict[str, tuple[dict[str, Any], str]]:
         "columns": ({"new_edges": np.zeros((2, 5), int)}, r"new_edges: found shape \(2, 5\), .* edge_index.T"),
         "edge_index": ({"all_edges": lambda g: g.edges.T}, r"all_edges: .*Transpose it"),
         "quadruples": ({"new_edges": [[0, 1, 2, 3]]}, "new_edges: expected shape"),
+        "relations": ({"new_edges": [[0, 1, 2]]}, "new_edges: expected shape .*evaluate every relation by itself"),
         "halves": ({"new_edges": [[0.5, 1]]}, "0.5 is not a node number"),
         "NaN edge": ({"new_edges": [[math.nan, 1]]}, "new_edges: 1 of 2 values are NaN"),
         "booleans": ({"new_edges": np.ones((3, 2), bool)}, "booleans"),
@@ -246,7 +247,6 @@ def test_a_graph_that_was_rewired_whole_has_births(graph: Graph):
         AdaptiveEvaluator(range(120), graph.labels, folds=2),
         previous_edges=graph.edges,
         all_edges=NEW,
-        removed_edges=graph.edges,
     )
     assert evaluation["n_synthetic_positives"] == len(NEW)
 

@@ -58,7 +58,7 @@ def test_options(folder: Path, tmp_path: Path):
         "--metrics",
         "static_auc,auc_birth",
         "--figure",
-        tmp_path / "dash.html",
+        tmp_path / "dash.svg",
         "--output",
         tmp_path / "r.json",
         "--gate",
@@ -66,7 +66,7 @@ def test_options(folder: Path, tmp_path: Path):
     )
     assert result.exit_code == 0, result.output
     assert "static_auc" in result.stdout
-    assert (tmp_path / "dash.html").exists()
+    assert (tmp_path / "dash.svg").exists()
     written = json.loads((tmp_path / "r.json").read_text())
     names = [(entry["name"], Path(entry["path"]).name) for entry in written["receipt"]["inputs"]]
     assert ("labels", "data.npz") in names

@@ -7,6 +7,8 @@ is exp(−d²/4): the areas are exact, and only births and nodes vary. Every dra
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +18,13 @@ from graphgauge.core.metric import NoInterval, find
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import LabelPairs
 
+# Draws per row, and for designs in which the rule gives no interval.
+DRAWS, FEW_DRAWS = 600, 20
 NODES = 300
 
 
 class Drawn(NamedTuple):
-    """One draw: the value, and the interval if there is one."""
+    """One draw: the value, and the interval, if there is one."""
 
     value: float
     bounds: tuple[float, float] | None
@@ -85,9 +89,8 @@ def row_of(draw: Callable[[np.random.Generator], Drawn], draws: int, seed: int =
     without = 1 - len(bounds) / draws
     if len(bounds) < draws / 10:
         return Row(np.nan, np.nan, without)
-    held = np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))
     width = float(np.median(bounds[:, 1] - bounds[:, 0]) / (2 * 1.959964 * spread))
-    return Row(float(held), width, without)
+    return Row(float(np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))), width, without)
 
 
 def over_births(hubs: int, births: int, ways: str, closer: float = 0.0) -> Callable[[np.random.Generator], Drawn]:
@@ -114,6 +117,41 @@ def by_label(key: str, hubs: int, births: int) -> Callable[[np.random.Generator]
     return draw
 
 
+Designs = dict[str, Callable[[np.random.Generator], Drawn]]
+
+
+def tables() -> dict[str, Designs]:
+    births: Designs = {
+        f"{hubs} hubs, {ways}, {count} births": over_births(hubs, count, ways)
+        for hubs in (2, 5, 50)
+        for ways in ("one way", "both ways", "Zipf")
+        for count in (5, 20, 100, 500)
+        if ways != "Zipf" or count == 100
+    }
+    births |= {
+        f"pairs of {nodes} nodes, {count} births": over_pairs(nodes, count)
+        for nodes in (20, 100, 300)
+        for count in (5, 20, 100, 500)
+        if count <= 5 * nodes
+    }
+    births |= {
+        f"{what}, {count} births, ends drawn together": draw(count)
+        for count in (20, 100)
+        for what, draw in {
+            "5 hubs": lambda count: over_births(5, count, "one way", 0.6),
+            "50 hubs": lambda count: over_births(50, count, "one way", 0.6),
+            "pairs": lambda count: over_pairs(300, count, 0.6),
+        }.items()
+    }
+    labels: Designs = {
+        f"`{key}`, {f'{hubs} hubs' if hubs else 'pairs'}, {count} births": by_label(key, hubs, count)
+        for key in ("homophily_new_edges", "delta_homophily_ends", "adjusted_homophily")
+        for hubs in (0, 5, 50)
+        for count in (20, 100)
+    }
+    return {"Areas over births": births, "Homophily over births": labels}
+
+
 QUICK = {
     "5 hubs": over_births(5, 100, "one way"),
     "50 hubs, both ways": over_births(50, 100, "both ways"),
@@ -131,3 +169,22 @@ def test_intervals_cover_if_births_share_their_nodes(name: str):
 
 def test_two_hubs_are_too_few_for_an_interval():
     assert row_of(over_births(2, 100, "one way"), 20).without == 1
+
+
+def measured(place: tuple[str, str]) -> Row:
+    title, name = place
+    design = tables()[title][name]
+    few = row_of(design, FEW_DRAWS)
+    return few if few.without == 1 else row_of(design, DRAWS)
+
+
+@pytest.mark.slow
+def test_intervals_cover_in_every_design():
+    places = [(title, name) for title, designs in tables().items() for name in designs]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        rows = dict(zip(places, pool.map(measured, places), strict=True))
+    aim = 0.93
+    errors = {
+        place: 2.5 * np.sqrt(aim * (1 - aim) / (DRAWS * max(1 - row.without, 0.1))) for place, row in rows.items()
+    }
+    assert not {place: row for place, row in rows.items() if row.coverage < aim - errors[place]}

@@ -21,8 +21,8 @@ def grow(graph: Graph, cycles: int, seed: int = 0) -> list[dict[str, np.ndarray]
         points = np.concatenate([points * 0.99, rng.uniform(-0.2, 0.2, (1, 4))])
         new = np.stack([rng.choice(graph.nodes, 8, replace=False), rng.integers(0, graph.nodes, 8)], axis=1)
         new = np.concatenate([new[new[:, 0] != new[:, 1]], [[len(points) - 1, 0]]])
-        removed, edges = edges[:2], np.concatenate([edges[2:], new])
-        said.append({"embeddings": points, "new_edges": new, "all_edges": edges, "removed_edges": removed})
+        edges = np.concatenate([edges[2:], new])
+        said.append({"embeddings": points, "new_edges": new, "all_edges": edges})
     return said
 
 
@@ -32,8 +32,6 @@ def stored(folder: Path, graph: Graph, cycles: int = 3, conditions=("Normal", "O
         for seed in seeds:
             log.begin(condition, seed, edges=graph.edges, embeddings=graph.points)
             for cycle, said in enumerate(grow(graph, cycles, seed + len(condition))):
-                said = said.copy()
-                del said["all_edges"]
                 log.append_cycle(condition, seed, cycle, tgc=0.1 * cycle, **said)
     return log
 
@@ -63,14 +61,7 @@ def test_live_and_stored_runs_get_the_same_numbers(tmp_path: Path, graph: Graph)
             suite.begin(condition, graph.points, graph.edges, seed)
             for cycle, said in enumerate(grow(graph, 3, seed + len(condition))):
                 suite.step(
-                    condition,
-                    said["embeddings"],
-                    said["new_edges"],
-                    said["all_edges"],
-                    cycle,
-                    0.1 * cycle,
-                    seed,
-                    removed_edges=said["removed_edges"],
+                    condition, said["embeddings"], said["new_edges"], said["all_edges"], cycle, 0.1 * cycle, seed
                 )
     found = evaluate(stored(tmp_path / "run", graph), graph.labels, folds=2)
     assert found.to_json() == suite.evaluation().to_json()
@@ -114,51 +105,6 @@ def test_a_folder_of_cycles_is_one_run(tmp_path: Path, graph: Graph):
     assert alone.runs == (("Off", 4),)
     whole = evaluate(tmp_path / "run", graph.labels, folds=2)
     assert same(evaluate(alone, graph.labels, folds=2).to_flat(), whole.to_flat())
-
-
-def test_births_in_a_parquet_file(tmp_path: Path, graph: Graph):
-    import pyarrow
-    import pyarrow.parquet
-
-    said = [cycle | {"removed_edges": None} for cycle in grow(graph, 3)]
-    births = [(-1, *edge) for edge in graph.edges.tolist()]
-    births += [(number, *edge) for number, cycle in enumerate(said) for edge in cycle["new_edges"].tolist()]
-    place = tmp_path / "run" / "Off" / "seed-0"
-    place.mkdir(parents=True)
-    columns = dict(zip(("cycle", "source", "target"), map(list, zip(*births, strict=True)), strict=True))
-    pyarrow.parquet.write_table(pyarrow.table(columns), place / "births.parquet")
-    np.savez(
-        place / "embeddings.npz", start=graph.points, **{str(n): cycle["embeddings"] for n, cycle in enumerate(said)}
-    )
-    log = EvolutionLog(tmp_path / "files")
-    log.begin("Off", 0, edges=graph.edges, embeddings=graph.points)
-    for number, cycle in enumerate(said):
-        log.append_cycle("Off", 0, number, embeddings=cycle["embeddings"], new_edges=cycle["new_edges"])
-    found = evaluate(tmp_path / "run", graph.labels, folds=2)
-    assert found.to_json() == evaluate(log, graph.labels, folds=2).to_json()
-    assert [path.name for path in EvolutionLog(tmp_path / "run").files("Off", 0)] == [
-        "births.parquet",
-        "embeddings.npz",
-    ]
-    np.savez(place / "embeddings.npz", **{"0": graph.points})
-    with pytest.raises(InputError, match="cycle 1 has births but no embeddings"):
-        evaluate(tmp_path / "run", graph.labels)
-    (place / "embeddings.npz").unlink()
-    with pytest.raises(InputError, match="no such file"):
-        evaluate(tmp_path / "run", graph.labels)
-    for name, said in (("²", "cycle 0 has births but no embeddings"), ("000", None)):
-        np.savez(place / "embeddings.npz", **{name: graph.points, "1": graph.points, "2": graph.points})
-        if said is None:
-            assert [cycle.cycle for cycle in EvolutionLog(tmp_path / "run").cycles("Off", 0)] == [0, 1, 2]
-        else:
-            with pytest.raises(InputError, match=said):
-                evaluate(tmp_path / "run", graph.labels)
-    (place / "embeddings.npz").write_bytes(b"PK\x03\x04 broken")
-    with pytest.raises(InputError, match=r"embeddings\.npz: cannot be read"):
-        evaluate(tmp_path / "run", graph.labels)
-    (place / "births.parquet").write_bytes(b"PAR1 not really")
-    with pytest.raises(InputError, match=r"births\.parquet: cannot be read"):
-        evaluate(tmp_path / "run", graph.labels)
 
 
 def test_some_conditions_and_seeds(tmp_path: Path, graph: Graph):
@@ -233,6 +179,7 @@ def test_what_cannot_be_read(tmp_path: Path, graph: Graph):
         ({"new_edges": np.array(["ab"])}, "new_edges: expected numbers"),
         ({"embeddings": np.array("x")}, "embeddings: expected numbers"),
         ({"embeddings": np.zeros((3, 4, 5))}, "embeddings: expected shape"),
+        ({"removed_edges": graph.edges[:2]}, "has removed_edges and no all_edges. Store all_edges"),
     ):
         np.savez(path, **{"embeddings": np.zeros((122, 4)), "new_edges": np.empty((0, 2))} | wrong)
         with pytest.raises(InputError, match=said):

@@ -14,11 +14,9 @@ from graphgauge.explanation import Context, Explanation, Subgraph
 class Weighted:
     """A model with a random weight for every edge and pair of edges in every class; it counts what it is asked."""
 
-    def __init__(self, seed: int, classes: int = 2, output: str = "logit", many: bool = False) -> None:
+    def __init__(self, seed: int, classes: int = 2, output: str = "logit") -> None:
         self.seed, self.classes, self.model_output = seed, classes, output
         self.calls = self.rows = 0
-        if many:
-            self.predict_many = self._predict_many
 
     def predict(self, subgraph: Subgraph, target: Any, masks: np.ndarray) -> np.ndarray:
         self.calls += 1
@@ -37,11 +35,6 @@ class Weighted:
         if columns == 1:
             return 1 / (1 + np.exp(-logits))
         return np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-
-    def _predict_many(self, subgraphs: Any, targets: Any, masks: Any) -> list[np.ndarray]:
-        answers = [self.predict(*part) for part in zip(subgraphs, targets, masks, strict=True)]
-        self.calls -= len(answers) - 1
-        return answers
 
 
 def said(model: Any, explanation: Explanation, kept: set[int]) -> list[float]:

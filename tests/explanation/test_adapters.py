@@ -155,7 +155,7 @@ def test_the_union_of_all_masks_equals_one_graph_at_a_time(task: str, features: 
     rng = np.random.default_rng(0)
     masks = [rng.random((4, len(context.subgraph))) < 0.5 for context in contexts]
     module.train()
-    together = model.predict_many([c.subgraph for c in contexts], [c.target for c in contexts], masks)
+    together = [model.predict(c.subgraph, c.target, rows) for c, rows in zip(contexts, masks, strict=True)]
     assert module.training  # as it was
     module.eval()
     for context, rows, answers in zip(contexts, masks, together, strict=True):
@@ -175,14 +175,14 @@ def test_the_union_of_all_masks_equals_one_graph_at_a_time(task: str, features: 
             torch.testing.assert_close(answer, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_module_is_evaluated_in_batches_across_events() -> None:
+def test_a_module_is_asked_once_about_all_masks_of_an_event() -> None:
     contexts = [graph(seed) for seed in range(6)]
     explanations = [ex.Explanation(c, np.random.default_rng(c.event).random(len(c.subgraph))) for c in contexts]
     calls = []
     module = Mean()
     module.register_forward_hook(lambda *arguments: calls.append(1))
     table = ex.collect(ex.PyGModel(module), explanations)
-    assert len(calls) == 2  # all masks of all events, and the check
+    assert len(calls) == 12  # all masks of each event, and the check
     assert not table.notes
     assert ex.evaluate(table)["fidelity_drop@0.1"].n == 6
 
@@ -274,12 +274,6 @@ def test_modules_that_fail_and_what_is_none() -> None:
     for wrong in (None, 5, lambda x, edge_index: x):
         with pytest.raises(InputError, match="module: expected a torch module"):
             ex.PyGModel(wrong)
-
-
-def test_edge_features_of_some_events_only() -> None:
-    contexts = [graph(0), graph(1, features=True)]
-    with pytest.raises(InputError, match="in some events but not in others"):
-        ex.collect(ex.PyGModel(Mean()), [ex.Explanation(c, np.ones(len(c.subgraph))) for c in contexts])
 
 
 def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,19 +371,6 @@ def test_candidates_are_what_can_reach_the_target(module: Net, node: int, edges:
     assert subgraph.nodes[found.context.target] == node
     whole = ex.PyGModel(module).predict(subgraph, found.context.target, np.ones((1, len(edges)), bool))
     torch.testing.assert_close(whole[0], asked(module, node)["prediction"][node])
-    more = {0: "", 1: "; 1 more is kept because it changes degrees"}.get(
-        len(context), f"; {len(context)} more are kept because they change degrees"
-    )
-    assert ex.evaluate(ex.PyGModel(module), [found]).notes[0] == (
-        f"{len(edges)} of 18 edges can carry a message to the target and are candidates{more}"
-    )
-
-
-def test_notes_on_candidates_of_ones_own_claim_nothing() -> None:
-    module = Net(2)
-    found = ex.from_pyg(asked(module), ex.PyGModel(module), candidates=[17, 8])
-    notes = ex.evaluate(ex.PyGModel(module), [found]).notes
-    assert notes[0] == "2 of 18 edges are candidates; 1 more is kept in every mask"
 
 
 def constant(kind: str) -> Any:
@@ -507,7 +488,7 @@ def test_events_without_an_index_are_not_pooled() -> None:
     with pytest.raises(InputError, match=r"'a' explains the same subgraph and target twice, without event ids"):
         ex.write_explanations([first, again], "unwritten.jsonl")
     model = ex.PyGModel(Net(2), task="graph")
-    model.predict_many = lambda subgraphs, targets, masks: [each.sum(1) / 20.0 for each in masks]  # type: ignore[method-assign]
+    model.predict = lambda subgraph, target, masks: masks.sum(1) / 20.0  # type: ignore[method-assign]
     table = ex.collect(model, [first, named])
     with pytest.raises(InputError, match=r"0 events have necessity_auc for all of a, b.*same id \(event=\)"):
         ex.compare(table, "necessity_auc")
@@ -556,8 +537,8 @@ def test_all_that_a_module_takes_is_given_and_survives_a_file(tmp_path: Path) ->
         assert subgraph.node_inputs["shift"].dtype == np.int64
         table = ex.collect(model, [each])
         np.testing.assert_allclose(table.rows[0].outputs[0], said["prediction"][9], rtol=1e-5)
-        table.save(tmp_path / "t.parquet")
-        again = ex.read_table(tmp_path / "t.parquet").rows[0].subgraph
+        table.save(tmp_path / "t.jsonl")
+        again = ex.read_table(tmp_path / "t.jsonl").rows[0].subgraph
         assert again.edge_inputs["edge_weight"].tolist() == subgraph.edge_inputs["edge_weight"].tolist()
 
 

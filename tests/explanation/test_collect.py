@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -78,12 +77,11 @@ def test_explainers_that_agree_share_their_masks() -> None:
 # ------------------------------------------------------------------------------------------------- batches
 
 
-@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("budget", [1, 25, 200, 30_000])
-def test_the_budget_changes_calls_and_nothing_else(many: bool, budget: int) -> None:
+def test_the_budget_changes_calls_and_nothing_else(budget: int) -> None:
     explanations = random_explanations(3, 10)
     expected = ex.evaluate(ex.collect(Weighted(3), explanations))
-    model = Weighted(3, many=many)
+    model = Weighted(3)
     sizes: list[int] = []
     predict = model.predict
 
@@ -95,13 +93,13 @@ def test_the_budget_changes_calls_and_nothing_else(many: bool, budget: int) -> N
     table = ex.collect(model, explanations, batch_edges=budget)
     same_values(ex.evaluate(table), expected)
     checks = model.rows - table.masks
-    # One batch per event is checked, or the first and the last; one check serves all events of a batch.
+    # One batch per event is checked, or the first and the last.
     if budget == 30_000:
-        assert checks == (1 if many else 10)
-    assert (1 if many else 10) <= checks <= (10 if budget == 1 else 20)
+        assert checks == 10
+    assert 10 <= checks <= (10 if budget == 1 else 20)
     assert max(sizes) <= max(budget, max(one.context.subgraph.edges for one in explanations))
     if budget == 30_000:
-        assert model.calls == (2 if many else 20)  # half of them are checks
+        assert model.calls == 20  # half of them are checks
 
 
 def test_a_large_event_is_split() -> None:
@@ -145,29 +143,23 @@ class Tainted:
         self._least = least
 
     def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
-        return self.predict_many([subgraph], [target], [masks])[0]
-
-    def predict_many(self, subgraphs: Any, targets: Any, masks: Any) -> list[np.ndarray]:
-        rows = np.concatenate([each.sum(1) for each in masks]).astype(float)
+        rows = masks.sum(1).astype(float)
         kept = rows - (rows.max() / 2 if len(rows) >= self._least else rows / 2)
-        return np.split(np.stack([kept, -kept], 1), np.cumsum([len(each) for each in masks])[:-1])
+        return np.stack([kept, -kept], 1)
 
 
 @pytest.mark.parametrize("least", [2, 5, 12])
 @pytest.mark.parametrize("budget", [60, 200, 700, 1010, 30_000])
-@pytest.mark.parametrize("many", [False, True])
-def test_no_answer_of_a_noticed_event_is_from_a_batch(many: bool, budget: int, least: int) -> None:
+def test_no_answer_of_a_noticed_event_is_from_a_batch(budget: int, least: int) -> None:
     """Events of 20 edges that need several batches, whose last ones may be single masks."""
     rng = np.random.default_rng(0)
     explanations = [ex.Explanation(path_of(20, event), rng.random(20)) for event in range(4)]
-    model = Tainted(least)
-    asked = model if many else SimpleNamespace(predict=model.predict, model_output="logit")
-    table = ex.collect(asked, explanations, batch_edges=budget)
+    table = ex.collect(Tainted(least), explanations, batch_edges=budget)
     if budget // 20 < least:  # no batch is large enough
         assert not table.notes
         return
     assert "depend on the rest of the batch" in table.notes[0]
-    singly = ex.collect(SimpleNamespace(predict=Tainted(10**9).predict, model_output="logit"), explanations)
+    singly = ex.collect(Tainted(10**9), explanations)
     for one, other in zip(table, singly, strict=True):
         np.testing.assert_array_equal(one.outputs, other.outputs)
 
@@ -219,7 +211,7 @@ class Raises:
         raise self._error
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_many", "predict_proba_with_mask"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba_with_mask"])
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -355,29 +347,6 @@ def test_a_model_that_answers_nan_loses_those_events_only() -> None:
     table = ex.collect(Sometimes(2), explanations, nan="omit", batch_edges=60)
     assert [row.id for row in table] == ["e0", "e1", "e3"]
     assert "1 events were left out, because the model answered NaN" in table.notes
-
-
-class Holed:
-    """NaN for exactly one set of edges, which only a search for the best sets finds."""
-
-    model_output = "logit"
-
-    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
-        kept = masks.sum(1).astype(float)
-        kept[(masks == [True, False, True, False, True]).all(1)] = np.nan
-        return np.stack([kept, -kept], 1)
-
-
-def test_nan_in_the_search_loses_the_event_too(tmp_path: Path) -> None:
-    explanations = [ex.Explanation(path_of(5, 0), [5, 4, 3, 2, 1]), ex.Explanation(path_of(5, 1), [1, 2, 3, 4, 5])]
-    options: Any = {"levels": [0.2], "metrics": ["fidelity_drop"], "random": 0}
-    assert len(ex.collect(Holed(), explanations, **options)) == 2
-    path = tmp_path / "answers.jsonl"
-    table = ex.collect(Holed(), explanations, ceiling=40, nan="omit", path=path, **options)
-    assert len(table) == len(ex.read_table(path)) == 0
-    assert "2 events were left out, because the model answered NaN" in table.notes
-    with pytest.raises(InputError, match="NaN"):
-        ex.collect(Holed(), explanations, ceiling=40, **options)
 
 
 def test_nan_in_answers_of_the_wrong_shape_is_an_error_all_the_same() -> None:
@@ -620,18 +589,6 @@ def test_one_event_is_one_question() -> None:
         ex.collect(Weighted(0), explanations)
     with pytest.raises(InputError, match="once as a number and once as text"):
         ex.collect(Weighted(0), [ex.Explanation(path_of(4, event), [1, 2, 3, 4]) for event in (1, "1")])
-
-
-@pytest.mark.parametrize("answer", [None, iter(()), []])
-def test_many_answers_that_are_none(answer: Any) -> None:
-    class Many:
-        model_output = "logit"
-
-        def predict_many(self, subgraphs: Any, targets: Any, masks: Any) -> Any:
-            return answer
-
-    with pytest.raises(InputError, match=r"Many\.predict_many: .* answers for 2 subgraphs"):
-        ex.collect(Many(), random_explanations(0, 2))
 
 
 def test_a_different_number_of_classes_within_an_event_is_refused(tmp_path: Path) -> None:

@@ -200,8 +200,6 @@ def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
         "fidelity_keep (lower is better)",
         "acc_auc (keep the top 0 to 0.3)",
         "random",
-        "held",
-        "right explanation",
     ):
         assert text in picture, text
 
@@ -288,8 +286,8 @@ def test_the_legend_stands_below_the_curves(tmp_path: Path, monkeypatch: pytest.
             yield axes
             canvas = axes[0].figure.canvas
             canvas.draw()
-            for axis in (axes[0], axes[3]):
-                boxes.append((axis.get_legend().get_window_extent().y1, axis.xaxis.label.get_window_extent().y0))
+            axis = axes[0]
+            boxes.append((axis.get_legend().get_window_extent().y1, axis.xaxis.label.get_window_extent().y0))
 
     monkeypatch.setattr(explanation_figure, "figure", measured)
     rng = np.random.default_rng(3)
@@ -297,6 +295,5 @@ def test_the_legend_stands_below_the_curves(tmp_path: Path, monkeypatch: pytest.
     names = [f"explainer {letter}" for letter in "abcdefg"]
     said = [ex.Explanation(context, rng.random(len(context.subgraph)), name) for name in names]
     ex.evaluate(Weighted(3), said, explainer=names[0]).plot(tmp_path / "figure.png")
-    assert len(boxes) == 2
-    for legend, label in boxes:
-        assert legend < label
+    ((legend, label),) = boxes
+    assert legend < label

@@ -332,7 +332,6 @@ def test_levels_have_one_spelling() -> None:
         {"model_output": "score"},
         {"model_output": None},
         {"asked": ("all",)},
-        {"ceiling": -1},
     ],
 )
 def test_settings_that_cannot_be(options: dict[str, Any]) -> None:

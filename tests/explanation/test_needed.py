@@ -28,20 +28,16 @@ def test_each_metric_has_all_masks_that_it_needs(entry: Any) -> None:
     said = [
         *random_explanations(1, 6),
         *(ex.Explanation(one.context, -one.importance, "one", seed=1) for one in random_explanations(1, 6)),
-        *(ex.Explanation(one.context, np.abs(one.importance), "one", perturbed=0) for one in random_explanations(1, 6)),
     ]
     every = [each.key for each in registered("explanation")]
-    asked: dict[str, Any] = {"levels": (0.2, 0.5), "ceiling": 20, "random": 2}
+    asked: dict[str, Any] = {"levels": (0.2, 0.5), "random": 2}
     whole = ex.evaluate(ex.collect(Weighted(1), said, metrics=every, **asked), metrics=[entry.key])
     model = Weighted(1)
     alone = ex.evaluate(model, said, metrics=[entry.key], **asked)
     assert (model.rows == 0) == (entry.name not in MASKS)
     for key, result in alone.items():
-        if "ceiling" in entry.needs:  # the best set found depends on all that was tried
-            continue
         assert result.value == pytest.approx(whole[key].value, nan_ok=True)
-        if "best" not in str(result.levels):
-            assert [level.value for level in result.levels] == [level.value for level in whole[key].levels]
+        assert [level.value for level in result.levels] == [level.value for level in whole[key].levels]
 
 
 def test_metrics_of_edges_need_no_model() -> None:
@@ -102,8 +98,8 @@ def test_level_zero_is_nothing() -> None:
 class TurnsRandom(Weighted):
     """Dropout that is switched on in the middle of a run."""
 
-    def __init__(self, after: int, many: bool = False) -> None:
-        super().__init__(0, many=many)
+    def __init__(self, after: int) -> None:
+        super().__init__(0)
         self.after, self.noise = after, np.random.default_rng(0)
 
     def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
@@ -123,10 +119,10 @@ class OneByOne:
 
 @pytest.mark.parametrize(
     ("after", "how"),
-    [(after, how) for how in ("predict", "many", "one") for after in (0, 1, 5)] + [(25, "predict"), (200, "one")],
+    [(after, how) for how in ("predict", "one") for after in (0, 1, 5)] + [(25, "predict"), (200, "one")],
 )
 def test_a_model_that_turns_random_is_noticed(after: int, how: str) -> None:
-    model: Any = TurnsRandom(after, many=how == "many")
+    model: Any = TurnsRandom(after)
     said = random_explanations(0, 20)
     table = ex.collect(OneByOne(model) if how == "one" else model, said, batch_edges=200)
     (note,) = [note for note in table.notes if "different answers to the same input" in note]

@@ -140,21 +140,17 @@ def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
         "acc_auc",
         "cohesiveness",
         "robust_delta@0.3",
-        "fidelity_drop.reached@0.3",
     ]
-    table = ex.collect(model, explanations, levels=LEVELS, metrics=metrics, ceiling=30, robust_samples=4)
+    table = ex.collect(model, explanations, levels=LEVELS, metrics=metrics, robust_samples=4)
     found = ex.evaluate(table, explainer="occlusion", metrics=metrics)
     assert not [note for note in table.notes if "different answers" in note]
     names = {level.name for level in found["fidelity_drop@0.3"].levels}
     assert "random explainer" in names
-    assert names & {"best set", "best set found"}
     assert found["fidelity_drop@0.3"].interpretation
-    assert found["fidelity_drop.reached@0.3"] > 0
     means = ex.compare(table, "fidelity_drop@0.3").means
     assert means["occlusion"] > means["random explainer"]
     assert found["robust_delta@0.3"].n == 12
     assert found["cohesiveness@0.3"].n >= 9  # of at least two events
-    assert ex.orders(table, ["fidelity_drop@0.3", "robust_delta@0.3"]).survives is not False
     for name in ("fidelity_drop", "fidelity_keep", "fidelity_tempme", "cohesiveness"):
         assert [key for key in found if key.startswith(f"{name}@")] == [f"{name}@{level:g}" for level in LEVELS]
     assert {"acc_auc", "fidelity_best"} <= {*found}

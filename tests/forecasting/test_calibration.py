@@ -110,8 +110,7 @@ def test_the_drawn_null_agrees_with_the_closed_form_and_with_forecasters() -> No
         assert timed["perfect forecaster, independent cells"] == pytest.approx(mean, rel=1e-3)
         assert 0.5 * mean < timed["perfect forecaster"] < 2 * mean
         assert highest < timed["perfect forecaster, 95th percentile"] < 3 * highest
-    assert forecasting.evaluate(**data.arguments, seed=1)["ece"].chance != found["ece"].chance
-    assert forecasting.evaluate(**data.arguments, seed=0)["ece"].chance == found["ece"].chance
+    assert forecasting.evaluate(**data.arguments)["ece"].chance == found["ece"].chance
 
 
 def test_mean_deviation_of_a_share() -> None:

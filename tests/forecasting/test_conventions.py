@@ -1,17 +1,11 @@
-"""What other codes report, transcribed from their definitions."""
+"""What other codes report, transcribed from their definitions, and the options and breakdowns that give it."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from graphgauge import forecasting
-from graphgauge.cli.family import family_command
-from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.result import Evaluation
 
 HORIZONS, NODES = 4, 5
 
@@ -26,9 +20,7 @@ def speeds() -> tuple[np.ndarray, np.ndarray]:
     return y, forecast
 
 
-def reported(found: Evaluation) -> dict[str, float]:
-    table = found.by("convention")
-    return dict(zip(table["convention"].tolist(), table["value"].tolist(), strict=True))
+KEYS = ("mae", "rmse", "mape")
 
 
 def masked(y: np.ndarray, forecast: np.ndarray, seen: np.ndarray) -> tuple[float, float, float]:
@@ -41,36 +33,35 @@ def masked(y: np.ndarray, forecast: np.ndarray, seen: np.ndarray) -> tuple[float
 
 def test_graph_wavenet_averages_over_horizons(speeds: tuple[np.ndarray, np.ndarray]) -> None:
     y, forecast = speeds
-    found = forecasting.evaluate(y, forecast, convention="graph-wavenet")
+    found = forecasting.evaluate(y, forecast, null_value=0)
     wanted = np.mean([masked(y[:, h], forecast[:, h], y[:, h] != 0) for h in range(HORIZONS)], axis=0)
-    values = reported(found)
-    assert list(values) == ["MAE", "RMSE", "MAPE"]
-    assert list(values.values()) == pytest.approx(wanted.tolist(), rel=1e-12)
-    assert values["RMSE"] != pytest.approx(found["rmse"].value, rel=1e-3)  # pooled over cells
-    assert found.conventions["convention"] == "graph-wavenet"
-    assert found.conventions["null_value"] == "0"
+    table = found.by("horizon")
+    assert [table[key].mean() for key in KEYS] == pytest.approx(wanted.tolist(), rel=1e-12)
+    assert table["rmse"].mean() != pytest.approx(found["rmse"].value, rel=1e-3)  # pooled over cells
 
 
-@pytest.mark.parametrize(("name", "first"), [("libcity", None), ("libcity-average", 0)])
-def test_libcity_has_a_value_by_horizon(speeds: tuple[np.ndarray, np.ndarray], name: str, first: int | None) -> None:
+@pytest.mark.parametrize("average", [False, True])
+def test_libcity_has_a_value_by_horizon(speeds: tuple[np.ndarray, np.ndarray], average: bool) -> None:
     y, forecast = speeds
     y = np.where(y == 0, 3e-5, y)  # within 1e-4 of the mask value
-    values = reported(forecasting.evaluate(y, forecast, convention=name))
+    table = forecasting.evaluate(y, forecast, null_value=0, null_tolerance=1e-4).by("horizon")
     for h in range(HORIZONS):
-        part = slice(h if first is None else first, h + 1)
+        part = slice(0 if average else h, h + 1)
         wanted = masked(y[:, part], forecast[:, part], np.abs(y[:, part]) > 1e-4)
-        names = [f"masked_{metric}@{h + 1}" for metric in ("MAE", "RMSE", "MAPE")]
-        assert [values[key] for key in names] == pytest.approx(list(wanted), rel=1e-12)
+        if average:
+            up_to = forecasting.evaluate(y[:, part], forecast[:, part], null_value=0, null_tolerance=1e-4)
+            assert [up_to[key].value for key in KEYS] == pytest.approx(list(wanted), rel=1e-12)
+        else:
+            assert [table[key][h] for key in KEYS] == pytest.approx(list(wanted), rel=1e-12)
 
 
 def test_basicts_pools_all_cells(speeds: tuple[np.ndarray, np.ndarray]) -> None:
     """As `masked_mae` does at 7f87b775; `masked_wape` is a mean of ratios by window and node there (1caeaa5f)."""
     y, forecast = speeds
     y = np.where(y == 0, 3e-5, y)
-    values = reported(forecasting.evaluate(y, forecast, convention="basicts"))
+    found = forecasting.evaluate(y, forecast, null_value=0, null_tolerance=5e-5)
     wanted = masked(y, forecast, np.abs(y) > 5e-5)
-    assert list(values) == ["MAE", "RMSE", "MAPE"]
-    assert [values[key] for key in ("MAE", "RMSE", "MAPE")] == pytest.approx(list(wanted), rel=1e-12)
+    assert [found[key].value for key in KEYS] == pytest.approx(list(wanted), rel=1e-12)
 
 
 def test_utilsforecast_averages_over_series(speeds: tuple[np.ndarray, np.ndarray]) -> None:
@@ -87,9 +78,11 @@ def test_utilsforecast_averages_over_series(speeds: tuple[np.ndarray, np.ndarray
         "smape": (error / (np.abs(y) + np.abs(forecast))).mean(),
         "mase": (error.mean(axis=(0, 1)) / scale).mean(),
     }
-    found = forecasting.evaluate(y, forecast, naive=history, convention="utilsforecast")
-    assert reported(found) == pytest.approx(wanted, rel=1e-12)
-    assert "null_value" not in found.conventions
+    table = forecasting.evaluate(y, forecast, naive=history).by("node")
+    found = {key: table[key].mean() for key in wanted}
+    found["mape"] = (table["mape"] * (y != 0).mean(axis=(0, 1))).mean()
+    found["smape"] /= 2
+    assert found == pytest.approx(wanted, rel=1e-12)
 
 
 def test_gluonts_weighs_quantile_losses(speeds: tuple[np.ndarray, np.ndarray]) -> None:
@@ -112,27 +105,7 @@ def test_gluonts_weighs_quantile_losses(speeds: tuple[np.ndarray, np.ndarray]) -
         "mean_wQuantileLoss": (loss.sum(axis=(0, 1, 2)) / np.abs(y).sum()).mean(),
     }
     options = {"quantiles": quantiles, "levels": levels, "naive": history, "coverage": 0.95}
-    values = reported(forecasting.evaluate(y, convention="gluonts", **options))
-    assert {name: values[name] for name in wanted} == pytest.approx(wanted, rel=1e-12)
-
-
-def test_choices(speeds: tuple[np.ndarray, np.ndarray]) -> None:
-    y, forecast = speeds
-    given = forecasting.evaluate(y, forecast, convention="libcity", null_value=-1)
-    assert given.conventions["null_value"] == "-1"
-    some = forecasting.evaluate(y, forecast, convention="graph-wavenet", metrics=["mae"])
-    assert "MAE" in reported(some)
-    with pytest.raises(OptionError, match="no node weights"):
-        forecasting.evaluate(y, forecast, convention="basicts", weights=np.ones(NODES))
-    with pytest.raises(UnknownNameError, match="graph-wavenet"):
-        forecasting.evaluate(y, forecast, convention="graph-wavnet")
-
-
-def test_on_the_command_line(speeds: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
-    names = [str(tmp_path / name) for name in ("y.npy", "mean.npy")]
-    for name, array in zip(names, speeds, strict=False):
-        np.save(name, array)
-    command = ["--true", names[0], "--pred", names[1], "--convention", "graph-wavenet"]
-    ran = CliRunner().invoke(family_command("forecasting"), command)
-    assert ran.exit_code == 0, ran.output
-    assert f"{reported(forecasting.evaluate(*speeds, convention='graph-wavenet'))['RMSE']:.4f}" in ran.output
+    keys = {"ND": "wape", "RMSE": "rmse", "MASE": "mase", "sMAPE": "smape", "MSIS": "msis_95"}
+    found = forecasting.evaluate(y, **options)
+    values = {name: found[key].value for name, key in (keys | {"mean_wQuantileLoss": "wql"}).items()}
+    assert values == pytest.approx(wanted, rel=1e-12)

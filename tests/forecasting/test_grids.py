@@ -1,4 +1,4 @@
-"""Labelled grids: names of dimensions, latitude and longitude as nodes, issue times and lead times."""
+"""Labelled grids: latitude and longitude as nodes, issue times and lead times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphgauge import forecasting
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.forecasting.grids import Labelled
 
 RNG = np.random.default_rng(82)
@@ -31,9 +31,7 @@ def truth(**changed: Any) -> Labelled:
 
 def forecast(values: np.ndarray | None = None) -> Labelled:
     given = FIELD[WHEN] + ERROR if values is None else values
-    return array(
-        given, ("init_time", "lead_time", "latitude", "longitude"), init_time=ISSUED, lead_time=LEADS, **PLACES
-    )
+    return array(given, ("time", "horizon", "latitude", "longitude"), time=ISSUED, horizon=LEADS, **PLACES)
 
 
 def test_truth_by_valid_time() -> None:
@@ -45,10 +43,10 @@ def test_truth_by_valid_time() -> None:
     # Whatever the order of the dimensions and of the labels.
     turned = array(
         np.transpose((FIELD[WHEN] + ERROR)[::-1], (3, 1, 0, 2))[::-1],
-        ("longitude", "step", "issue_time", "latitude"),
+        ("longitude", "horizon", "time", "latitude"),
         longitude=LONGITUDE[::-1],
-        step=LEADS,
-        issue_time=ISSUED[::-1],
+        horizon=LEADS,
+        time=ISSUED[::-1],
         latitude=LATITUDE,
     )
     assert forecasting.evaluate(truth(), turned)["mae"].value == pytest.approx(found["mae"].value, rel=1e-12)
@@ -68,9 +66,9 @@ def test_valid_times_that_the_truth_lacks_are_masked() -> None:
 def test_members_and_masks_follow() -> None:
     members = array(
         np.repeat((FIELD[WHEN] + ERROR)[None], 4, axis=0) + RNG.normal(size=(4, *ERROR.shape)),
-        ("number", "init_time", "lead_time", "latitude", "longitude"),
-        init_time=ISSUED,
-        lead_time=LEADS,
+        ("number", "time", "horizon", "latitude", "longitude"),
+        time=ISSUED,
+        horizon=LEADS,
         **PLACES,
     )
     seen = RNG.random(FIELD.shape) < 0.7
@@ -85,24 +83,23 @@ def test_members_and_masks_follow() -> None:
     assert found["crps"].value == pytest.approx(plain["crps"].value, rel=1e-12)
 
 
-def test_cosines_of_the_latitude() -> None:
-    found = forecasting.evaluate(truth(), forecast(), weights="cos-latitude")
-    weight = np.cos(np.deg2rad(LATITUDE))[:, None] * np.ones((3, 2))
-    assert found["mae"].value == pytest.approx((np.abs(ERROR) * weight).sum() / (weight.sum() * 60), rel=1e-12)
-    by_hand = forecasting.evaluate(truth(), forecast(), weights=forecasting.cos_latitude(np.repeat(LATITUDE, 2)))
-    assert by_hand["mae"] == found["mae"]
-    with pytest.raises(InputError, match="needs a coordinate latitude or lat"):
-        forecasting.evaluate(np.zeros((9, 1, 2)), np.ones((9, 1, 2)), weights="cos-latitude")
-    with pytest.raises(InputError, match="outside −90 to 90"):
-        forecasting.cos_latitude([100.0])
+def test_times_and_horizons_are_not_guessed() -> None:
+    named = ("lead_time", "latitude", "longitude")
+    values, coords = FIELD[WHEN] + ERROR, {"lead_time": LEADS, **PLACES}
+    with pytest.raises(InputError, match=r"y_true: its dimension lead_time has times.*rename\(lead_time='horizon'\)"):
+        forecasting.evaluate(array(values, ("time", *named), time=ISSUED, **coords), values)
+    with pytest.raises(OptionError, match=r"which of them are time, horizon, node.*rename"):
+        forecasting.evaluate(array(values, ("init_time", *named), init_time=ISSUED, **coords), values)
+    with pytest.raises(InputError, match=r"y_pred: its dimension init_time has times.*rename\(init_time='time'\)"):
+        forecasting.evaluate(truth(), array(values, ("init_time", *named), init_time=ISSUED, **coords))
 
 
 def test_dimensions_that_are_missing_are_named() -> None:
     without = array(
         (FIELD[WHEN] + ERROR)[..., 0],
-        ("init_time", "lead_time", "latitude"),
-        init_time=ISSUED,
-        lead_time=LEADS,
+        ("time", "horizon", "latitude"),
+        time=ISSUED,
+        horizon=LEADS,
         latitude=LATITUDE,
     )
     with pytest.raises(InputError, match=r"y_pred: has the dimensions .*, but y_true has longitude"):
@@ -110,8 +107,8 @@ def test_dimensions_that_are_missing_are_named() -> None:
     shifted = array(
         (FIELD[WHEN] + ERROR),
         forecast().dims,
-        init_time=ISSUED,
-        lead_time=LEADS,
+        time=ISSUED,
+        horizon=LEADS,
         latitude=LATITUDE + 1,
         longitude=LONGITUDE,
     )

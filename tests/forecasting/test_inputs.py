@@ -391,3 +391,20 @@ def test_crossing_quantiles_are_scored_and_found(forecasts: Forecasts) -> None:
     (finding,) = [item for item in found.findings if item.check == "crossing-quantiles"]
     assert finding.evidence["share"] == pytest.approx(len(crossed[::3]) / len(crossed))
     assert "crossing-quantiles" not in checks(forecasting.evaluate(forecasts.y, quantiles=quantiles, levels=levels))
+
+
+def test_distributions_are_refused_with_the_line_to_write() -> None:
+    torch, stats = pytest.importorskip("torch"), pytest.importorskip("scipy.stats")
+    y = np.zeros((9, 1, 2))
+    for given in (torch.distributions.Laplace(torch.zeros(9, 1, 2), 1.0), stats.norm(y, 1)):
+        calls: tuple[Callable[[], Any], ...] = (
+            lambda: forecasting.evaluate(y, given),  # noqa: B023
+            lambda: forecasting.crps(y, samples=given),  # noqa: B023
+            lambda: forecasting.compare(y, y, given),  # noqa: B023
+            lambda: forecasting.ForecastState().update(y, given),  # noqa: B023
+        )
+        for call in calls:
+            with pytest.raises(InputError, match=r"is a distribution.*samples=d\.sample\(\(200,\)\)\.movedim\(0, -1\)"):
+                call()
+    draws = torch.distributions.Laplace(torch.zeros(9, 1, 2), 1.0).sample((200,)).movedim(0, -1)
+    assert forecasting.evaluate(y, samples=draws)["crps"].n == 18

@@ -301,16 +301,13 @@ def test_number_types_of_pandas(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["time", None])
-def test_the_index_that_pandas_writes_last_to_parquet_is_no_node(tmp_path: Path, name: str | None) -> None:
-    index = pd.Index(np.arange(10, 10 + STEPS), name=name)
-    frames = [pd.DataFrame(values, index=index, columns=SENSORS) for values in (Y, MEAN)]
-    paths = [str(tmp_path / f"{which}.parquet") for which in ("true", "pred")]
-    frames[0].to_parquet(paths[0])
-    frames[1].iloc[::-1, ORDER].to_parquet(paths[1])
-    found = forecasting.evaluate_files(true=paths[0], pred=paths[1], axes=AXES, by=["node"])
-    assert found["mae"].n == Y.size
-    assert found["mae"].value == pytest.approx(np.abs(Y - MEAN).mean(), rel=1e-12)
-    assert list(found.by("node")["node"]) == SENSORS
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_an_index_in_a_file_is_refused(tmp_path: Path, ending: str, name: str | None) -> None:
+    frame = pd.DataFrame(Y, index=pd.Index(np.arange(10, 10 + STEPS), name=name), columns=SENSORS)
+    path = tmp_path / f"true.{ending}"
+    frame.to_csv(path) if ending == "csv" else frame.to_parquet(path)
+    with pytest.raises(InputError, match=r"has a column .*but every column is a node.*index=False"):
+        forecasting.evaluate_files(true=path, pred=path, axes=AXES)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -122,7 +122,7 @@ def errors_by_horizon(table: Any) -> dict[Any, float]:
     return dict(zip(by["horizon"].tolist(), by["mae"].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("freq", ["MS", "ME", "QS", "QE", "YS", "B", "BME", "D", "2D", "W", "W-FRI", "h", "15min"])
+@pytest.mark.parametrize("freq", ["MS", "ME", "QS", "QE", "YS", "BME", "D", "2D", "W", "W-FRI", "h", "15min"])
 @pytest.mark.parametrize("every", [1, 5])
 def test_horizons_are_steps_of_the_calendar(freq: str, every: int) -> None:
     times = pd.date_range("2020-01-01", periods=45, freq=freq)

@@ -1,4 +1,4 @@
-"""Scores of events, tails and scaled errors against their definitions."""
+"""Scaled scores and quantile losses against their definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import norm
 
 from graphgauge import forecasting
-from graphgauge.core.errors import OptionError
 
 RNG = np.random.default_rng(84)
 Y = RNG.normal(size=(30, 2))
@@ -15,37 +14,6 @@ MEAN, STD = Y + RNG.normal(size=Y.shape), RNG.uniform(0.5, 2, Y.shape)
 SAMPLES = MEAN[..., None] + RNG.normal(size=(*Y.shape, 11))
 AXES = ("time", "node")
 HISTORY = RNG.normal(size=(50, 2)).cumsum(axis=0)
-
-
-def tail_score(cdf: np.ndarray, y: float, grid: np.ndarray) -> float:
-    """∫ (F − 1{y ≤ z})² dz over the grid."""
-    return float(np.trapezoid((cdf - (y <= grid)) ** 2, grid))
-
-
-@pytest.mark.parametrize("threshold", [-1.5, 0.0, 0.7])
-def test_threshold_weighted_crps_and_brier(threshold: float) -> None:
-    keys = [f"twcrps_{threshold:g}", f"brier_{threshold:g}"]
-    gaussian = forecasting.evaluate(Y, MEAN, std=STD, axes=AXES, thresholds=threshold, metrics=keys)
-    members = forecasting.evaluate(Y, samples=SAMPLES, axes=AXES, metrics=keys)
-    grid = np.linspace(threshold, 12, 40_001)
-    expected = [tail_score(norm.cdf(grid, m, s), y, grid) for y, m, s in zip(Y.flat, MEAN.flat, STD.flat, strict=True)]
-    assert gaussian[keys[0]].value == pytest.approx(np.mean(expected), rel=2e-4)
-    expected = [
-        tail_score((cell[:, None] <= grid).mean(axis=0), y, grid)
-        for y, cell in zip(Y.flat, SAMPLES.reshape(-1, 11), strict=True)
-    ]
-    assert members[keys[0]].value == pytest.approx(np.mean(expected), rel=2e-3)
-    event = threshold < Y
-    assert gaussian[keys[1]].value == pytest.approx(np.mean((norm.sf(threshold, MEAN, STD) - event) ** 2), rel=1e-12)
-    share = (threshold < SAMPLES).mean(axis=-1)
-    assert members[keys[1]].value == pytest.approx(np.mean((share - event) ** 2), rel=1e-12)
-    assert gaussian[keys[1]].chance[0].value == pytest.approx(event.mean() * (1 - event.mean()))
-
-
-def test_a_threshold_far_below_is_the_crps() -> None:
-    found = forecasting.evaluate(Y, MEAN, std=STD, axes=AXES, thresholds=-50)
-    assert found["twcrps_-50"].value == pytest.approx(found["crps"].value, rel=1e-9)
-    assert found["brier_-50"].value == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("form", ["gaussian", "samples", "quantiles"])
@@ -89,11 +57,3 @@ def test_quantile_losses() -> None:
     for place, key in enumerate(("pinball_10", "pinball_50", "pinball_90")):
         assert found[key].value == pytest.approx(loss[..., place].mean(), rel=1e-12)
     assert found["wql"].value == pytest.approx(np.mean(2 * loss.sum(axis=(0, 1)) / np.abs(Y).sum()), rel=1e-12)
-
-
-def test_a_state_counts_the_thresholds_that_it_was_given() -> None:
-    y, mean = np.arange(12.0), np.arange(12.0) + 1
-    state = forecasting.ForecastState(thresholds=[3.0]).update(y, mean, std=np.ones(12))
-    assert state.evaluate(metrics=["brier_3"])["brier_3"].defined
-    with pytest.raises(OptionError, match="brier_4 was not counted"):
-        state.evaluate(metrics=["brier_4"])

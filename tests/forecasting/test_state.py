@@ -17,7 +17,6 @@ from graphgauge import forecasting
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState
-from graphgauge.forecasting.rows import Once
 
 COUNTS = (
     "coverage_50",
@@ -156,18 +155,6 @@ def test_steps_count_once(forecasts: Forecasts) -> None:
     assert state.update(**arguments).n == 4 * forecasts.y.size
     empty = {name: array[:0] for name, array in arguments.items()}
     assert state.update(**empty, start=100).n == 4 * forecasts.y.size
-
-
-def test_rows_and_arrays_share_no_steps(forecasts: Forecasts) -> None:
-    cells: dict[str, Any] = {"y_true": [1.0, 2.0], "y_pred": [1.0, 3.0], "shape": (2, 1, 1)}
-    rows = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells)
-    with pytest.raises(InputError, match="time steps 1 to 1 were already counted"):
-        rows.update(np.ones((2, 1, 1)), np.ones((2, 1, 1)), start=1)
-    with pytest.raises(InputError, match="time steps 0 to 1 were already counted"):
-        rows.merge(ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells))
-    arrays = ForecastState().update(np.ones((2, 1, 1)), np.ones((2, 1, 1)), start=0)
-    with pytest.raises(InputError, match="were already counted"):
-        arrays.update_rows([0, 1], [0, 0], [0, 0], **cells)
 
 
 def test_masked_and_unmasked_do_not_meet(forecasts: Forecasts, tmp_path: Path) -> None:
@@ -312,34 +299,7 @@ def test_only_what_is_asked_for_is_counted(forecasts: Forecasts) -> None:
     assert narrow["mae"].chance == whole["mae"].chance
 
 
-def test_rows_in_any_order(forecasts: Forecasts) -> None:
-    whole = forecasting.evaluate(**forecasts.arguments, naive=np.arange(10.0).reshape(2, 5))
-    step, horizon, node = (index.ravel() for index in np.indices(forecasts.y.shape))
-    for order in (np.arange(forecasts.y.size), np.random.default_rng(0).permutation(forecasts.y.size)):
-        state = ForecastState(naive=np.arange(10.0).reshape(2, 5))
-        for part in np.array_split(order, 3):
-            cells = [array.ravel()[part] for array in (forecasts.y, forecasts.mean, forecasts.std)]
-            state.update_rows(step[part], horizon[part], node[part], *cells, shape=forecasts.y.shape)
-        found = state.evaluate()
-        for key in whole:
-            if key not in ("ece", "ence"):
-                assert ulps(found[key].value, whole[key].value) <= 1, key
-                assert found[key].ci == whole[key].ci or tuple(found[key].ci) == pytest.approx(tuple(whole[key].ci))
-        np.testing.assert_array_max_ulp(found.by("node")["rmse"], whole.by("node")["rmse"], 1)
-
-
-def test_rows_have_a_place() -> None:
-    cells: dict[str, Any] = {"y_true": [1.0, 2.0], "y_pred": [1.0, 3.0], "shape": (2, 1, 1)}
-    found = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells).evaluate()
-    assert (found["mae"].value, found.notes) == (0.5, ())
-    holes = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells | {"y_true": [np.nan, 2.0]}, nan="omit")
-    assert holes.evaluate().notes == ("1 cells with NaN were left out",)
-    with pytest.raises(InputError, match="step: positions from 0 to 2, but the size is 2"):
-        ForecastState().update_rows([0, 2], [0, 0], [0, 0], **cells)
-    with pytest.raises(InputError, match="horizon: expected shape"):
-        ForecastState().update_rows([0, 1], [0], [0, 0], **cells)
-    with pytest.raises(InputError, match="node: expected whole numbers, found float64"):
-        ForecastState().update_rows([0, 1], [0, 0], [0.0, 0.5], **cells)
+def test_a_horizon_is_named_once() -> None:
     with pytest.raises(InputError, match="ahead: a horizon is named twice"):
         ForecastState(ahead=[3, 3])
 
@@ -391,14 +351,6 @@ def test_a_damaged_state_is_refused(forecasts: Forecasts, tmp_path: Path) -> Non
     path.write_bytes(b"PK nonsense")
     with pytest.raises(InputError, match="not a saved graphgauge state"):
         ForecastState.load(path)
-
-
-def test_cells_that_come_up_again() -> None:
-    once = Once((3, 2, 5))
-    step, horizon, node = (np.array(places) for places in ([0, 2, 0], [0, 1, 0], [1, 4, 2]))
-    assert once.again(step, horizon, node).size == 0
-    assert once.again(step[::-1], horizon[::-1], node[::-1]).tolist() == [0, 1, 2]
-    assert once.again(np.array([1, 1, 0]), np.array([1, 1, 0]), np.array([3, 3, 0])).tolist() == [1]
 
 
 def test_a_state_for_some_metrics_has_findings() -> None:

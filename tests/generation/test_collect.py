@@ -8,7 +8,7 @@ from tests.generation.toy import NAMES, Judge, Toy, bare, case, data
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.generation.collect import BATCH, Collection
+from graphgauge.generation.collect import BATCH
 from graphgauge.generation.subjects import offers
 
 
@@ -42,9 +42,7 @@ def test_a_section_asks_for_no_more_than_it_needs(section, asked):
 
 def test_sections_share_their_answers():
     subject = Toy()
-    collection = Collection(subject, data=data(), num_samples=5)
-    collection.table(["diversity"])
-    collection.table(["statistical"])
+    generation.collect(subject, data=data(), sections=["diversity", "statistical"], num_samples=5)
     assert subject.asked.count("generate") == len(NAMES)
 
 
@@ -55,9 +53,7 @@ def test_every_answer_is_asked_for_once():
             return super().statistics(samples)
 
     subject = Counting()
-    collection = Collection(subject, data=data(), num_samples=5)
-    for sections in (["statistical"], ["statistical"], None):
-        collection.table(sections)
+    generation.collect(subject, data=data(), num_samples=5)
     assert subject.asked.count("statistics") == 2  # of real samples, and of generated ones
 
 

@@ -1,4 +1,4 @@
-"""`graphgauge generation` as a user meets it: every form of input, stopping and going on, and what it refuses."""
+"""`graphgauge generation` as a user meets it: every form of input, and what it refuses."""
 
 import json
 import pickle
@@ -11,7 +11,6 @@ from tests.command import graphgauge
 from tests.generation.test_two_samples import prdc_by_hand
 from tests.generation.toy import NAMES, Attack, case, data
 
-import graphgauge.generation.from_files as module
 from graphgauge import generation
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
@@ -21,6 +20,7 @@ FEW = ["--resamples", "50", "--permutations", "49"]
 QUICK = [*FEW, "--num-samples", "15"]
 SECTIONS = ["reconstruction", "diversity", "statistical", "latent_space", "conditioning"]
 SUBJECT = ["--subject", "tests.generation.toy:case", *QUICK]
+OPENED = "tests.generation.toy:opened"
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +36,6 @@ def run(*arguments):
 
 def content(path):
     return json.loads(Path(path).read_text())
-
-
-def comparable(path):
-    return {name: value for name, value in content(path).items() if name not in ("root", "receipt")}
 
 
 def test_a_subject_gives_what_the_library_gives():
@@ -66,48 +62,6 @@ def test_header_sections_tables_and_summary():
     rows = [line.split()[:2] for line in text[: places[1]].splitlines()]
     assert ["6A", "60"] in rows  # real samples that were reconstructed, not the 15 attempts of the other sections
     assert "target ≤" in text
-
-
-def test_the_file_is_written_after_each_section_and_the_next_run_goes_on(tmp_path, monkeypatch):
-    whole, stopped = tmp_path / "whole.json", tmp_path / "stopped.json"
-    assert run(*SUBJECT, "-o", whole).exit_code == 0
-    evaluated = []
-    original = module.evaluate_section
-
-    def interrupted(table, name, request):
-        if name == "latent_space" and "latent_space" not in evaluated:
-            evaluated.append(name)
-            raise KeyboardInterrupt
-        evaluated.append(name)
-        return original(table, name, request)
-
-    monkeypatch.setattr(module, "evaluate_section", interrupted)
-    assert run(*SUBJECT, "-o", stopped).exit_code == 1  # what click makes of an interrupt in a test
-    left = content(stopped)
-    assert left["status"] == "partial"
-    assert {entry["section"] for entry in left["results"]} == set(SECTIONS[:3])
-    assert {entry["key"]: entry["reason"] for entry in left["skipped"]}["latent_space"] == "not evaluated yet"
-    evaluated.append("second run")
-    outcome = run(*SUBJECT, "-o", stopped)
-    assert outcome.exit_code == 0, outcome.output
-    assert evaluated[evaluated.index("second run") + 1 :] == ["latent_space", "conditioning"]
-    assert "diversity: taken from" in outcome.stderr
-    assert comparable(stopped) == comparable(whole)
-
-
-def test_other_options_begin_anew(tmp_path):
-    path = tmp_path / "result.json"
-    run(*SUBJECT, "--metrics", "diversity", "-o", path)
-    again = run(*SUBJECT, "--metrics", "diversity", "-o", path)
-    assert "diversity: taken from" in again.stderr
-    other = run(*SUBJECT, "--metrics", "diversity", "-o", path, "--seed", "1")
-    assert "different options, so everything is evaluated again" in other.stderr
-    run(*SUBJECT, "--metrics", "novelty", "-o", path)
-    more = run(*SUBJECT, "--metrics", "diversity", "-o", path)
-    assert "diversity: taken from" not in more.stderr
-    assert "mean_jaccard" in {entry["key"] for entry in content(path)["results"]}
-    path.write_text("no result")
-    assert isinstance(run(*SUBJECT, "-o", path).exception, InputError)
 
 
 def test_samples_without_a_model(tmp_path):
@@ -183,10 +137,27 @@ def test_what_is_not_there(tmp_path):
     assert isinstance(unknown, UnknownNameError)
     for name in SECTIONS:
         assert name in str(unknown)
-    assert isinstance(run("--checkpoint", tmp_path / "absent.pth").exception, InputError)
+    assert isinstance(run("--subject", OPENED, "--checkpoint", tmp_path / "absent.pth").exception, InputError)
     assert isinstance(run("--subject", "tests.generation.toy:absent").exception, OptionError)
     assert isinstance(run("--subject", "tests.generation.absent:case").exception, OptionError)
     assert run("--subject", "no factory").exit_code == 2
+
+
+def test_a_checkpoint_is_passed_to_the_factory(tmp_path):
+    weights, out = tmp_path / "vae.pth", tmp_path / "result.json"
+    weights.write_text(" ".join(NAMES))
+    given = ["--subject", OPENED, "--checkpoint", weights, "--classifier-checkpoint", weights, "--cpu"]
+    outcome = run(*given, *QUICK, "--output", out)
+    assert outcome.exit_code == 0, outcome.output
+    found = content(out)
+    assert "cpu: True" in found["notes"]
+    assert found["run"]["tags"] == {"model": "vae.pth"}
+    assert {"checkpoint", "classifier_checkpoint"} <= {entry["name"] for entry in found["receipt"]["inputs"]}
+    plain = generation.evaluate(generation.collect(case(), num_samples=15), resamples=50, permutations=49)
+    accuracy = {entry["key"]: entry["value"] for entry in found["results"]}["classifier_exact_accuracy"]
+    assert accuracy == plain["classifier_exact_accuracy"].value
+    alone = run("--checkpoint", weights).exception
+    assert isinstance(alone, OptionError)
 
 
 def test_data_of_a_subject_from_a_file(tmp_path):
@@ -204,15 +175,14 @@ def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     def shell(*arguments):
         return graphgauge("generation", *arguments, cwd=tmp_path)
 
-    attack = pickle.dumps(Attack(tmp_path / "ran"))
-    (tmp_path / "attack.pth").write_bytes(attack)
-    hostile = shell("--checkpoint", "attack.pth", "--cpu")
-    assert (hostile.returncode, hostile.stdout) == (3, "")
-    assert hostile.stderr.startswith("Error: attack.pth: not a checkpoint of weights (UnpicklingError); it was not run")
-    assert not (tmp_path / "ran").exists()
-    absent = shell("--checkpoint", "absent.pth", "--cpu")
+    absent = shell("--subject", "mine:Mine", "--checkpoint", "absent.pth", "--cpu")
     assert (absent.returncode, absent.stdout) == (3, "")
-    assert absent.stderr == "Error: absent.pth: no such file. Train one with `graphgauge zoo NAME train`.\n"
+    assert absent.stderr == "Error: absent.pth: no such file.\n"
+    alone = shell("--checkpoint", "absent.pth")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert alone.stderr.endswith(
+        "--subject not given. A checkpoint for module:factory needs --subject and --checkpoint.\n"
+    )
     (tmp_path / "mine.py").write_text(
         "class Mine:\n    def generate(self, condition, n, *, temperature, seed):\n        return open('absent.npy')\n"
     )
@@ -224,7 +194,7 @@ def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     )
     debugged = shell("--subject", "mine:Mine", "--debug")
     assert "return open('absent.npy')" in debugged.stderr
-    unknown = shell("--checkpoint", "absent.pth", "--metrics", "nothing")
+    unknown = shell("--subject", "mine:Mine", "--metrics", "nothing")
     assert unknown.returncode == 2
     assert "Known: reconstruction, diversity" in unknown.stderr
 
@@ -256,8 +226,7 @@ def test_a_subject_that_exits_has_not_passed(tmp_path, method):
     assert "raised SystemExit: 0" in found.stderr
     assert "passed" not in found.stderr
     assert found.stdout == ""
-    if (tmp_path / "r.json").exists():
-        assert content(tmp_path / "r.json")["status"] == "partial"
+    assert not (tmp_path / "r.json").exists()
     (tmp_path / "study.toml").write_text(
         'schema = 1\nname = "leaving"\n[[evaluate]]\nfamily = "generation"\ndataset = "toy"\nmethod = "toy"\n'
         'subject = "leaving:load"\nnum_samples = 15\nresamples = 50\npermutations = 49\n'
@@ -265,15 +234,6 @@ def test_a_subject_that_exits_has_not_passed(tmp_path, method):
     found = graphgauge("run", "study.toml", cwd=tmp_path)
     assert found.returncode == 4, found.stderr
     assert "SystemExit" in found.stdout + found.stderr
-
-
-def test_nan_is_omitted_only_from_samples_that_are_given(tmp_path):
-    path = tmp_path / "answers.npz"
-    assert run(*SUBJECT, "--metrics", "diversity", "--save-table", path).exit_code == 0
-    for form in (SUBJECT, ["--table", path]):
-        assert isinstance(run(*form, "--nan", "omit").exception, OptionError)
-    with pytest.raises(OptionError, match="a table already contains samples: nan"):
-        generation.evaluate(generation.SampleTable.load(path), nan="omit")
 
 
 def test_the_order_of_text_has_to_be_given(tmp_path):

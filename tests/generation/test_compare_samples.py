@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from tests.generation.toy import described
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
@@ -15,6 +18,19 @@ from graphgauge.generation.levels import near_copies
 
 def dense(count: int, rate: float, seed: int) -> list[nx.Graph]:
     return [nx.gnp_random_graph(12, rate, seed=1000 * seed + place) for place in range(count)]
+
+
+def of_columns(real: Any, sides: dict[str, Any], **options: Any) -> tuple[generation.SampleComparison, ...]:
+    """The comparison of energy distances, by columns of samples without a bit."""
+    parts = {name: described(real=real, generated=made) for name, made in sides.items()}
+    return generation.compare_samples(
+        next(iter(parts.values()))["real"],
+        {name: part["generated"] for name, part in parts.items()},
+        statistics=real,
+        generated_statistics=sides,
+        metrics=["energy_distance"],
+        **options,
+    )
 
 
 def test_the_nearer_generator_is_found() -> None:
@@ -53,13 +69,8 @@ def test_generators_that_are_equally_far_from_the_real_samples_are_rarely_told_a
     called = 0
     for seed in range(20):
         columns = [{"x": rng.normal(shift, 1, 60)} for shift in (0, 0.7, -0.7)]
-        (one,) = generation.compare_samples(
-            columns[0],
-            {"above": columns[1], "below": columns[2]},
-            metrics=["energy_distance"],
-            permutations=99,
-            resamples=99,
-            seed=seed,
+        (one,) = of_columns(
+            columns[0], {"above": columns[1], "below": columns[2]}, permutations=99, resamples=99, seed=seed
         )
         called += one.better is not None
     assert called <= 4  # binomial: more than 4 of 20 at 5 % have a probability of 0.003
@@ -118,7 +129,7 @@ def test_categories_of_one_generator_only() -> None:
     sides = {"last": {"c": rng.choice(list("abz"), 100)}, "first": {"c": rng.choice(list("0ab"), 100)}}
     found = {}
     for order in (sides, dict(reversed(list(sides.items())))):
-        (energy,) = generation.compare_samples(real, order, metrics=["energy_distance"], permutations=99, resamples=99)
+        (energy,) = of_columns(real, order, permutations=99, resamples=99)
         found |= {(name, energy.first): value for name, value in zip(order, energy.values, strict=True)}
         assert energy.better is None
     for name, made in sides.items():
@@ -135,9 +146,7 @@ def test_constant_real_columns_have_the_scale_of_all_generators() -> None:
     sides = {"near": {"v": rng.normal(0, 1, 60)}, "far": {"v": rng.normal(0, 100, 60)}}
     values = []
     for order in (sides, dict(reversed(list(sides.items())))):
-        (one,) = generation.compare_samples(
-            {"v": np.zeros(60)}, order, metrics=["energy_distance"], permutations=99, resamples=99
-        )
+        (one,) = of_columns({"v": np.zeros(60)}, order, permutations=99, resamples=99)
         assert one.better == "near"
         values.append(dict(zip(order, one.values, strict=True)))
     assert values[0] == pytest.approx(values[1])
@@ -168,7 +177,7 @@ def test_the_order_of_samples_does_not_decide_which_are_distinct() -> None:
 def test_equal_generators_of_different_sizes_have_no_bias() -> None:
     rng = np.random.default_rng(0)
     real, few, many = ({"x": rng.normal(size=count)} for count in (100, 12, 900))
-    (one,) = generation.compare_samples(real, {"few": few, "many": many}, metrics="energy_distance", permutations=199)
+    (one,) = of_columns(real, {"few": few, "many": many}, permutations=199)
     assert one.interval[0] < 0 < one.interval[1]
     assert one.better is None
 

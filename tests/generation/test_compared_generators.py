@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.generation.test_compare_samples import dense
+from tests.generation.test_compare_samples import dense, of_columns
+from tests.generation.toy import described
 
 from graphgauge import generation, stats
 from graphgauge.core.errors import InputError
@@ -17,7 +18,7 @@ FEW: dict[str, Any] = {"permutations": 19, "resamples": 19}
 
 
 def energies(real: Any, generated: Any) -> dict[str, float]:
-    (found,) = generation.compare_samples(real, generated, metrics=["energy_distance"], **FEW)
+    (found,) = of_columns(real, generated, **FEW)
     return dict(zip((found.first, found.second), found.values, strict=True))
 
 
@@ -27,14 +28,14 @@ def test_categories_of_different_generators_are_different_columns() -> None:
     real, *others = ({"c": rng.choice(list(letters), 100)} for letters in ("ab", "abz", "0ab", "ab", "xyzab"))
     sides = dict(zip("stuv", others, strict=True))
     alone = {
-        name: generation.evaluate(real=real, generated=made, metrics=["energy_distance"], **FEW)["energy_distance"]
+        name: generation.evaluate(**described(real=real, generated=made), metrics=["energy_distance"], **FEW)
         for name, made in sides.items()
     }
     for first in sides:
         for second in sides:
             if first != second:
                 found = energies(real, {first: sides[first], second: sides[second]})
-                assert found == pytest.approx({name: alone[name].value for name in found})
+                assert found == pytest.approx({name: alone[name]["energy_distance"].value for name in found})
 
 
 @pytest.mark.parametrize("convention", ["graphgauge", "gran", "spectre", "digress_emd"])
@@ -68,9 +69,13 @@ TABLE = {"c": np.arange(20.0)}
     [
         ([BITS, BITS], {}, "expected {name: samples}, found list"),
         ({"a": BITS, "b": dense(12, 0.3, 1)}, {}, "samples of another kind or shape"),
-        ({"a": BITS, "b": TABLE}, {}, "samples of another kind or shape"),
+        ({"a": BITS, "b": TABLE}, {}, "the rows of a table are not samples"),
         ({"a": BITS, "b": BITS.reshape(20, 2, 3)}, {}, "samples of another kind or shape"),
-        ({"a": TABLE, "b": {"d": np.arange(20.0)}}, {}, "other statistics: c, d"),
+        (
+            {"a": BITS, "b": BITS},
+            {"generated_statistics": {"a": TABLE, "b": {"d": np.arange(20.0)}}},
+            "other statistics: c, d",
+        ),
         ({"a": BITS, "b": BITS}, {"valid": {"c": np.ones(20)}}, "'c' is missing in valid or in generated"),
         ({"a": BITS, "b": BITS}, {"valid": {"a": np.ones(20)}}, "'b' is missing in valid or in generated"),
         ({"a": BITS, "b": BITS}, {"generated_statistics": {"a": TABLE}}, "'b' is missing in generated_statistics"),

@@ -295,10 +295,6 @@ def test_without_a_number_the_nodes_are_those_that_occur() -> None:
         (BITS, {"convention": "gran"}),
         (BITS, {"node_labels": ["atom"]}),
         (BITS, {"edge_labels": []}),
-        ({"a": np.arange(20.0)}, {"convention": "gran"}),
-        ({"a": np.arange(20.0)}, {"samples": "bits"}),
-        ({"a": np.arange(20.0)}, {"samples": "graphs"}),
-        ({"a": np.arange(20.0)}, {"node_labels": []}),
     ],
 )
 def test_options_without_effect_are_refused(samples: Any, option: dict[str, Any]) -> None:

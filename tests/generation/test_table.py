@@ -8,8 +8,7 @@ from tests.generation.toy import NAMES, Toy, case, data
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.generation import Case, Labelled, SampleTable
-from graphgauge.generation.overlap import sample_hashes
+from graphgauge.generation import SampleTable
 
 QUICK = {"resamples": 20, "permutations": 19}
 
@@ -102,14 +101,20 @@ def test_refused(name):
         SampleTable.of(**given)
 
 
-def test_nan_is_dropped_and_counted_when_asked_for():
+def test_nan_is_counted_and_refused():
     latents = np.ones((40, 2))
     latents[3, 1] = np.nan
-    with pytest.raises(InputError, match=r"1 of 80 values are NaN, the first at index \(3, 1\)"):
+    with pytest.raises(InputError, match=r"1 of 80 values are NaN, the first at index \(3, 1\).*x = x\[keep\]"):
         SampleTable.of(real=SAMPLES, latents=latents)
-    table = SampleTable.of(real=SAMPLES, real_conditions=CODES, latents=latents, nan="omit")
-    assert len(table.real) == len(table.latents) == len(table.real_codes) == 39
-    assert table.notes == ("1 real samples dropped: NaN",)
+
+
+@pytest.mark.parametrize("side", ["real", "generated", "train"])
+def test_rows_of_a_table_are_no_samples(side):
+    pandas = pytest.importorskip("pandas")
+    columns = {"age": np.arange(40.0), "city": ["x"] * 40}
+    for table in (columns, pandas.DataFrame(columns)):
+        with pytest.raises(InputError, match=f"{side}: the rows of a table.*statistics=table"):
+            SampleTable.of(**{"generated": SAMPLES, side: table})
 
 
 def test_a_table_takes_no_more_samples():
@@ -249,16 +254,3 @@ def test_a_subject_is_not_shown_what_it_learned_from():
     np.testing.assert_array_equal(np.concatenate([samples for samples, _ in shown]), SAMPLES[keep])
     np.testing.assert_array_equal(np.concatenate([codes for _, codes in shown]), CODES[keep])
     np.testing.assert_array_equal(table.excluded, CODES[~keep])
-
-
-def test_hashes_stand_for_the_training_set_and_see_nothing_but_content():
-    train = np.concatenate([SAMPLES[:5], SAMPLES[:5]])[::-1].astype(float)
-    hashes = sample_hashes(train)
-    table = generation.collect(Case(Toy(), Labelled(SAMPLES, CODES), seen=hashes), num_samples=5)
-    np.testing.assert_array_equal(table.real, SAMPLES[5:])
-    flat = SAMPLES.reshape(len(SAMPLES), -1)
-    assert not np.isin(sample_hashes(flat), sample_hashes(SAMPLES)).all()  # another shape is another sample
-    assert len(np.unique(sample_hashes(SAMPLES), axis=0)) == len(np.unique(flat, axis=0))
-    assert sample_hashes(SAMPLES[:0]).shape == (0, 16)
-    with pytest.raises(InputError, match="graphs cannot be hashed"):
-        sample_hashes([[(0, 1)]] * 3)

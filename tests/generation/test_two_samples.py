@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from scipy.special import ndtri
 from scipy.stats import energy_distance
 
 from graphgauge.core.errors import InputError
@@ -189,7 +188,6 @@ def test_mmd_against_brute_force(bandwidth: float | None) -> None:
     expected = np.median(cdist(pooled, pooled)[np.triu_indices(200, 1)]) if bandwidth is None else bandwidth
     assert found.bandwidth == pytest.approx(expected, rel=1e-9)
     assert found.value == pytest.approx(mmd_by_hand(x, y, found.bandwidth), rel=1e-9, abs=1e-12)
-    assert found.kernel == "exp(−d²/2σ²)"
 
 
 def test_the_estimate_is_centred_where_nothing_differs() -> None:
@@ -201,27 +199,12 @@ def test_the_estimate_is_centred_where_nothing_differs() -> None:
     assert min(values) < 0
 
 
-@pytest.mark.parametrize(("shift", "size"), [(0.0, 40), (0.45, 40), (0.7, 40), (1.5, 30)])
-def test_power_is_about_how_often_the_test_rejects(shift: float, size: int) -> None:
-    found: list[MMDTest] = []
-    for seed in range(120):
-        x, y = two(size, size, 2, seed=seed)
-        y = y + np.array([shift, 0.0])
-        found.append(mmd_test(x, y, permutations=79, generator=generator(seed), bandwidth=1.5))
-    rejected = np.mean([test.value > test.critical for test in found])
-    predicted = np.mean([test.power for test in found])
-    # The plug-in pulls towards one half, because the MMD² it stands on is itself an estimate.
-    assert abs(predicted - rejected) < 0.2
-    assert np.mean([test.p_value <= 0.05 for test in found]) == pytest.approx(rejected, abs=0.03)
-
-
-def test_power_stands_on_the_spread_that_the_estimate_has() -> None:
+def test_the_error_is_the_spread_that_the_estimate_has() -> None:
     found: list[MMDTest] = []
     for seed in range(100):
         x, y = two(150, 100, 2, seed=seed)
         found.append(mmd_test(x, y + np.array([0.4, 0.0]), permutations=59, generator=generator(seed), bandwidth=1.5))
-    spreads = [(test.value - test.critical) / ndtri(test.power) for test in found]
-    assert np.mean(spreads) == pytest.approx(np.std([test.value for test in found]), rel=0.2)
+    assert np.mean([test.error for test in found]) == pytest.approx(np.std([test.value for test in found]), rel=0.2)
 
 
 def test_points_that_mostly_coincide_still_have_a_bandwidth() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,3 +85,17 @@ class Attack:
 
     def __reduce__(self) -> Any:
         return open, (str(self.path), "w")
+
+
+def opened(checkpoint: str, classifier_checkpoint: str | None = None, cpu: bool = False) -> Case:
+    """The same from files, as a factory gets them with `--checkpoint`."""
+    toy = Toy()
+    toy.conditions = tuple(Path(checkpoint).read_text().split())
+    return Case(toy, data(), classifier=None if classifier_checkpoint is None else Judge(), notes=(f"cpu: {cpu}",))
+
+
+def described(**sides: dict[str, Any]) -> dict[str, Any]:
+    """Columns of each side as the statistics of samples without a bit."""
+    names = {"real": "statistics", "generated": "generated_statistics"}
+    samples = {side: np.zeros((len(columns[next(iter(columns))]), 1), bool) for side, columns in sides.items()}
+    return {**samples, **{names[side]: columns for side, columns in sides.items()}}

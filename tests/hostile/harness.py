@@ -141,13 +141,12 @@ def _fuzz(number: int, files: int, told: Any) -> None:
 
 
 def forgeries() -> Count:
-    """The edits of results, receipts and submissions that the tests try: none passes as recomputed or pinned."""
-    from tests.study import test_adversary, test_forged, test_submission_forged
+    """The edits of results and receipts that the tests try: none passes as recomputed."""
+    from tests.study import test_adversary, test_forged
 
-    modules = (test_adversary, test_forged, test_submission_forged)
+    modules = (test_adversary, test_forged)
     edits = 2 * (len(test_forged.EDITS) + len(test_forged.SINGLE)) + len(test_adversary.FORGED)
-    edits += sum(expected != "equal" for expected, _ in test_submission_forged.EDITS.values())
-    count = Count("forgeries", "results and submissions", edits)
+    count = Count("forgeries", "results", edits)
     words = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *(str(m.__file__) for m in modules)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
@@ -291,9 +290,7 @@ COMMANDS = (
 )
 # Further writers, for which the disk is filled.
 WRITERS = (
-    Command(
-        "verify", ("verify", "made.json", "-o", "verdicts.json", "--page", "verdicts.html"), ("verdicts.json",), (1, 3)
-    ),
+    Command("verify", ("verify", "made.json", "-o", "verdicts.json"), ("verdicts.json",), (1, 3)),
     Command("aggregate", ("aggregate", "results", "-o", "table.tex")),
     Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
     Command("negatives", ("negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),

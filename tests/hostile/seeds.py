@@ -56,18 +56,15 @@ def readers() -> list[Reader]:
     from graphgauge.audit.outcome import read_part
     from graphgauge.core.schema import read_result
     from graphgauge.core.state import load_state
-    from graphgauge.evolution.ledger_readers import read_ledger
-    from graphgauge.evolution.log import read_births
     from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
-    from graphgauge.generation.subjects import read_checkpoint
     from graphgauge.generation.table import SampleTable
     from graphgauge.io.arrays import read_array, read_labels
     from graphgauge.io.delimited import read_columns
     from graphgauge.io.graphs import read_graph
     from graphgauge.io.hashing import HashIndex
-    from graphgauge.io.tables import read_records
+    from graphgauge.io.parquet import read_parquet
     from graphgauge.ranking.items import Items
     from graphgauge.ranking.negative_sampling import Negatives
     from graphgauge.ranking.state import RankingState
@@ -96,33 +93,21 @@ def readers() -> list[Reader]:
         Reader("graph .txt (bnlearn)", "m.txt", lambda p: text(p, "[a][b|a][c|a:b]"), read_graph),
         Reader("graph .txt (Tetrad)", "t.txt", _tetrad, read_graph),
         Reader("table .csv", "t.csv", lambda p: text(p, table), load),
-        Reader("table .xlsx", "t.xlsx", _xlsx, load),
-        Reader(
-            "table .md",
-            "t.md",
-            lambda p: text(p, "| method | dataset | mrr |\n|---|---|---|\n| a | d | 0.3 |\n| b | d | 0.4 |\n"),
-            load,
-        ),
-        Reader("records .parquet", "r.parquet", _parquet, read_records),
+        Reader("records .parquet", "r.parquet", _parquet, read_parquet),
         Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),
         Reader("result file", "r.json", _result, lambda p: read_result(p).to_json()),
         Reader("result file in statistics", "r.json", _result, load),
         Reader("items", "i.npz", lambda p: _evaluation().per_item.save(p), Items.load),
         Reader("state", "s.npz", _state, lambda p: (load_state(p), RankingState.load(p))),
         Reader("study", "study.toml", lambda p: text(p, STUDY), read_study),
-        Reader("births of a log", "b.parquet", _births, read_births),
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
         Reader("negatives", "n.npz", _negatives, Negatives.load),
         Reader("explanations", "e.jsonl", _explanations, read_explanations),
         Reader("items of explanations", "i.npz", _explained, ExplanationItems.load),
         Reader("table of samples", "t.npz", _samples, SampleTable.load),
-        Reader("ledger .jsonl", "l.jsonl", _ledger, read_ledger),
-        Reader("ledger .parquet", "l.parquet", _births, read_ledger),
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
-        Reader("checkpoint", "c.pt", _checkpoint, read_checkpoint),
         Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
-        Reader("answers .parquet", "t.parquet", _answers, read_table),
         Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
         Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),
         Reader("index of hashes", "h.json", _hashes, lambda p: HashIndex.load(p.parent, p)),
@@ -190,34 +175,6 @@ def _graphml(path: Path) -> None:
 
 def _tetrad(path: Path) -> None:
     path.write_text("Graph Nodes:\na;b;c\n\nGraph Edges:\n1. a --> b\n2. b o-o c\n")
-
-
-def _xlsx(path: Path) -> None:
-    import zipfile
-
-    cells = [["method", "dataset", "seed", "mrr"], *([m, "d", s, 0.1 * s] for m in "ab" for s in range(3))]
-    rows = "".join(
-        f'<row r="{r}">' + "".join(_cell(f"{'ABCD'[c]}{r}", value) for c, value in enumerate(row)) + "</row>"
-        for r, row in enumerate(cells, 1)
-    )
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
-        )
-
-
-def _cell(place: str, value: Any) -> str:
-    if isinstance(value, str):
-        return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
-    return f'<c r="{place}"><v>{value}</v></c>'
-
-
-def _births(path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"cycle": [1, 1, 2], "source": [0, 1, 2], "target": [1, 2, 3]}), path)
 
 
 def _forecasts(path: Path) -> None:
@@ -293,15 +250,3 @@ def _read_cycle(path: Path) -> Any:
 
 def _hashes(path: Path) -> None:
     path.write_text(json.dumps({"files": {"pos.npy": [1, 2, 3, 4, "0" * 64]}}))
-
-
-def _ledger(path: Path) -> None:
-    events = [{"cycle": n // 3, "action": "birth", "source": "abc"[n % 3], "target": f"n{n}"} for n in range(9)]
-    path.write_text("".join(json.dumps(event) + "\n" for event in events))
-
-
-def _checkpoint(path: Path) -> None:
-    import torch
-
-    content = {"subject": "moonboard", "role": "r", "config": {"a": 1}, "weights": {"w": torch.zeros(3)}}
-    torch.save({"format": "graphgauge/checkpoint/1", **content}, path)

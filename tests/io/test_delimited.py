@@ -11,7 +11,7 @@ import pytest
 
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import read_array
-from graphgauge.io.delimited import read_named_numbers, read_records, read_rows
+from graphgauge.io.delimited import read_named_numbers, read_rows, read_table
 from graphgauge.io.graphs import read_graph
 from graphgauge.io.tables import column_batches
 from graphgauge.stats.load import load
@@ -58,7 +58,8 @@ def test_files_that_are_none(tmp_path: Path, reader: str) -> None:
 def test_marks_quotes_blank_lines_and_line_ends(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
-    assert read_records(path) == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
+    names, rows = read_table(path)
+    assert [dict(zip(names, cells, strict=True)) for _, cells in rows] == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
     np.testing.assert_array_equal(read_array(path), [[1, 2], [3, 4]])
     (batch,) = column_batches(path, ["b", "a"])
     assert {name: values.tolist() for name, values in batch.items()} == {"b": [2, 4], "a": [1, 3]}

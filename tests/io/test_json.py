@@ -14,14 +14,12 @@ from graphgauge.core.files import read_json
 from graphgauge.core.schema import read_result
 from graphgauge.io.graphs import read_graph
 from graphgauge.stats.load import load
-from graphgauge.zoo.moonboard.problems import read_problems
 
 READERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "any": (read_json, "x.json"),
     "graph": (read_graph, "x.json"),
     "result": (read_result, "x.json"),
     "runs": (load, "metrics_x_0.json"),
-    "problems": (read_problems, "x.json"),
     "answers": (explanation.read_table, "x.jsonl"),
 }
 FAULTS = {

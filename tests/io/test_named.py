@@ -8,9 +8,10 @@ from typing import Annotated
 import numpy as np
 import pytest
 
-from graphgauge.core.fields import Files, fields_of, located
+from graphgauge.core.errors import OptionError
+from graphgauge.core.fields import Files, fields_of, located, read_all
+from graphgauge.core.files import files_named
 from graphgauge.io.arrays import open_arrays
-from graphgauge.io.watch import files_named
 
 
 def test_files_in_linked_folders_are_named(tmp_path: Path) -> None:
@@ -23,6 +24,12 @@ def test_files_in_linked_folders_are_named(tmp_path: Path) -> None:
     (tmp_path / "log" / "itself").symlink_to(".")
     (tmp_path / "log" / "gone").symlink_to("nowhere")
     assert sorted(files_named("log", tmp_path)) == ["log/a/one.npy", "log/linked/b/two.npy"]
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/x.npy", "https://example.org/x.npy", "memory://x-*.npy", "File://x.npy"])
+def test_urls_are_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=r"is a URL\. Download the file first"):
+        read_all(fields_of(reader), {"parts": name})
 
 
 def reader(*, parts: Annotated[str, Files("")]) -> None: ...

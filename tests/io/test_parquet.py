@@ -11,19 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphgauge import explanation
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.log import read_births
 from graphgauge.io import parquet
 from graphgauge.io.arrays import read_array
 from graphgauge.io.graphs import read_graph
-from graphgauge.io.tables import column_batches, read_records
+from graphgauge.io.tables import column_batches
 
 WHOLE: dict[str, Callable[[Path], Any]] = {
     "graph": read_graph,
-    "records": read_records,
-    "births": read_births,
-    "explanation": explanation.read_table,
+    "records": parquet.read_parquet,
 }
 READERS = WHOLE | {"array": read_array, "long table": lambda path: list(column_batches(path, ["cycle"]))}
 

@@ -70,7 +70,7 @@ def test_a_large_graph_with_few_edges_is_read_again(tmp_path: Path) -> None:
     assert np.array_equal(again.context.subgraph.nodes, np.arange(20_001))
 
 
-@pytest.mark.parametrize("options", [{}, {"classes": "pag"}, {"encoding": "pcalg"}])
+@pytest.mark.parametrize("options", [{}, {"encoding": "pcalg"}])
 def test_sparse_graphs(options: dict[str, str], tmp_path: Path) -> None:
     graph = coo_array((np.ones(2), ([0, 1], [1, 2])), shape=(LARGE, LARGE))
     save_npz(tmp_path / "g.npz", graph)

@@ -12,11 +12,9 @@ from graphgauge.kernels import silhouette as module
 from graphgauge.kernels.euclidean import Points, tiles
 from graphgauge.kernels.silhouette import silhouettes
 
-METRIC = {False: "euclidean", True: "sqeuclidean"}
 
-
-def by_hand(points: NDArray[np.float64], labels: NDArray[np.int64], squared: bool) -> list[float]:
-    distances = cdist(points, points, METRIC[squared])
+def by_hand(points: NDArray[np.float64], labels: NDArray[np.int64]) -> list[float]:
+    distances = cdist(points, points)
     found = []
     for index, label in enumerate(labels):
         own = (labels == label) & (np.arange(len(labels)) != index)
@@ -32,48 +30,42 @@ def by_hand(points: NDArray[np.float64], labels: NDArray[np.int64], squared: boo
     return found
 
 
-@pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize(
     ("n", "dimensions", "clusters"), [(2, 1, 2), (7, 3, 2), (129, 5, 4), (300, 32, 14), (140, 0, 3), (60, 2, 60)]
 )
-def test_against_brute_force_and_scikit_learn(
-    n: int, dimensions: int, clusters: int, squared: bool, backend: str
-) -> None:
+def test_against_brute_force_and_scikit_learn(n: int, dimensions: int, clusters: int, backend: str) -> None:
     rng = np.random.default_rng(n)
     labels = rng.permutation(np.arange(n) % clusters)
     points = rng.standard_normal((n, dimensions)) + 0.4 * labels[:, np.newaxis] + 50
     points.flags.writeable = labels.flags.writeable = False
-    found = silhouettes(points, labels, squared=squared)
-    np.testing.assert_allclose(found, by_hand(points, labels, squared), rtol=0, atol=1e-12)
+    found = silhouettes(points, labels)
+    np.testing.assert_allclose(found, by_hand(points, labels), rtol=0, atol=1e-12)
     if 1 < clusters < n and dimensions:
-        theirs = silhouette_samples(points, labels, metric=METRIC[squared])
+        theirs = silhouette_samples(points, labels)
         np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_ties_duplicates_and_a_far_centre(squared: bool, backend: str) -> None:
+def test_ties_duplicates_and_a_far_centre(backend: str) -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(150) % 3
     grid = rng.integers(0, 3, (150, 2)).astype(float)
-    expected = by_hand(grid, labels, squared)
-    np.testing.assert_allclose(silhouettes(grid, labels, squared=squared), expected, rtol=0, atol=1e-12)
+    expected = by_hand(grid, labels)
+    np.testing.assert_allclose(silhouettes(grid, labels), expected, rtol=0, atol=1e-12)
     # 2**27 and a step of 2**-20 are exact in double precision; a product of coordinates is not.
     far = grid * 2.0**-20 + 2.0**27
-    np.testing.assert_allclose(silhouettes(far, labels, squared=squared), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(silhouettes(far, labels), expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
-def test_any_scale(scale: float, squared: bool) -> None:
+def test_any_scale(scale: float) -> None:
     points = np.random.default_rng(1).standard_normal((40, 3))
     labels = np.arange(40) % 2
-    found = silhouettes(points * scale, labels, squared=squared)
-    np.testing.assert_allclose(found, silhouettes(points, labels, squared=squared), rtol=0, atol=1e-9)
+    found = silhouettes(points * scale, labels)
+    np.testing.assert_allclose(found, silhouettes(points, labels), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_points_that_are_all_one(squared: bool) -> None:
-    assert silhouettes(np.full((6, 4), 0.1), np.arange(6) % 2, squared=squared).tolist() == [0.0] * 6
+def test_points_that_are_all_one() -> None:
+    assert silhouettes(np.full((6, 4), 0.1), np.arange(6) % 2).tolist() == [0.0] * 6
 
 
 @pytest.mark.parametrize("labels", [[], [3], [3, 3, 3]])
@@ -83,17 +75,16 @@ def test_one_cluster_has_no_silhouette(labels: list[int]) -> None:
     assert np.isnan(found).all()
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_types_layouts_labels_and_order(squared: bool) -> None:
+def test_types_layouts_labels_and_order() -> None:
     rng = np.random.default_rng(2)
     points = np.round(rng.standard_normal((200, 6)) * 8)
     labels = rng.integers(0, 4, 200)
-    expected = silhouettes(points, labels, squared=squared)
+    expected = silhouettes(points, labels)
     for other in (points.astype(np.float16), np.asfortranarray(points), np.repeat(points, 2, axis=1)[:, ::2]):
-        np.testing.assert_array_equal(silhouettes(other, labels, squared=squared), expected)
-    np.testing.assert_array_equal(silhouettes(points, labels * 1000 - 7, squared=squared), expected)
+        np.testing.assert_array_equal(silhouettes(other, labels), expected)
+    np.testing.assert_array_equal(silhouettes(points, labels * 1000 - 7), expected)
     order = rng.permutation(200)
-    shuffled = silhouettes(points[order], labels[order], squared=squared)
+    shuffled = silhouettes(points[order], labels[order])
     np.testing.assert_allclose(shuffled, expected[order], rtol=0, atol=1e-13)
 
 

@@ -9,7 +9,6 @@ from tests.laws.cases import Case, Inputs
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.evolution import evaluate as evaluate_runs
 
 
 class CycleCase(Case):
@@ -21,7 +20,7 @@ class CycleCase(Case):
     negatives = "all"
 
     def covers(self, metric: Metric) -> bool:
-        return not metric.needs[0].startswith("replayed")
+        return True
 
     def cycle(self, rng: np.random.Generator, nodes: int, births: int, edges: int) -> Inputs:
         pairs = np.argwhere(np.triu(np.ones((nodes, nodes), bool), 1))
@@ -110,20 +109,4 @@ class SampledCase(CycleCase):
         return "negatives" in metric.conventions
 
 
-class ReplayedCase(CycleCase):
-    """One cycle, replayed without its births and with those of chance."""
-
-    name = "evolution-replayed"
-
-    def covers(self, metric: Metric) -> bool:
-        return metric.needs[0].startswith("replayed")
-
-    def evaluate(self, inputs: Inputs) -> Evaluation:
-        given = dict(inputs)
-        labels, test_edges = given.pop("labels"), given.pop("test_edges")
-        return evaluate_runs(
-            [given], labels, future_edges=test_edges, replay="fastrp", replays=3, metrics=list(self.entries)
-        )
-
-
-CASES = [CycleCase(), SampledCase(), ReplayedCase()]
+CASES = [CycleCase(), SampledCase()]

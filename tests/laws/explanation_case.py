@@ -91,7 +91,6 @@ class ExplanationCase(Case):
             importance = inputs["importance"] if event == 0 else inputs["rest"][event - 1]
             explanations.append(Explanation(context, importance, "explainer", 0.25, 0))
             explanations.append(Explanation(context, -weights, "explainer", 0.5, 1))
-            explanations.append(Explanation(context, weights, "explainer", seed=0, perturbed=0))
         return evaluate(
             Added(),
             explanations,
@@ -99,7 +98,6 @@ class ExplanationCase(Case):
             topk=2,
             random=1,
             metrics=list(self.entries),
-            ceiling=40,
             robust_samples=3,
             options={"acc_auc": {"points": 4}},
         )

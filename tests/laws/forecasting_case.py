@@ -114,7 +114,6 @@ class GaussianCase(ForecastingCase):
     name = "forecasting-gaussians"
     scores = ("y_true", "y_pred", "std")
     needs = ("errors", "gaussian", "reliability", "spread")
-    options = {"thresholds": [0.0]}  # noqa: RUF012
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
         return super().arrays(rng, shape) | {"std": rng.integers(1, LARGEST + 1, shape).astype(float)}
@@ -160,7 +159,6 @@ class SampleCase(ForecastingCase):
     name = "forecasting-samples"
     scores = ("y_true", "samples")
     needs = ("errors", "samples", "reliability")
-    options = {"thresholds": [0.0]}  # noqa: RUF012
     size = (800, 12, 3)
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
@@ -170,7 +168,7 @@ class SampleCase(ForecastingCase):
 
 class JointCase(SampleCase):
     name = "forecasting-joint"
-    needs = ("joint", "pairs", "paths")
+    needs = ("joint", "pairs")
     options = {"graph": [[0, 1], [1, 2]]}  # noqa: RUF012
     size = (150, 12, 3)
 

@@ -27,7 +27,6 @@ def without_companions(evaluation: Evaluation) -> Evaluation:
 
 
 _OF_GRAPHS = (("graphs",), ("graph_training",))
-_OF_TABLES = (("columns",),)
 
 
 class BitsCase(Case):
@@ -37,7 +36,7 @@ class BitsCase(Case):
     shape: tuple[int, ...] = (2, 3)
 
     def covers(self, metric: Metric) -> bool:
-        return metric.needs not in (*_OF_GRAPHS, *_OF_TABLES)
+        return metric.needs not in _OF_GRAPHS
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
         if "k" in metric.params:
@@ -209,47 +208,4 @@ class GraphsCase(Case):
         return [("latents", index) for index in np.ndindex(inputs["latents"].shape)]
 
 
-class TableCase(GraphsCase):
-    """Rows of tables: two numbers and a category."""
-
-    name = "generation-tables"
-
-    def covers(self, metric: Metric) -> bool:
-        return metric.needs in _OF_TABLES
-
-    def drawn(self, n: int, rng: np.random.Generator) -> Inputs:
-        def rows() -> dict[str, Any]:
-            size = rng.integers(0, 9, n).astype(float)
-            return {"size": size, "weight": size + rng.integers(0, 9, n), "colour": rng.choice(list("rgb"), n)}
-
-        codes = np.r_[np.zeros(10, int), rng.integers(0, 2, n - 10)]
-        return {
-            "real": rows(),
-            "generated": rows(),
-            "real_conditions": codes,
-            "conditions": codes,
-            "latents": rng.integers(0, 17, (n, 2)).astype(float),
-            "labels": ["0", "1"],
-        }
-
-    def empty(self) -> Inputs:
-        none = {"size": [], "weight": [], "colour": np.empty(0, str)}
-        return {
-            "real": none,
-            "generated": none,
-            "real_conditions": [],
-            "conditions": [],
-            "latents": np.zeros((0, 2)),
-            "labels": ["0", "1"],
-        }
-
-    def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
-        order = rng.permutation(len(inputs["real_conditions"]))
-        return inputs | {
-            "real": {name: column[order] for name, column in inputs["real"].items()},
-            "latents": inputs["latents"][order],
-            "real_conditions": inputs["real_conditions"][order],
-        }
-
-
-CASES: list[Case] = [BitsCase(), GraphsCase(), TableCase()]
+CASES: list[Case] = [BitsCase(), GraphsCase()]

@@ -16,8 +16,7 @@ from graphgauge.recovery import evaluate
 
 LARGEST = 16
 DISTANCES = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
-ADJUSTMENT = (*DISTANCES, "normalised_{distance}")
-PARAMETERS = {"fraction": (0.5, 1.0, 2.0), "bound": ("min", "mean", "max"), "distance": DISTANCES}
+PARAMETERS = {"fraction": (0.5, 1.0, 2.0), "bound": ("min", "mean", "max")}
 
 Axes = tuple[int, ...] | None
 
@@ -246,7 +245,7 @@ class DagCase(GraphCase):
     needs = ("models",)
 
     def covers(self, metric: Metric) -> bool:
-        return super().covers(metric) and metric.key not in ADJUSTMENT
+        return super().covers(metric) and metric.key not in DISTANCES
 
     def counted(self, shape: tuple[int, ...]) -> np.ndarray:
         return np.triu(np.ones(shape, bool), 1)
@@ -267,7 +266,7 @@ class AdjustmentCase(DagCase):
     name = "recovery-adjustment"
 
     def covers(self, metric: Metric) -> bool:
-        return metric.key in ADJUSTMENT
+        return metric.key in DISTANCES
 
     def large(self) -> Inputs:
         # The threads of the library behind these do not survive a fork; that this is refused has a test of its own.

@@ -60,7 +60,7 @@ def equal_events(n: int) -> Mapping[str, Result]:
     truth = np.tile([1.0, 0, 1, 0, 0], (n, 1))
     found = case.evaluate(case.build(importance[0], importance[1:], weights, truth))
     # Masks and orders of these are drawn event by event, so equal events have different values.
-    return {key: result for key, result in found.items() if not key.startswith("robust_") and ".reached" not in key}
+    return {key: result for key, result in found.items() if not key.startswith("robust_")}
 
 
 def equal_samples(n: int) -> Mapping[str, Result]:
@@ -80,7 +80,7 @@ def equal_samples(n: int) -> Mapping[str, Result]:
 
 
 def equal_cycles(n: int) -> Mapping[str, Result]:
-    """Folds, births, seeds and time blocks."""
+    """Folds, births and seeds."""
     values = np.resize(THREE_WAYS, n)
     folds = Folds(values, nodes=10, majority=0.5)
     found = {key: result_of(key, folds) for key in ("nca_mean", "nca_std")}
@@ -90,9 +90,8 @@ def equal_cycles(n: int) -> Mapping[str, Result]:
             "auc_birth", Area(shares, 5, ends=np.arange(2 * n).reshape(-1, 2), nodes=10)
         )
     for scale, key in ((1.0, "auc_birth"), (1e-9, "tgc"), (1e9, "tgc")):
-        runs, cycles = [np.full(4, value * scale) for value in values], np.resize(values * scale, 4 * n)
+        runs = [np.full(4, value * scale) for value in values]
         found[f"seeds of {key} at {scale}"] = result_of(key, Trajectory(runs))
-        found[f"blocks of {key} at {scale}"] = result_of(key, Trajectory([cycles]))
     bounded = Trajectory([np.full(4, value) for value in values], possible=(0.0, 1.0))
     return found | {"bounded seeds": result_of("auc_birth", bounded)}
 
@@ -187,8 +186,7 @@ def test_an_interval_contains_its_value_and_stays_in_bounds(
 
 @pytest.mark.parametrize("metric", metrics("evolution"), ids=lambda metric: metric.key)
 @given(runs=st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=12), min_size=1, max_size=4))
-def test_intervals_over_runs_and_blocks_contain_their_value(metric: Metric, runs: list[list[float]]) -> None:
-    """Blocks of a run may be of unequal length; their mean is not that of the cycles."""
+def test_intervals_over_runs_contain_their_value(metric: Metric, runs: list[list[float]]) -> None:
     found = result_of(metric.key, Trajectory([np.array(run) for run in runs]))
     if found.interval is not None:
         assert metric.bounds[0] <= found.interval.low <= found.value <= found.interval.high <= metric.bounds[1]

@@ -35,8 +35,9 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "seed": ("x", -1, 1.5, True),
     "threads": (0, -3, "a", 1.5),
 }
-# Options that a family does not have: a ranking draws nothing, and asking a model has no threads of its own.
-ABSENT = {("ranking", "seed"), ("recovery", "seed"), ("explanation", "threads")}
+# Options that a family does not have: a ranking draws nothing, asking a model has no threads of its own, and samples
+# with NaN are refused.
+ABSENT = {("ranking", "seed"), ("recovery", "seed"), ("explanation", "threads"), ("generation", "nan")}
 
 
 @pytest.mark.parametrize("value", [(name, value) for name, values in WRONG.items() for value in values], ids=repr)

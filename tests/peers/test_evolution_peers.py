@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from tests.evolution.conftest import exact_distance
 from tests.peers.agreement import assert_current, lines, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
 from graphgauge.kernels.negatives import non_edges
-from graphgauge.zoo.zaratustra.data import read_graph_data
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -42,38 +39,6 @@ def test_distances_inside_the_ball_agree_with_geoopt() -> None:
     rng = np.random.default_rng(0)
     u, v = rng.uniform(-0.2, 0.2, (2, 500, 8))
     np.testing.assert_allclose(poincare_distance(u, v), geoopt_distance(u, v), rtol=1e-12)
-
-
-def test_a_planetoid_folder_is_read_as_its_arrays(tmp_path: Path) -> None:
-    """Raw files as Planetoid's own download has them, of a random graph with Cora's two parts."""
-    rng = np.random.default_rng(0)
-    nodes, tested = 700, 100
-    classes, words = rng.integers(0, 3, nodes), (rng.random((nodes, 12)) < 0.3).astype(np.float32)
-    pairs = np.unique(np.sort(rng.integers(0, nodes, (1500, 2)), axis=1), axis=0)
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    one_hot, known = np.eye(3, dtype=np.int32)[classes], nodes - tested
-    graph: dict[int, list[int]] = {node: [] for node in range(nodes)}
-    for source, target in pairs.tolist():
-        graph[source].append(target)
-        graph[target].append(source)
-    raw = tmp_path / "Cora" / "raw"
-    raw.mkdir(parents=True)
-    parts = {
-        "x": sp.csr_matrix(words[:50]),
-        "allx": sp.csr_matrix(words[:known]),
-        "tx": sp.csr_matrix(words[known:]),
-        "y": one_hot[:50],
-        "ally": one_hot[:known],
-        "ty": one_hot[known:],
-        "graph": graph,
-    }
-    for name, part in parts.items():
-        (raw / f"ind.cora.{name}").write_bytes(pickle.dumps(part))
-    (raw / "ind.cora.test.index").write_text("\n".join(map(str, range(known, nodes))))
-    data = read_graph_data(tmp_path)
-    np.testing.assert_array_equal(data.edges, pairs)
-    np.testing.assert_array_equal(data.labels, classes)
-    np.testing.assert_array_equal(data.features.toarray(), words)
 
 
 def test_homophily_agrees_with_pyg() -> None:

@@ -166,14 +166,16 @@ def test_several_targets_are_torch_geometrics_mean(task: str, index: Any) -> Non
     given["index"] = torch.tensor(index) if isinstance(index, list) else index
     explainer, said = explained(task, node_mask="object", **given)
     model = ex.PyGModel(network(task), task=task)
-    several = ex.split_pyg(said, model, topk=[5])
-    assert len(several) == {"node": 30, "edge": 6, "graph": 6}[task] if index is None else len(np.atleast_1d(index))
+    count = {"node": 30, "edge": 6, "graph": 6}[task]
+    targets = range(count) if index is None else np.atleast_1d(index).tolist()
+    several = [ex.from_pyg(said, model, target=each, event=each, topk=[5]) for each in targets]
     found = ex.evaluate(None, several, convention="pyg")
     for level, each in (("", said), ("@k=5", said.threshold("topk_hard", 5))):
         pair = found[f"pos_fidelity{level}"].value, found[f"neg_fidelity{level}"].value
         assert pair == pytest.approx(metric.fidelity(explainer, each), abs=1e-7)  # in 32 bits
-        divergence = metric.unfaithfulness(explainer, each)
-        assert found[f"unfaithfulness{level}"].value == pytest.approx(divergence, rel=1e-4, abs=1e-6)
+        if len(several) == 1:  # of several it is a function of their mean divergence
+            divergence = metric.unfaithfulness(explainer, each)
+            assert found[f"unfaithfulness{level}"].value == pytest.approx(divergence, rel=1e-4, abs=1e-6)
     table = ex.collect(model, several, levels=[0.2])
     assert ex.evaluate(table)["fidelity_drop@0.2"].n == sum(len(row.subgraph) > 0 for row in table)
 
@@ -397,44 +399,13 @@ def test_explainers_on_heterogeneous_data() -> None:
         model_config={**CONFIG, "task_level": "node"},
     )
     truth = {("author", "writes", "paper"): np.arange(40) < 20}
-    said = ex.explain_pyg({"dummy": explainer}, typed, index=range(6), truth=truth, perturb=2)
+    said = ex.explain_pyg({"dummy": explainer}, typed, index=range(6), truth=truth)
     table = ex.collect(ex.PyGModel.of(explainer), said, levels=[0.3])
-    found = ex.evaluate(table, metrics=["fidelity_drop", "truth_auc", "perturbation_spearman"])
+    found = ex.evaluate(table, metrics=["fidelity_drop", "truth_auc"])
     assert found["fidelity_drop@0.3"].n >= 4
-    assert found["perturbation_spearman"].n >= 4
-    assert "edges can carry a message to the target" in " ".join(found.notes)
 
 
 # ------------------------------------------------------------------------------------- ways of masking
-
-
-def test_resampled_edges_keep_their_number_and_their_target() -> None:
-    torch, nn = peer("torch"), peer("torch_geometric.nn")
-
-    class Degrees(torch.nn.Module):
-        """The number of edges that enter each node, and the sum of what arrives."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.SimpleConv(aggr="sum")
-            self.weight = torch.nn.Parameter(torch.zeros(1))
-
-        def forward(self, x: Any, edge_index: Any) -> Any:
-            return torch.cat([self.layer(torch.ones_like(x[:, :1]), edge_index), self.layer(x, edge_index)[:, :1]], 1)
-
-    edge_index = graph()[1]
-    x = torch.rand(40, 1)
-    subgraph = ex.Subgraph(edge_index.numpy(), np.arange(40), node_features=x.numpy(), units=np.arange(70))
-    node = int(edge_index[1, 0])
-    masks = np.stack([np.ones(70, bool), np.arange(70) != 0, np.zeros(70, bool)])
-    whole, one, none = ex.PyGModel(Degrees(), masking="resample").predict(subgraph, node, masks).numpy()
-    assert whole[0] == one[0] == none[0] == int((edge_index[1] == node).sum())
-    assert whole[1] != one[1]
-    again = ex.PyGModel(Degrees(), masking="resample").predict(subgraph, node, masks).numpy()
-    assert (again == np.stack([whole, one, none])).all()
-    other = ex.PyGModel(Degrees(), masking="resample", seed=1).predict(subgraph, node, masks).numpy()
-    assert (other[0] == whole).all()
-    assert (other[2] != none).any()
 
 
 def test_whole_graph_is_the_same_for_all_ways_of_masking() -> None:
@@ -442,7 +413,7 @@ def test_whole_graph_is_the_same_for_all_ways_of_masking() -> None:
     _, said = explained(node_mask="object", x=x, edge_index=edge_index, index=2)
     for masked in ("edges", "nodes"):
         answers = []
-        for masking in ("remove", "weight", "resample"):
+        for masking in ("remove", "weight"):
             model = ex.PyGModel(network(), masking=masking)
             table = ex.collect(model, [ex.from_pyg(said, model, masked=masked)], levels=[0.3])
             assert table.settings.masking == masking
@@ -503,4 +474,3 @@ def test_cora_is_small_and_fast(tmp_path: Path) -> None:
     assert process_time() - start < 60
     assert (tmp_path / "cora.jsonl").stat().st_size < 5e6
     assert found["fidelity_drop@0.1"].n == 50
-    assert "of 10,556 edges can carry a message to the target" in " ".join(found.notes)

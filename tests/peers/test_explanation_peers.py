@@ -635,7 +635,6 @@ def table_text() -> str:
             "",
             '"Plus" and "minus" mean dropping and keeping in torch_geometric, DIG and GraphFramEx, and "minus" means',
             "dropping in time_to_explain. graphgauge names the operation; `convention=` selects the other names.",
-            "DIG (commit 21476b0) and GraphXAI (a11e65f) are tested on 30 random cases each of their own code.",
             "",
             "## Cases",
             "",

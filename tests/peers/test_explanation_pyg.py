@@ -258,22 +258,3 @@ def test_the_targets_to_explain_are_numbers_or_a_mask() -> None:
     for wrong in ([1.7], [3, 3], [[3, 4]], [-1], [np.nan]):
         with pytest.raises(InputError, match="index"):
             ex.explain_pyg(explainer, data, wrong)
-
-
-def test_split_explanations_are_not_pooled_with_each_other() -> None:
-    torch, pyg, nn = peer("torch"), peer("torch_geometric.explain"), peer("torch_geometric.nn")
-    torch.manual_seed(1)
-    module = nn.GCN(4, 8, 2, 3).eval()
-    explainer = pyg.Explainer(
-        module,
-        pyg.DummyExplainer(),
-        explanation_type="model",
-        edge_mask_type="object",
-        model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
-    )
-    x, edge_index = torch.randn(20, 4), torch.randint(0, 20, (2, 60))
-    both = [explainer(x, edge_index, index=torch.tensor(nodes)) for nodes in ([0, 1, 2], [5, 6])]
-    said = [one for each in both for one in ex.split_pyg(each, ex.PyGModel(module))]
-    found = ex.evaluate(None, said, convention="pyg", metrics=["unfaithfulness"])["unfaithfulness"].value
-    expected = [float(pyg.unfaithfulness(explainer, each)) for each in both]
-    assert found == pytest.approx((3 * expected[0] + 2 * expected[1]) / 5, rel=1e-5)

@@ -388,24 +388,3 @@ def table_text() -> str:
 
 def test_the_table_of_differences_is_current() -> None:
     assert_current(TABLE, table_text())
-
-
-@pytest.mark.parametrize("kind", ["t", "laplace", "logistic", "gamma", "lognormal"])
-def test_crps_of_distributions(kind: str) -> None:
-    """Integrated from quantiles here, in closed form there."""
-    import scipy.stats as st
-
-    random = np.random.default_rng(0)
-    centre, scale = random.normal(size=300), random.uniform(0.5, 3, 300)
-    y = centre + 3 * random.standard_t(3, 300)
-    if kind in ("gamma", "lognormal"):
-        y = np.abs(y) + 0.01
-    ours, theirs = {
-        "t": (st.t(4, centre, scale), lambda: scoringrules().crps_t(y, 4.0, centre, scale)),
-        "laplace": (st.laplace(centre, scale), lambda: scoringrules().crps_laplace(y, centre, scale)),
-        "logistic": (st.logistic(centre, scale), lambda: scoringrules().crps_logistic(y, centre, scale)),
-        "gamma": (st.gamma(2 + scale, scale=scale), lambda: scoringrules().crps_gamma(y, 2 + scale, 1 / scale)),
-        "lognormal": (st.lognorm(0.7, scale=scale), lambda: scoringrules().crps_lognormal(y, np.log(scale), 0.7)),
-    }[kind]
-    found = forecasting.evaluate(y, distribution=ours, metrics=["crps"])["crps"].value
-    assert found == pytest.approx(float(np.mean(theirs())), rel=1e-7)

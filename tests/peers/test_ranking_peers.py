@@ -419,7 +419,7 @@ def test_pykeen_models_rank_alike_on_both_sides(name: str) -> None:
 @pytest.mark.parametrize("metric", ["Precision", "Recall", "MAP", "NDCG", "MRR", "HitRatio"])
 @untied_lists
 def test_pyg_agrees_on_lists_of_the_first(scores: np.ndarray, labels: np.ndarray, metric: str) -> None:
-    """PyG takes the indices of the first k, as `from_topk` does."""
+    """PyG takes the indices of the first k, as `rank_topk` does."""
     k = min(3, scores.shape[1])
     lists = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     ours = {
@@ -430,7 +430,7 @@ def test_pyg_agrees_on_lists_of_the_first(scores: np.ndarray, labels: np.ndarray
         "MRR": "mrr_first",
         "HitRatio": "hit_ratio",
     }[metric]
-    found = ranking.from_topk(lists, labels.astype(bool), k=k)[f"{ours}@{k}"].value
+    found = ranking.rank_topk(lists, labels.astype(bool)).evaluate(k=k)[f"{ours}@{k}"].value
     has = labels.any(axis=1)  # PyG counts queries without a right answer as 0
     assert found == pytest.approx(pyg_lists(scores[has], labels[has], metric, k), rel=1e-5)
 

@@ -14,7 +14,7 @@ from graphgauge import recovery
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
-NEEDING_A_CLASS = ("cpdag_shd", "parent_aid", "class_arrowhead_f1", "member_shd_min", "member_sid_max")
+NEEDING_A_CLASS = ("cpdag_shd", "parent_aid", "member_shd_min", "member_sid_max")
 
 
 def simulated(seed: int, d: int = 7, samples: int = 200, density: float = 0.4) -> tuple[Any, Any]:
@@ -71,7 +71,7 @@ def test_five_hundred_outputs(part: int) -> None:
             found = learners[name](data)
         marks = found[0].graph if name == "fci" else found["G"].graph if name == "ges" else found.G.graph
         evaluation = recovery.evaluate(truth, found)
-        named = recovery.evaluate(truth, found, metrics=[*NEEDING_A_CLASS, "arrowhead_f1", "claimed_shd"])
+        named = recovery.evaluate(truth, found, metrics=[*NEEDING_A_CLASS, "arrowhead_f1"])
         right, predicted, true = by_hand(truth, marks)
         assert evaluation["tp"].defined
         if true:
@@ -80,8 +80,7 @@ def test_five_hundred_outputs(part: int) -> None:
             assert evaluation["arrowhead_precision"].value == pytest.approx(right / predicted)
         assert evaluation["skeleton_tp"].value == np.triu((marks != 0) & (truth | truth.T)).sum()
         kind = evaluation.conventions["classes"].removeprefix("dag and ")
-        invalid = any("A_pred is no valid" in note for note in evaluation.notes)
-        if kind in ("mixed", "directed", "undirected"):
+        if kind in ("mixed", "directed"):
             flawed = not named["member_shd_min"].defined
             assert flawed or any(
                 "not the graph of an equivalence class" in text for text in named["cpdag_shd"].warnings
@@ -89,9 +88,8 @@ def test_five_hundred_outputs(part: int) -> None:
         for key in NEEDING_A_CLASS:
             result = named[key]
             assert result.defined or result.reason, (name, seed, key)
-            if kind in ("mag", "pag") and key != "class_arrowhead_f1":
+            if kind in ("mag", "pag"):
                 assert not result.defined
-        assert not invalid or kind in ("mag", "pag")
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -172,10 +170,6 @@ def test_lingam_with_lags() -> None:
     model.fit(values)
     evaluation = recovery.evaluate(truth, model, lagged=True, sign="absolute", threshold=0.2)
     assert evaluation["directed_f1"].value > 0.8
-    first = recovery.evaluate(
-        np.moveaxis(truth, 2, 0), model, lagged=True, lag_axis="first", sign="absolute", threshold=0.2
-    )
-    same(first, evaluation)
 
 
 @pytest.mark.parametrize("method", ["pcmciplus", "lpcmci"])

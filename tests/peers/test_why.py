@@ -1,11 +1,9 @@
-"""The stored results of `graphgauge demo --why` are those that the libraries return."""
+"""The stored answers of `docs/why.json` are those that the libraries return."""
 
 from __future__ import annotations
 
 import pytest
-from tests.peers.why import asked
-
-from graphgauge.demo.why import Case, cases, stored
+from tests.peers.why import Case, asked, cases, stored
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

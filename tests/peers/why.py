@@ -1,14 +1,16 @@
-"""Runs the cases of `graphgauge demo --why` in the libraries themselves.
+"""Runs the cases of `docs/why.py` in the libraries themselves.
 
-`python -m tests.peers.why`, in the environment of `make peers`, writes `src/graphgauge/demo/why.json`, which
-`docs/why_picture.py` draws.
+`python -m tests.peers.why`, in the environment of `make peers`, writes `docs/why.json`, which `docs/why_picture.py`
+draws.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from tests.peers import test_ranking_peers as ranking_peers
 from tests.peers import test_recovery_peers as recovery_peers
 from tests.peers.agreement import versions
 
-from graphgauge.demo.why import STORED, Answer, Case, cases
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from why import STORED, Answer, Case, cases, stored  # noqa: F401
 
 Peer = tuple[str, str, Callable[[Any, Any], Any]]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -98,12 +97,6 @@ RANKED: dict[str, Callable[[list[Query], str, int], Number]] = {
     "amri": lambda queries, ties, k: adjusted("mean_rank", queries, k),
     "adjusted_mrr": lambda queries, ties, k: adjusted("mrr", queries, k),
     "adjusted_hits": lambda queries, ties, k: adjusted("hits", queries, k),
-    "z_mean_rank": lambda queries, ties, k: standardised(queries, lambda rank: -rank),
-    "z_mrr": lambda queries, ties, k: standardised(queries, lambda rank: 1 / rank),
-    "z_hits": lambda queries, ties, k: standardised(queries, lambda rank: Fraction(rank <= k)),
-    "rank_var": lambda queries, ties, k: statistics.pvariance(mean_ranks(queries, ties)),
-    "rank_std": lambda queries, ties, k: math.sqrt(statistics.pvariance(mean_ranks(queries, ties))),
-    "rank_mad": lambda queries, ties, k: deviation(mean_ranks(queries, ties)),
 }
 LISTED: dict[str, Callable[[list[int], int, int], Number]] = {
     "recall": lambda hits, relevant, k: Fraction(len(hits), relevant),
@@ -131,26 +124,6 @@ POOLED: dict[str, Callable[[list[float], list[float], int], Number]] = {
     "average_precision": lambda positives, negatives, k: average_precision(positives, negatives),
     "pooled_hits": lambda positives, negatives, k: above_all_but(k - 1, positives, negatives),
 }
-
-
-def mean_ranks(queries: list[Query], ties: str) -> list[Number]:
-    return [at_rank(query, ties, lambda rank: rank) for query in queries]
-
-
-def deviation(ranks: list[Number]) -> float:
-    """The median distance from the median, over that of a standard normal variable."""
-    middle = statistics.median(ranks)
-    return float(statistics.median([abs(rank - middle) for rank in ranks])) / statistics.NormalDist().inv_cdf(0.75)
-
-
-def standardised(queries: list[Query], function: Callable[[Fraction], Number]) -> float:
-    """A mean less that of a random order, over its standard deviation; queries are independent."""
-    above, variance = Fraction(0), Fraction(0)
-    for query in queries:
-        values = [function(Fraction(place)) for place in range(1, len(query) + 1)]
-        above += at_rank(query, "expected", function) - mean(values)
-        variance += mean([value**2 for value in values]) - mean(values) ** 2
-    return float(above) / math.sqrt(variance) if variance else math.nan
 
 
 def adjusted(base: str, queries: list[Query], k: int) -> Number:

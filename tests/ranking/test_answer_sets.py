@@ -6,7 +6,7 @@ import torch
 from scipy import sparse
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.ranking import Items, RankingState, compare, evaluate, from_topk, rank_all, recommend
+from graphgauge.ranking import Items, RankingState, compare, evaluate, rank_all, rank_topk, recommend
 
 KEYS = [
     "mrr",
@@ -69,7 +69,7 @@ def test_sets_of_answers_are_the_flat_form(score, ties):
     expected = evaluate(**flat(scores, targets, gone), k=3, ties=ties, metrics=KEYS)
     function = {"function": lambda q, e: q @ e.T, "torch": lambda q, e: torch.einsum("bd,md->bm", q, e)}
     rows = map(torch.as_tensor, (queries, entities)) if score == "torch" else (queries, entities)
-    options = {"score": function.get(score, score), "exclude": exclude, "known": known}
+    options = {"score": function.get(score, score), "known": [sorted(each) for each in gone]}
     found = rank_all(*rows, targets, **options, batch=7).evaluate(k=3, ties=ties, metrics=KEYS)
     assert facts(found) == facts(expected)
     assert any("no positive" in note for note in found.notes)
@@ -77,7 +77,7 @@ def test_sets_of_answers_are_the_flat_form(score, ties):
 
 def test_every_form_of_a_set_is_the_same_set():
     queries, entities, targets, exclude, _ = problem(1)
-    whole = facts(rank_all(queries, entities, targets, exclude=exclude).evaluate())
+    whole = facts(rank_all(queries, entities, targets, known=exclude).evaluate())
     matrix = as_sparse(targets, 40)
     with_zeros = matrix.tolil().tocsr() + 0 * as_sparse(exclude, 40)  # a stored zero is no target
     for answers in (
@@ -90,7 +90,7 @@ def test_every_form_of_a_set_is_the_same_set():
         [set(part.tolist()) for part in targets],
         [part.tolist() * 2 for part in targets],
     ):
-        assert facts(rank_all(queries, entities, answers, exclude=as_sparse(exclude, 40)).evaluate()) == whole
+        assert facts(rank_all(queries, entities, answers, known=as_sparse(exclude, 40)).evaluate()) == whole
     one = np.array([[0], [1], [2]])
     single, sets = (rank_all(queries[:3], entities, given).evaluate() for given in (one[:, 0], one))
     assert single["mrr"].value == sets["mrr"].value
@@ -113,7 +113,7 @@ def test_only_the_allowed_candidates_are_ranked(by_kind, score):
         queries,
         entities,
         targets,
-        exclude=gone,
+        known=gone,
         candidates=by,
         kinds=kinds if by_kind else None,
         score="dot" if score == "dot" else lambda q, e: q @ e.T,
@@ -124,14 +124,14 @@ def test_only_the_allowed_candidates_are_ranked(by_kind, score):
 def test_states_merge_and_keep_lists_for_paired_comparison(tmp_path):
     queries, entities, targets, exclude, _ = problem(4)
     names = np.arange(len(queries))
-    whole = rank_all(queries, entities, targets, exclude=exclude, keep="items", ids=names)
+    whole = rank_all(queries, entities, targets, known=exclude, keep="items", ids=names)
     parts = []
     for part in (slice(0, 9), slice(9, None)):
-        state = rank_all(queries[part], entities, targets[part], exclude=exclude[part], keep="items", ids=names[part])
+        state = rank_all(queries[part], entities, targets[part], known=exclude[part], keep="items", ids=names[part])
         state.save(tmp_path / "part.npz")
         parts.append(RankingState.load(tmp_path / "part.npz"))
     assert facts(parts[0].merge(parts[1]).evaluate()) == facts(whole.evaluate())
-    worse = rank_all(-queries, entities, targets, exclude=exclude, keep="items", ids=names)
+    worse = rank_all(-queries, entities, targets, known=exclude, keep="items", ids=names)
     for metric in ("recall@3", "ndcg@3", "map@3", "mrr_first"):
         paired = compare(whole.items(), worse.items(), metric)
         values = [state.evaluate(metrics=[metric])[metric].value for state in (whole, worse)]
@@ -174,7 +174,6 @@ def test_infinite_scores_are_values():
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"exclude": [[], [1]]}, InputError, "targets: entity 1 of query 1 is excluded"),
         ({"candidates": [[0], [2, 3]]}, InputError, "targets: entity 1 of query 1 is not among its candidates"),
         ({"candidates": [[0, 1]], "kinds": [0, 1]}, InputError, "kinds must be in 0 … 0"),
         ({"kinds": [0, 0]}, OptionError, "kinds needs candidates"),
@@ -184,9 +183,8 @@ def test_infinite_scores_are_values():
         ({"targets": [[0], [[1]]]}, InputError, r"targets\[1\]"),
         ({"targets": np.ones((2, 3), bool)}, InputError, r"targets: expected shape \(2, 4\)"),
         ({"targets": sparse.eye(3)}, InputError, r"a sparse matrix of shape \(2, 4\), found \(3, 3\)"),
-        ({"exclude": "all"}, InputError, "exclude"),
+        ({"known": "all"}, InputError, "known"),
         ({"batch": 0}, OptionError, "batch"),
-        ({"max_memory": 0.5}, OptionError, "max_memory"),
         ({"queries": (np.zeros((2, 2)), np.zeros((3, 2))), "score": lambda q, e: q}, InputError, "different lengths"),
         ({"score": lambda q, e: np.full((2, 4), 2**60)}, InputError, "2\\*\\*53"),
     ],
@@ -252,7 +250,7 @@ def test_minus_infinity_as_a_filter_is_found():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"train": np.array([[0, 1]]), "test": np.array([[0, 1]])}, "entity 1 of query 0 is excluded"),
+        ({"train": np.array([[0, 1]]), "test": np.array([[0, 1]])}, "test: item 1 of user 0 is in train, too"),
         ({"test": np.array([[0, 4]])}, "test: 4 is not among the 4 items"),
         ({"test": np.array([[3, 0]])}, "test: 3 is not among the 3 users"),
         ({"test": np.array([[0.5, 0]])}, "pairs of user and item"),
@@ -321,7 +319,7 @@ def test_lists_of_the_first_items_give_what_the_whole_order_gives(n_items):
     for user, known in enumerate(train):
         scores[user, known] = -np.inf
     lists = np.argsort(-scores, axis=1)[:, :6]
-    found = from_topk(lists, test, exclude=train, n_items=n_items, k=[3, 6])
+    found = rank_topk(lists, test, exclude=train, n_items=n_items).evaluate(k=[3, 6])
     whole = recommend(scores, train=train, test=test, metrics=list(found))
     assert {"recall@3", "precision@6", "ndcg@6", "map@3", "hit_ratio@6", "mrr_first@6"} <= set(found)
     for key, result in found.items():
@@ -329,21 +327,21 @@ def test_lists_of_the_first_items_give_what_the_whole_order_gives(n_items):
         assert result.chance == (whole[key].chance if n_items else ())
         assert result.conventions["beyond the lists"] == "a right item there is not found"
     assert not found.findings
-    longer = from_topk(torch.as_tensor(lists), as_sparse(test, 40), exclude=as_sparse(train, 40), k=6)
+    longer = rank_topk(torch.as_tensor(lists), as_sparse(test, 40), exclude=as_sparse(train, 40)).evaluate(k=6)
     assert longer["recall@6"].chance == whole["recall@6"].chance  # the columns are the items
 
 
 def test_short_lists_and_excluded_items():
     lists, answers = [[4, 2, 7], [5, 1]], [[2, 9], [1]]
-    found = from_topk(lists, answers, k=[2, 3])
+    found = rank_topk(lists, answers).evaluate(k=[2, 3])
     assert found["recall@2"].value == (0.5 + 1) / 2
     assert found["precision@3"].value == (1 / 3 + 1 / 3) / 2
     assert found["mrr_first@3"].value == 0.5
     assert found.notes == ("1 places of the lists are not filled, and count as wrong items",)
-    assert facts(from_topk(np.array([[4, 2, 7], [5, 1, -1]]), answers, k=[2, 3])) == facts(found)
+    assert facts(rank_topk(np.array([[4, 2, 7], [5, 1, -1]]), answers).evaluate(k=[2, 3])) == facts(found)
     with pytest.raises(InputError, match="list 0 contains item 4, which is excluded"):
-        from_topk(lists, answers, exclude=[[4], []])
-    skipped = from_topk(lists, answers, exclude=[[4], []], skip_excluded=True, k=[2, 3])
+        rank_topk(lists, answers, exclude=[[4], []])
+    skipped = rank_topk(lists, answers, exclude=[[4], []], skip_excluded=True).evaluate(k=[2, 3])
     assert list(skipped.options["k"]) == [2]  # one place less in every list
     with pytest.raises(InputError, match="only the first 2 items are known"):
         skipped["recall@3"]
@@ -355,7 +353,8 @@ def test_lists_compare_in_pairs_as_deep_as_they_are(tmp_path):
     draw = np.random.default_rng(9)
     answers = [draw.permutation(30)[:3] for _ in range(20)]
     one, other = (
-        from_topk(np.array([draw.permutation(30)[:5] for _ in range(20)]), answers, k=5, keep="items") for _ in range(2)
+        rank_topk(np.array([draw.permutation(30)[:5] for _ in range(20)]), answers, keep="items").evaluate(k=5)
+        for _ in range(2)
     )
     assert compare(one.per_item, other.per_item, "recall@5").mean_difference == pytest.approx(
         one["recall@5"].value - other["recall@5"].value
@@ -384,7 +383,7 @@ def test_lists_compare_in_pairs_as_deep_as_they_are(tmp_path):
 )
 def test_what_lists_cannot_tell_is_refused_by_name(metric):
     with pytest.raises(OptionError, match=f"{metric} depends on items beyond the lists"):
-        from_topk([[0, 1]], [[1]], metrics=[metric])
+        rank_topk([[0, 1]], [[1]]).evaluate(metrics=[metric])
 
 
 @pytest.mark.parametrize(
@@ -407,8 +406,9 @@ def test_what_lists_cannot_tell_is_refused_by_name(metric):
 )
 def test_bad_lists(change, words):
     given = {"indices": [[0, 1], [1, 2]], "targets": [[1], [0]]} | change
+    asked = {name: given.pop(name) for name in ("k", "metrics") if name in given}
     with pytest.raises((InputError, OptionError), match=words):
-        from_topk(**given)
+        rank_topk(**given).evaluate(**asked)
 
 
 @pytest.mark.parametrize(
@@ -424,8 +424,8 @@ def test_a_matrix_of_zeros_and_ones_is_not_read_as_entity_numbers(form):
         recommend(scores, test=form(right), k=3)
     with pytest.raises(InputError, match="matrix of 0 and 1"):
         recommend(scores, test=right != 0, train=form(np.eye(4, 6, dtype=int)), k=3)
-    for name in ("known", "exclude", "candidates"):
+    for name in ("known", "candidates"):
         with pytest.raises(InputError, match="matrix of 0 and 1"):
             rank_all(scores, np.eye(6), [2, 3, 4, 5], **{name: form(np.eye(4, 6, dtype=int))})
     with pytest.raises(InputError, match="matrix of 0 and 1"):  # the number of items is not known
-        from_topk(np.argsort(-scores, axis=1)[:, :3], form(right), k=3)
+        rank_topk(np.argsort(-scores, axis=1)[:, :3], form(right))

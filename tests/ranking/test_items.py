@@ -156,27 +156,3 @@ def test_lists_with_other_right_answers_are_not_compared():
     other = ranking.evaluate(**given, labels=[1, 0, 0, 0, 1, 1]).per_item
     with pytest.raises(InputError, match="query a has 1 right answers for one ranker and 2 for the other"):
         ranking.compare(one, other, "recall@2")
-
-
-def test_items_beyond_max_memory_are_on_disk_with_the_same_bits():
-    rng = np.random.default_rng(0)
-    pos, neg = rng.random(400), rng.random((400, 15))
-
-    def kept(most):
-        state = ranking.RankingState(keep="items", max_memory=most)
-        for start in range(0, 400, 50):
-            state.update(pos[start : start + 50], neg[start : start + 50])
-        return state
-
-    here, there = kept(None), kept(2000)
-    held = [sum(part.held_bytes for part in state._items) for state in (here, there)]
-    assert held[1] <= 2000 + 50 * 32 < held[0]
-    for name, values in here.items().columns().items():
-        found = there.items().columns()[name]
-        assert isinstance(found, np.memmap)
-        assert np.array_equal(found, values)
-        assert found.dtype == values.dtype
-    assert there.evaluate().to_flat() == here.evaluate().to_flat()
-    merged = kept(2000)
-    with pytest.raises(InputError, match="was counted before"):
-        merged.merge(kept(None))

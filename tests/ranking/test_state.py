@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import io
 import json
 import zipfile
@@ -17,7 +16,6 @@ import pytest
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import load_state
-from graphgauge.kernels import histogram, spill
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.ranking import RankingState
 
@@ -364,12 +362,8 @@ def test_memory_is_that_of_the_histogram() -> None:
     assert counts.sum() == 400_000
 
 
-@pytest.mark.parametrize("max_memory", [0, 10_000, 100_000, 1 << 30])
-def test_counts_above_max_memory_go_to_disk_and_give_the_same_bits(
-    max_memory: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_that_are_folded_often_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Histogram, "FOLD_AT", 100)
-    monkeypatch.setattr(histogram, "_MERGED", 300)
     rng = np.random.default_rng(0)
     pos, neg = rng.integers(0, 4, 5000), rng.integers(0, 4, (5000, 3))
     labels: dict[str, Any] = {"cluster": rng.integers(0, 3000, 5000), "groups": {"side": rng.integers(0, 3, 5000)}}
@@ -382,12 +376,11 @@ def test_counts_above_max_memory_go_to_disk_and_give_the_same_bits(
             state.update(pos[here], neg[here], cluster=labels["cluster"][here], groups=groups)
         return state
 
-    state = part(0, 5000, RankingState(max_memory=max_memory))
-    assert bool(state._cells._runs) == (max_memory < 200_000)
+    state = part(0, 5000, RankingState())
     assert state.n == 5000
     assert_equal(state, expected)
     assert state.n == 5000
-    halves = [part(0, 2000, RankingState(max_memory=max_memory)), part(2000, 5000, RankingState(max_memory=max_memory))]
+    halves = [part(0, 2000, RankingState()), part(2000, 5000, RankingState())]
     stream = io.BytesIO()
     halves[1].save(stream)
     stream.seek(0)
@@ -397,42 +390,6 @@ def test_counts_above_max_memory_go_to_disk_and_give_the_same_bits(
     state.update(pos[:7], neg[:7], cluster=np.arange(7), groups={"side": np.arange(7)})
     assert (copied.n, state.n) == (5000, 5007)
     assert_equal(copied, expected)
-
-
-def test_a_full_disk_loses_nothing_and_max_memory_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Histogram, "FOLD_AT", 100)
-    state, expected, refused = RankingState(max_memory=1000), RankingState(), list[str]()
-
-    class Full(io.BytesIO):
-        def write(self, data: Any) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(spill.tempfile, "TemporaryFile", Full)
-        for start in range(0, 400, 50):
-            batch = np.zeros(50), np.zeros((50, 3))
-            expected.update(*batch, cluster=np.arange(start, start + 50))
-            try:
-                state.update(*batch, cluster=np.arange(start, start + 50))
-            except InputError as error:
-                refused.append(str(error))
-                assert state.n == start
-                state.max_memory = 1 << 20
-                state.update(*batch, cluster=np.arange(start, start + 50))
-        assert len(refused) == 1
-        assert "No space left on device" in refused[0]
-        assert "max_memory" in refused[0]
-        assert state.n == 400
-        assert_equal(state, expected)
-
-
-def test_few_cells_need_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Histogram, "FOLD_AT", 100)
-    few = RankingState(max_memory=10_000)
-    for _ in range(200):
-        few.update(np.zeros(50), np.zeros((50, 3)))
-    assert few.n == 10_000
-    assert not few._cells._runs
 
 
 def test_reset_forgets() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -20,11 +21,8 @@ from graphgauge.core.gates import GateOutcome
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.core.state import load_state, save_state
-from graphgauge.integrations.monitor import RankMonitor
 from graphgauge.io.hashing import HashIndex
-from graphgauge.ranking.drawn import EntityQueries, TripleSides
-from graphgauge.ranking.items import Items
-from graphgauge.ranking.race import Race
+from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.triples import SIDES
 from graphgauge.stats import compare
 from graphgauge.study import run as run_study
@@ -88,7 +86,7 @@ FORMS: dict[str, tuple[Callable[..., Evaluation], Callable[[], Evaluation], dict
         EVERYTHING,
     ),
     "distances": (
-        lambda **given: until(score="l2", exclude=None, **given),
+        lambda **given: until(score="l2", **given),
         lambda: ranking.rank_all(QUERIES, ENTITIES, TARGETS, score="l2").evaluate(),
         EVERYTHING,
     ),
@@ -309,30 +307,10 @@ def test_a_gate_is_known_however_it_is_written() -> None:
     assert "gate mrr>=0.2: passed" in str(found)
 
 
-def test_a_width_decides_no_gate_and_says_if_it_was_not_reached() -> None:
-    outcome = until(within={"mrr": 0.1}, guarantee="width").gate("mrr >= 0.1")
-    assert not outcome.passed
-    assert "decides no gates" in outcome.undecided
+def test_a_run_says_if_its_width_was_not_reached() -> None:
     assert "mrr is known to ± 0.43, not ± 0.01" in until(within={"mrr": 0.01}, max_queries=100).notes[0]
     found = until(within={"mrr": 0.1})["mrr"]
     assert found.value == sum(found.interval) / 2
-
-
-def test_rare_hits_are_not_stopped_early_by_a_usual_interval() -> None:
-    rank = np.where(np.arange(2000) % 50, 2, 1)
-    found = ranking.rank_until(
-        pos_scores=np.zeros(2000), neg_scores=of_ranks(rank), within={"hits@1": 0.03}, guarantee="width"
-    )
-    assert found.options["until"]["read"] * 0.02 > 10
-
-
-def test_stop_at_any() -> None:
-    value = ranking.rank_all(QUERIES, ENTITIES, TARGETS).evaluate()["mrr"].value
-    gate = f"mrr >= {value:.6f}"
-    both = until(within={"mrr": 0.2}, gates=[gate], stop="any")
-    assert both.options["until"]["read"] < N / 2
-    assert both.gate(gate).undecided is not None
-    assert until(within={"mrr": 0.2}, gates=[gate]).options["until"]["read"] > both.options["until"]["read"]
 
 
 # ------------------------------------------------------------------ what narrows it
@@ -427,76 +405,6 @@ def test_new_queries_of_uneven_units_as_far_as_they_were_read() -> None:
     assert 0.7 < widths[0] / widths[1] < 1.8
 
 
-def test_a_joint_level_is_the_same_before_and_after_the_end() -> None:
-    for most in (300, None):
-        found = until(within={"mrr": 1e-9, "hits@10": 1e-9}, joint=True, max_queries=most)["mrr"]
-        assert found.interval.level == found.new_queries.level == pytest.approx(0.975)
-
-
-def test_races_are_unbiased() -> None:
-    entities, targets = ENTITIES[:30].round(), TARGETS[:20] % 30  # with ties
-    source = EntityQueries(entities[targets] + 0.5, entities, targets, known=[[3, 4]] * 20)
-    hard = [list(range(5, 12))] * 20
-    for ties, sets in (("expected", None), ("expected", hard), ("pessimistic", hard), ("optimistic", None)):
-        expected = source.count(np.arange(20)).values("mrr", ties=ties).mean()
-        race = Race(source, ties, sets)
-        found = [race.run(np.arange(20), [1], 20 * turn).mean() for turn in range(25)]
-        assert abs(np.mean(found) - expected) < 4 * np.std(found) / math.sqrt(25)
-
-
-def test_races_of_triples_and_functions_are_unbiased() -> None:
-    """Both sides of a triple, by embeddings and by a function of triples; a function of embeddings."""
-    entities, relations = VECTORS
-
-    def distmult(heads: Any, kinds: Any, tails: Any) -> Any:
-        return (entities[heads] * relations[kinds] * entities[tails]).sum(-1)
-
-    test, known = TRIPLES[:40], [TRIPLES[40:]]
-    sources = {
-        "embeddings": TripleSides(VECTORS, test, known=known, score="distmult"),
-        "a function of triples": TripleSides(distmult, test, known=known, entities=M),
-        "a function": EntityQueries(QUERIES[:40], ENTITIES, TARGETS[:40], score=lambda q, e: q @ e.T),
-    }
-    for name, source in sources.items():
-        rows = np.arange(source.queries)
-        items = source.count(rows)
-        assert isinstance(items, Items)
-        expected = items.values("mrr", ties="expected").mean()
-        race = Race(source, "expected", None)
-        found = [race.run(rows, [1], len(rows) * turn).mean() for turn in range(12)]
-        assert abs(np.mean(found) - expected) < 4 * np.std(found) / math.sqrt(12), name
-    found = ranking.rank_until(source=sources["embeddings"], within={"mrr": 0.2}, inner="race")
-    assert found.options["until"]["read"] > 100
-    assert found["mrr"].interval.high - found["mrr"].interval.low <= 0.4
-    assert (
-        ranking.rank_triples(VECTORS, test, known=known, score="distmult").evaluate(ties="expected")["mrr"].value
-        in found["mrr"].interval
-    )
-    pairs = {side: lambda rows: np.zeros((len(rows), M)) for side in ("tail", "head")}
-    with pytest.raises(OptionError, match="scores of some entities"):
-        ranking.rank_until(model=pairs, triples=test, entities=M, within={"mrr": 0.1}, inner="race")
-
-
-def test_a_race_reads_fewer_scores() -> None:
-    entities = RNG.normal(size=(4000, 6))
-    asked_for = ENTITIES[TARGETS[:300]]
-    race = ranking.rank_until(asked_for, entities, TARGETS[:300], within={"mrr": 0.1}, inner="race", seed=2)
-    assert race.options["until"]["scores"] < 0.2 * race.options["until"]["scores_of"]
-    value = ranking.rank_all(asked_for, entities, TARGETS[:300]).evaluate()["mrr"].value
-    assert value in race["mrr"].interval
-    again = ranking.rank_until(asked_for, entities, TARGETS[:300], within={"mrr": 0.1}, inner="race", seed=2)
-    assert tuple(again["mrr"].interval) == tuple(race["mrr"].interval)
-
-
-def test_a_usual_interval_at_its_width_says_so() -> None:
-    found, strict = (until(within={"mrr": 0.05}, guarantee=each) for each in ("width", "anytime"))
-    assert found.options["until"]["read"] < strict.options["until"]["read"]
-    assert found["mrr"].interval.method == "t, at the width asked for"
-    assert strict["mrr"].interval.method != "t, at the width asked for"
-    with pytest.raises(OptionError, match="guarantee at every look"):
-        until(gates=["mrr >= 0.3"], guarantee="width")
-
-
 # ------------------------------------------------------------------ the same bits
 
 
@@ -507,7 +415,6 @@ def facts(evaluation: Evaluation) -> Any:
 STOPPED: dict[str, dict[str, Any]] = {
     "plain": {},
     "clusters": {"cluster": np.arange(N) // 4},
-    "race": {"inner": "race"},
     "pair": {"against": {"queries": WORSE}},
 }
 
@@ -594,10 +501,9 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("inner", ["exact", "race"])
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_a_saved_run_goes_on_with_the_same_scores_only(other: dict[str, Any], inner: str) -> None:
-    mine = {"queries": QUERIES, "entities": ENTITIES, "targets": TARGETS, "inner": inner}
+def test_a_saved_run_goes_on_with_the_same_scores_only(other: dict[str, Any]) -> None:
+    mine = {"queries": QUERIES, "entities": ENTITIES, "targets": TARGETS}
     stored = BytesIO()
     ranking.rank_until(**mine, within={"mrr": 0.2}, save=stored)
     stored.seek(0)
@@ -756,39 +662,6 @@ def test_no_chance_level_where_the_candidates_are_not_known() -> None:
         found.gate("mrr > chance")
 
 
-def test_a_width_decides_nothing() -> None:
-    other = {"queries": RNG.normal(size=QUERIES.shape)}
-    pair = until(against=other, within={"mrr_difference": 0.08}, guarantee="width")
-    assert not pair.options["until"]["complete"]
-    assert pair["mrr_difference"].interpretation == "not decided which is better"
-    assert pair.options["until"]["decided"] == {}
-    single = until(within={"mrr": 0.07}, guarantee="width")
-    for gate in ("mrr_difference > 0", "mrr_difference.low > 0", "mrr_difference.high < 1"):
-        assert "decides no gates" in (pair.gate(gate).undecided or ""), gate
-    for gate in ("mrr >= 0.01", "mrr.low >= 0.01", "mrr.high <= 0.9999", "mrr > chance"):
-        assert "decides no gates" in (single.gate(gate).undecided or ""), gate
-
-
-@pytest.mark.parametrize("ties", ["optimistic", "pessimistic", "expected"])
-@pytest.mark.parametrize("layout", ["rows", "columns"])
-def test_races_of_functions_see_equal_entities(layout: str, ties: str) -> None:
-    """The last columns of a product with one row are summed in another order."""
-    rng = np.random.default_rng(5)
-    width = 96
-    entities = rng.normal(size=(3, width)).astype(np.float32)[np.arange(150) % 3]
-    targets = rng.integers(0, 150, 60)
-    queries = (entities[targets] + 0.1 * rng.normal(size=(60, width))).astype(np.float32)
-    rows: Callable[[Any, Any], Any] = lambda q, e: q @ e.T  # noqa: E731
-    score = rows if layout == "rows" else lambda q, e: (np.asfortranarray(e) @ q.T).T
-    values = [
-        Race(EntityQueries(queries, entities, targets, score=each), ties).run(np.arange(60), [7])
-        for each in (score, "dot")
-    ]
-    assert np.array_equal(*values)
-    if ties == "optimistic":
-        assert (values[0] == 1).all()
-
-
 @pytest.mark.parametrize("form", ["matrix", "map", "flat"])
 def test_stored_scores_that_differ_in_one_query_read_are_noticed(form: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
@@ -930,18 +803,6 @@ def test_queries_without_a_right_answer_are_left_out_as_in_rank_all() -> None:
     assert whole.value in some["recall@5"].interval
 
 
-def test_a_monitor_whose_queries_ran_out_does_not_stop() -> None:
-    rng = np.random.default_rng(1)
-    monitor = RankMonitor(within=0.01, patience=2, max_queries=100)
-    for epoch in range(6):
-        ranks = np.minimum(np.ceil(np.exp(rng.uniform(0, 3, 800) / (1 + 0.15 * epoch))).astype(int), 21)
-        monitor.look(pos_scores=np.zeros(800), neg_scores=of_ranks(ranks, 20))
-    assert "not better" not in monitor.verdicts
-    assert not monitor.stop
-    with pytest.raises(InputError, match="400 queries in epoch 7, 800 before"):
-        monitor.look(pos_scores=np.zeros(400), neg_scores=np.ones((400, 3)))
-
-
 # ------------------------------------------------------------------ doors
 
 
@@ -989,20 +850,16 @@ DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
         ),
     ),
     "the average": (
-        {**EMBEDDED, "until": ["mrr ± 0.15"], "average": "relation", "max_queries": 90, "joint": True},
-        lambda: until(within={"mrr": 0.15}, average="relation", max_queries=90, joint=True, **LABELLED),
+        {**EMBEDDED, "until": ["mrr ± 0.15"], "average": "relation", "max_queries": 90},
+        lambda: until(within={"mrr": 0.15}, average="relation", max_queries=90, **LABELLED),
     ),
     "a pair": (
         {**EMBEDDED, "until": ["difference"], "against": {"queries_emb": "worse.npy"}},
         lambda: until(against={"queries": WORSE}, **LABELLED),
     ),
-    "a race": (
-        {**EMBEDDED, "until": ["mrr ± 0.2"], "inner": "race"},
-        lambda: until(within={"mrr": 0.2}, inner="race", **LABELLED),
-    ),
     "a matrix": (
-        {"pos_scores": ["pos.npy"], "neg_scores": ["neg.npy"], "until": ["hits@3 ± 0.1"], "guarantee": "width"},
-        lambda: ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"hits@3": 0.1}, guarantee="width"),
+        {"pos_scores": ["pos.npy"], "neg_scores": ["neg.npy"], "until": ["hits@3 ± 0.1"]},
+        lambda: ranking.rank_until(pos_scores=POS, neg_scores=NEG, within={"hits@3": 0.1}),
     ),
     "flat": (
         {"scores": "scores.npy", "labels": "labels.npy", "queries": "flat_queries.npy", "until": ["recall@3 +- 0.1"]},
@@ -1038,7 +895,7 @@ DOORS: dict[str, tuple[dict[str, Any], Callable[[], Evaluation]]] = {
             np.arange(80),
             np.arange(M),
             [[each] for each in TARGETS[:80]],
-            exclude=[[(each + 1) % M] for each in TARGETS[:80]],
+            known=[[(each + 1) % M] for each in TARGETS[:80]],
             minus_inf="raise",
             score=lambda rows, _: (QUERIES[:80] @ ENTITIES.T)[rows],
             within={"recall@10": 0.3},
@@ -1183,8 +1040,6 @@ def test_defaults_by_value() -> None:
         sides=["".join(each) for each in SIDES],
     )
     assert found["mrr"].defined
-    with pytest.raises(OptionError, match="joint is 'no'"):
-        until(within={"mrr": 0.1}, joint="no")
 
 
 def test_results_in_files(tmp_path: Path) -> None:
@@ -1199,69 +1054,9 @@ def test_results_in_files(tmp_path: Path) -> None:
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
 
 
-# ------------------------------------------------------------------ training
-
-
-def test_a_monitor_stops_when_nothing_gets_better_and_reads_less_with_each_epoch() -> None:
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=QUERIES.shape)
-    monitor = RankMonitor(within=0.06, patience=3, gate="mrr >= 0.3", entities=ENTITIES, targets=TARGETS)
-    reads = []
-    for scale in (2.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5):
-        evaluation = monitor.look(queries=ENTITIES[TARGETS] + scale * noise)
-        reads.append(evaluation.options["until"]["read"])
-        if monitor.stop:
-            break
-    assert monitor.best_epoch == 3
-    assert monitor.verdicts == ["better", "better", "better", "not better", "not better", "not better"]
-    assert monitor.decided is not None
-    assert monitor.decided.passed
-    assert reads[-1] < reads[0]
-    assert "best so far: epoch 3 of 6" in str(monitor)
-    levels = [1 - 0.05 / (epoch * (epoch + 1)) for epoch in (1, 6)]
-    # One interval and one comparison with the best share the error of an epoch.
-    assert evaluation["mrr"].interval.level == pytest.approx(1 - (1 - levels[1]) / 2)
-    assert "99.94% intervals" in str(evaluation) or "99.94" in str(evaluation)
-    with pytest.raises(OptionError, match="is not about mrr"):
-        RankMonitor(gate="hits@10 >= 0.3")
-    for name in ("joint", "stop", "guarantee", "against"):
-        with pytest.raises(OptionError, match="chosen by the monitor"):
-            RankMonitor(**{name: None})
-    with pytest.raises(OptionError, match="has no 'nosuch'"):
-        RankMonitor(nosuch=1)
-
-
-class Ranked:
-    """Queries with these ranks."""
-
-    step = 64
-
-    def __init__(self, ranks: Any) -> None:
-        self.ranks, self.queries = np.asarray(ranks, np.int64), len(ranks)
-
-    def count(self, rows: Any) -> Items:
-        return Items(rows, self.ranks[rows] - 1, np.zeros(len(rows), np.int64), np.full(len(rows), 1000))
-
-
-@pytest.mark.parametrize("within", [0.05, 0.03])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_monitor_does_not_stop_while_the_model_improves(within: float, seed: int) -> None:
-    """Steps of the size of the interval: nothing is shown, so nothing is counted against an epoch."""
-    base = np.exp(np.random.default_rng(7).uniform(0, 5, 4000))
-    monitor = RankMonitor(within=within, patience=2, seed=seed)
-    while not monitor.stop and monitor.epoch < 12:
-        monitor.look(source=Ranked(np.ceil(base / (1 + 0.5 * min(monitor.epoch, 5)))))
-    assert 6 < monitor.epoch < 12
-    assert monitor.best_epoch >= 4
-
-
-def test_a_monitor_takes_averages_and_evaluations() -> None:
-    given: dict[str, Any] = {"queries": QUERIES, "entities": ENTITIES, "targets": TARGETS}
-    macro = RankMonitor(average="relation", within=0.1, **LABELLED).look(**given)
-    assert "mrr_macro_relation" in macro
-    earlier = ranking.rank_all(QUERIES, ENTITIES, TARGETS, keep="items").evaluate()
-    for assist in (None, earlier, earlier.per_item, [earlier]):
-        assert RankMonitor(within=0.1, assist=assist).look(**given)["mrr"].defined
+def test_the_monitor_among_the_examples_stops_when_nothing_gets_better(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "rank_monitor.py"), run_name="__main__")
+    assert capsys.readouterr().out.endswith("stop: epoch 3 is not improved upon\n")
 
 
 # ------------------------------------------------------------------ refusals
@@ -1287,7 +1082,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "other known": ({"against": {"known": KNOWN}}, "belongs to the queries, not to a model"),
     "unknown input": ({"against": {"nosuch": 1}}, "'nosuch' is no input"),
     "against as an array": ({"against": QUERIES}, "Name the inputs that differ"),
-    "pair at a width": ({"against": {"queries": WORSE}, "guarantee": "width"}, "needs the guarantee at every look"),
     "gate as a number": ({"gates": [3]}, "metrics and gates are texts"),
     "metric as a number": ({"within": {3: 0.1}}, "metrics and gates are texts"),
     "infinite gate": ({"gates": "mrr >= inf"}, "cannot be decided"),
@@ -1306,14 +1100,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "Allow at least 100",
     ),
     "source and arrays": ({"within": {"mrr": 0.1}, "source": EntityQueries(QUERIES, ENTITIES, TARGETS)}, "source does"),
-    "hard": ({"within": {"mrr": 0.1}, "hard": SETS}, "hard goes with races"),
-    "race of hits": ({"within": {"hits@10": 0.1}, "inner": "race"}, "finds mrr only"),
-    "race with ties": ({"within": {"mrr": 0.1}, "inner": "race", "ties": "realistic"}, "tie rule of a race"),
-    "race of all at once": (
-        {"within": {"mrr": 0.1}, "inner": "race", "score": lambda q, e: q @ ENTITIES.T},
-        "gets some of the entities",
-    ),
-    "pair of races": ({"against": {"queries": WORSE}, "inner": "race"}, "follows one model"),
     "no queries": ({"within": {"mrr": 0.1}, "max_queries": 0}, "max_queries must be"),
     "two forms": ({"within": {"mrr": 0.1}, "pos_scores": POS}, "several forms"),
     "foreign": ({"within": {"mrr": 0.1}, "mask": MASK}, "does not take mask"),
@@ -1323,10 +1109,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def test_an_error_names_the_query_that_was_drawn() -> None:
-    excluded = [[] for _ in range(N)]
-    excluded[137] = [int(TARGETS[137])]
-    with pytest.raises(InputError, match="of query 137 is excluded"):
-        until(exclude=excluded, within={"mrr": 1e-9})
+    allowed = [[int(target)] for target in TARGETS]
+    allowed[137] = [int(TARGETS[137] + 1) % M]
+    with pytest.raises(InputError, match="of query 137 is not among its candidates"):
+        until(candidates=allowed, within={"mrr": 1e-9})
     with pytest.raises(InputError, match="found 3 sets for 700"):
         until(known=[[], [], []], within={"mrr": 0.1})
 

@@ -55,7 +55,4 @@ def test_a_small_trained_model(graph: SmallGraph, whole: Evaluation) -> None:
     assert means["earlier"] < 0.85 * means["plain"]
     assert means["gates"] < queries / 15
     assert means["pair"] < queries
-    race = until(within={"mrr": 0.05}, inner="race")
-    assert value in race["mrr"].interval
-    assert abs(race["mrr"].value - value) <= 0.05
     assert until(within={"mrr": 1e-9})["mrr"].value == value

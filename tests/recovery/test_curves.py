@@ -103,16 +103,6 @@ def test_best_f1_is_the_best_of_all_thresholds(data, sparse):
     assert evaluation["best_threshold"].oracle
 
 
-def test_transposed_prediction_has_the_curve_of_the_transposed_matrix():
-    draw = np.random.default_rng(3)
-    truth, scores = np.triu(draw.random((12, 12)) < 0.3, 1), draw.integers(0, 6, (12, 12)) / 5
-    for key in ("auprc", "roc_auc", "best_f1", "f1_at_1.0e"):
-        chance = {item.name: item.value for item in recovery.evaluate(truth, scores)[key].chance}
-        assert chance["transposed prediction"] == pytest.approx(
-            recovery.evaluate(truth, scores.T)[key].value, abs=1e-15
-        )
-
-
 def test_sweep_meets_the_evaluation_at_every_threshold():
     draw = np.random.default_rng(4)
     truth, scores = draw.random((8, 8)) < 0.2, draw.integers(0, 5, (8, 8)) / 4

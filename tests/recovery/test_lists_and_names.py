@@ -137,26 +137,11 @@ def test_a_list_of_any_results_may_have_one_truth(names):
     assert len(several.by("graph")["directed_shd"]) == len(names)
     each = recovery.evaluate([TRUTH] * len(names), predictions, metrics=["directed_shd"], nodes=4)
     assert each["directed_shd"] == 1
-    refits = recovery.evaluate(TRUTH, TRUTH, refits=predictions, metrics=["directed_shd"], nodes=4)
-    assert refits.by("refit")["directed_shd"].tolist() == [1] * len(names)
-    frequencies = recovery.edge_frequencies(predictions, nodes=4)
-    assert frequencies["forward"].tolist() == [1, 1]
 
 
 def test_rows_as_arrays_are_one_matrix():
     assert shd(TRUTH, list(TRUTH * 0.9)) == 0
     assert shd([list(row) for row in TRUTH], [TRUTH, TRUTH * 0]) == 1.5
-
-
-def test_frequencies_are_counted_by_name():
-    graphs = []
-    for order in (["a", "b", "c"], ["c", "a", "b"]):
-        graph = nx.DiGraph()
-        graph.add_nodes_from(order)
-        graph.add_edge("a", "b")
-        graphs.append(graph)
-    table = recovery.edge_frequencies(graphs)
-    assert (table["source"].tolist(), table["target"].tolist(), table["forward"].tolist()) == (["a"], ["b"], [1])
 
 
 def test_a_model_with_lags_is_not_a_stack():
@@ -220,15 +205,13 @@ def test_one_reading_has_one_description(encoding, shown):
     assert turned.conventions["edges"] == "column_to_row"
 
 
-@pytest.mark.parametrize("lag_axis", ["first", "last"])
-def test_links_of_tigramite_have_their_lags_last_whatever_other_arrays_have(lag_axis):
+def test_links_of_tigramite_have_their_lags_last():
     links = np.full((3, 3, 3), "", dtype="<U3")
     links[0, 1, 2] = links[1, 2, 1] = "-->"
     truth = np.zeros((3, 3, 3))
     truth[0, 1, 2] = truth[1, 2, 1] = 1
-    given = np.moveaxis(truth, 2, 0) if lag_axis == "first" else truth
-    assert shd(given, {"graph": links}, lagged=True, lag_axis=lag_axis) == 0
-    assert shd(given, [{"graph": links}] * 2, lagged=True, lag_axis=lag_axis) == 0
+    assert shd(truth, {"graph": links}, lagged=True) == 0
+    assert shd(truth, [{"graph": links}] * 2, lagged=True) == 0
 
 
 @pytest.mark.parametrize("empty", ["truth", "prediction", "one of several"])

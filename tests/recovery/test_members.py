@@ -155,24 +155,3 @@ def test_too_many_members_give_bounds_and_say_so():
 def test_an_unknown_bound_is_refused():
     with pytest.raises(OptionError, match="'median' is not one of min, mean, max"):
         recovery.evaluate(np.eye(3, k=1), np.eye(3, k=1), metrics=["member_shd_median"])
-    with pytest.raises(OptionError, match="distance"):
-        recovery.evaluate(np.eye(3, k=1), np.eye(3, k=1), metrics=["normalised_shd"])
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_shares_of_classes(seed):
-    draw = np.random.default_rng(seed)
-    truth, graph = random_dag(draw, 6, 0.4), random_dag(draw, 6, 0.4)
-    keys = [f"class_{mark}_{share}" for mark in ("arrowhead", "tail") for share in ("precision", "recall", "f1")]
-    found = recovery.evaluate(truth, graph, metrics=keys)
-    classes = [class_graph(side).T.astype(int) for side in (truth, graph)]
-    plain = recovery.evaluate(*classes, encoding=("pcalg", "pcalg"))
-    for key in keys:
-        np.testing.assert_equal(found[key].value, plain[key.removeprefix("class_")].value)
-    for kind in ("sid", "parent_aid", "ancestor_aid", "oset_aid"):
-        share = recovery.evaluate(truth, graph, metrics=[f"normalised_{kind}"])[f"normalised_{kind}"].value
-        assert share == plain_distance(truth, graph, kind) / 30
-
-
-def plain_distance(truth, graph, kind):
-    return recovery.evaluate(truth, graph, metrics=[kind])[kind].value

@@ -314,15 +314,6 @@ def test_true_is_no_size(option: str) -> None:
         compare(rows({"a": [0, 1], "b": [0, 1]}), metric="f1", direction="higher", **{option: True})  # type: ignore[arg-type]
 
 
-def test_scores_in_percent_and_a_margin_of_a_share() -> None:
-    runs = [{**run, "acc": 100 * run["f1"]} for run in rows({"a": list(range(6)), "b": list(range(6))})]
-    said = "it seems to be in percent: margin and effect are in the same unit"
-    found = compare(runs, metric="acc", margin=0.01, effect=0.01, resamples=20)
-    assert said in found.summary
-    assert "in percent" not in compare(runs, metric="acc", margin=1.0, resamples=20).summary
-    assert "in percent" not in compare(runs, metric="f1", direction="higher", margin=0.01, resamples=20).summary
-
-
 def test_scores_whose_squares_are_infinite_are_refused() -> None:
     runs = [{**run, "f1": 1e300 * run["f1"]} for run in rows({"a": [0, 1], "b": [0, 1]})]
     with pytest.raises(InputError, match=r"f1 is infinite: a on data 0 seed 0 \(.*e\+299 squared\)"):

@@ -14,7 +14,7 @@ from graphgauge.recovery.family import FAMILY
 from graphgauge.stats.aggregate import aggregate
 from graphgauge.stats.compare import compare
 
-METRICS = ["skeleton_f1", "arrowhead_precision", "directed_f1", "cpdag_shd", "tail_precision", "claimed_shd"]
+METRICS = ["skeleton_f1", "arrowhead_precision", "directed_f1", "cpdag_shd", "tail_precision"]
 D = 8
 
 
@@ -58,7 +58,6 @@ def test_a_table_of_dags_and_cpdags_marks_the_columns_that_are_not_fair():
         "directed_f1": True,
         "cpdag_shd": False,
         "tail_precision": True,
-        "claimed_shd": False,
     }
     text = str(table)
     assert "Methods predict graphs of different classes (DAG: dag; CPDAG: cpdag)." in text
@@ -66,7 +65,7 @@ def test_a_table_of_dags_and_cpdags_marks_the_columns_that_are_not_fair():
         "Not fair to all of them, because marks that a class leaves open count as missing or the metric is not " in text
     )
     assert "defined for it: directed_f1, tail_precision." in text
-    assert "Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd, claimed_shd." in text
+    assert "Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd." in text
     for form in ("markdown", "latex", "json"):
         assert "Fair to all: skeleton" in table.render(form), form
     assert r"$\dagger$" in table.render("latex")
@@ -100,7 +99,7 @@ def test_a_comparison_by_an_unfair_metric_is_marked():
     found = compare(runs("dag", "cpdag"), metric="directed_f1")
     assert found.unfair == (
         "† directed_f1 is not fair to all methods: it counts marks that graphs of cpdag (CPDAG) leave open as missing, "
-        "or is not defined for them. Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd, claimed_shd."
+        "or is not defined for them. Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd."
     )
     assert str(found).startswith("directed_f1 † (higher is better)")
     assert found.unfair in str(found)
@@ -141,7 +140,5 @@ def test_every_class_that_a_metric_names_is_one_of_the_family():
     assert {entry.key for entry in registered("recovery") if entry.fair_to is None} >= {
         "skeleton_f1",
         "skeleton_shd",
-        "claimed_shd",
-        "class_arrowhead_f1",
         "arrowhead_precision",
     }

@@ -14,7 +14,7 @@ import pytest
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.result import Evaluation, Result
-from graphgauge.stats import Aggregate, aggregate, compare, compare_published
+from graphgauge.stats import Aggregate, aggregate, compare
 
 # c is a with noise, b is clearly worse, on eight seeds.
 F1 = {
@@ -78,17 +78,11 @@ def test_frames_have_the_numbers_in_full(table: Aggregate) -> None:
     assert list(found.to_frame()["method"]) == found.methods
 
 
-@pytest.mark.parametrize("make", ["aggregate", "compare", "published"])
+@pytest.mark.parametrize("make", ["aggregate", "compare"])
 def test_every_outcome_has_every_form(make: str, tmp_path: Path) -> None:
     outcome: Any = {
         "aggregate": lambda: aggregate(RECORDS, directions=DIRECTIONS),
         "compare": lambda: compare(RECORDS, metric="f1", direction="higher"),
-        "published": lambda: compare_published(
-            [{"method": "a", "acc": "0.8 ± 0.1"}, {"method": "b", "acc": "0.9 ± 0.1"}],
-            n=5,
-            metric="acc",
-            direction="higher",
-        ),
     }[make]()
     assert len(outcome.to_frame())
     assert outcome.to_latex().startswith(r"\begin{tabular}")
@@ -96,14 +90,10 @@ def test_every_outcome_has_every_form(make: str, tmp_path: Path) -> None:
     assert outcome._repr_html_().startswith("<table>")
     for form in ("table", "csv", "latex", "markdown", "json"):
         assert outcome.render(form)
-    if make == "published":
-        with pytest.raises(OptionError, match="no figure"):
-            outcome.plot(tmp_path / "a.svg")
-    else:
-        outcome.plot(tmp_path / "a.svg")
-        assert (tmp_path / "a.svg").stat().st_size
-        with pytest.raises(UnknownNameError, match="unknown kind of figure"):
-            outcome.plot(tmp_path / "a.svg", "pie")
+    outcome.plot(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size
+    with pytest.raises(UnknownNameError, match="unknown kind of figure"):
+        outcome.plot(tmp_path / "a.svg", "pie")
 
 
 def test_digits_percent_and_order(table: Aggregate) -> None:
@@ -245,36 +235,10 @@ def test_evaluations_in_lists_and_dictionaries() -> None:
 def test_remarks_cannot_break_any_markup() -> None:
     names = ["a\n\\input{secret}", "<b>[x](y)", "[CLS]", "*|"]
     scores = {name: {seed: 0.5 + seed / 10 + index / 100 for seed in range(6)} for index, name in enumerate(names)}
-    published = compare_published(
-        [{"method": name, "acc": f"{80 + index} ± 0.5"} for index, name in enumerate(names)],
-        n=5,
-        metric="acc",
-        direction="higher",
-    )
-    for outcome in (compare(scores, metric="acc", direction="higher", resamples=20), published):
-        latex = outcome.render("latex").splitlines()
-        assert not [line for line in latex if line.startswith(("\\input", "[", "*"))]
-        assert not [line for line in latex if "|" in line and not line.startswith("%")]
-        markdown = outcome.render("markdown")
-        assert "<b>" not in markdown.replace("\\<b>", "")
-        assert "](y)" not in markdown
-
-
-def test_metrics_of_a_dataset_stand_under_its_name() -> None:
-    rows = [
-        {"method": method, "dataset": dataset, "seed": seed, "f1": 0.5 + 0.1 * seed, "auc": 0.7}
-        for method in "ab"
-        for dataset in ("x_1", "y")
-        for seed in range(2)
-    ]
-    lines = aggregate(rows).to_latex(grouped=True, marks="none").splitlines()
-    assert lines[2:5] == [
-        r" & \multicolumn{2}{c}{x\_1} & \multicolumn{2}{c}{y} \\",
-        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}",
-        r"method & f1 $\uparrow$ & auc $\uparrow$ & f1 $\uparrow$ & auc $\uparrow$ \\",
-    ]
-    assert lines[6].count("&") == 4
-    plain = aggregate(rows).to_latex(marks="none")
-    assert "multicolumn" not in plain
-    one = aggregate([row for row in rows if row["dataset"] == "y"]).to_latex(grouped=True)
-    assert "multicolumn" not in one
+    outcome = compare(scores, metric="acc", direction="higher", resamples=20)
+    latex = outcome.render("latex").splitlines()
+    assert not [line for line in latex if line.startswith(("\\input", "[", "*"))]
+    assert not [line for line in latex if "|" in line and not line.startswith("%")]
+    markdown = outcome.render("markdown")
+    assert "<b>" not in markdown.replace("\\<b>", "")
+    assert "](y)" not in markdown

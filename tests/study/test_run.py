@@ -315,26 +315,6 @@ def test_a_process_that_dies_takes_only_its_item_with_it(study, monkeypatch):
     assert run(study / "study.toml").exit_code == 0
 
 
-def test_an_input_that_changes_meanwhile_is_not_believed(study, monkeypatch):
-    from graphgauge.io.hashing import HashIndex
-    from graphgauge.study import worker
-
-    monkeypatch.chdir(study)
-    item = graphgauge.study.read_study(study / "study.toml").items[0]
-    evaluated = worker._of_family
-
-    def changed_meanwhile(*arguments):
-        answer = evaluated(*arguments)
-        np.save(study / "scores/good/0/pos.npy", np.zeros(60))
-        return answer
-
-    monkeypatch.setattr(worker, "_of_family", changed_meanwhile)
-    task = {"item": item.to_dict(), "folder": str(study), "output": str(study / "x.json"), "threads": 1, "debug": False}
-    answer = worker.perform(task, HashIndex(study))
-    assert answer["status"] == "failed"
-    assert "changed while being evaluated: scores/good/0/pos.npy" in answer["error"]
-
-
 def test_processes_times_threads_stay_within_the_cores(monkeypatch):
     for cores in (1, 2, 3, 8, 64):
         monkeypatch.setattr("graphgauge.study.runner.available_threads", lambda cores=cores: cores)

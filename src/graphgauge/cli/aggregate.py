@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from graphgauge.stats.aggregate_results import FIELDS, aggregate_results
 from graphgauge.stats.load import load
 from graphgauge.stats.present import MARKS, Style
 
-# How tables of other programs are read, and how tables are printed: about files, not about the statistics.
+# How tables are read and printed: about files, not about the statistics.
 _READING = [
     click.Option(
         ["--columns"],
@@ -82,7 +81,7 @@ def command_about_results(
 def _finish(
     results: tuple[str, ...], form: str, output: str | None, figure: str | None, debug: bool, **options: Any
 ) -> None:
-    style = replace(style_of(options), grouped=options.pop("grouped"))
+    style = style_of(options)
     runs = load(list(results), columns=options.pop("columns"))
     refuse_replacing([output, figure], [*results, *(run.source for run in runs)])
     table = aggregate_results(runs, **read_all(FIELDS, options, flag))
@@ -90,14 +89,7 @@ def _finish(
 
 
 command = command_about_results(
-    "aggregate",
-    aggregate_results,
-    FIELDS,
-    _finish,
-    "Draw means with intervals (.svg, .png, .pdf).",
-    click.Option(
-        ["--grouped"], is_flag=True, help="Print the metrics of a dataset side by side, in LaTeX under a common head."
-    ),
+    "aggregate", aggregate_results, FIELDS, _finish, "Draw means with intervals (.svg, .png, .pdf)."
 )
 
 

@@ -17,7 +17,6 @@ from graphgauge.core.family import is_declared, lines, unusable
 # One line each, shown by --help without importing the command. The families' commands come first.
 COMMANDS = {
     "negatives": "Draw the negatives of a ranking, one file for all methods.",
-    "plan": "What an evaluation will read, keep and take.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
@@ -28,7 +27,6 @@ COMMANDS = {
     "report": "One HTML page from a folder of results.",
     "audit": "Find misleading evaluations: checks of inputs and results.",
     "metrics": "List all metrics, or explain one.",
-    "zoo": "Systems to evaluate: train them, run them, draw their output.",
     "demo": "A built-in study: data, results, comparisons and conclusions.",
 }
 

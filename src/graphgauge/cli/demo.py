@@ -19,16 +19,10 @@ from graphgauge.core.errors import MissingExtraError
     metavar="DIR",
     help="Folder of the data, the study and its results.",
 )
-@click.option("--why", is_flag=True, help="Only show how evaluators differ on the same input, and exit.")
 @JOBS
 @DEBUG
-def command(output: str, why: bool, jobs: int | None, debug: bool) -> None:
+def command(output: str, jobs: int | None, debug: bool) -> None:
     """Make data, evaluate and compare several methods on them as a study, and summarise the results."""
-    if why:
-        from graphgauge.demo.why import tables as comparisons
-
-        click.echo("\n\n".join(comparisons()))
-        return
     from graphgauge.cli.run import report_failures
     from graphgauge.demo.study import sentences, write_study
     from graphgauge.study import run

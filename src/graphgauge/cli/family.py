@@ -41,9 +41,7 @@ from graphgauge.core.gates import Gate, metrics_with_gates
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.schema import refuse_data
-from graphgauge.io.ahead import hashing_while_reading
 from graphgauge.io.code import source_hash
-from graphgauge.io.watch import watched
 
 
 class _KindType(ParamType):
@@ -147,7 +145,7 @@ class FamilyCommand(OnceCommand):
 def with_inputs(
     name: str | None, function: Callable[..., Evaluation], fields: Fields, own: dict[str, Any], run: Run
 ) -> tuple[Evaluation, Callable[[], list[Any]]]:
-    """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
+    """The evaluation, and its inputs for a receipt."""
     values = read_all(fields, own, flag)
     refuse_overwriting(fields, values, flag, also={"output": run.output, "flat": run.flat, "figure": run.figure})
     for product in (run.flat, run.figure):
@@ -155,8 +153,7 @@ def with_inputs(
             refuse_data(product)
     if run.is_kept and name is not None:
         run.recipe = _recipe(name, fields, values)
-    with hashing_while_reading(run.is_kept):
-        evaluation = evaluated(watched(function), values, run)
+    evaluation = evaluated(function, values, run)
     return evaluation, evaluation.inputs
 
 
@@ -170,9 +167,9 @@ def _recipe(name: str, fields: Fields, values: dict[str, Any]) -> dict[str, Any]
 
 
 def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: Run) -> Evaluation:
-    """The evaluation, with progress on a terminal; functions that write parts as they go are told where."""
+    """The evaluation, with progress on a terminal; functions that take gates are told them."""
     taken = inspect.signature(function).parameters
-    keeping = {name: given for name, given in (("store", run), ("gates", run.gates)) if name in taken}
+    keeping = {"gates": run.gates} if "gates" in taken else {}
     with stage_bars(run) as update:
         evaluation = function(**values, progress=_Shown(run, update), **keeping)
     evaluation.run |= run.identity

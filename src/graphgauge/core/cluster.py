@@ -264,11 +264,6 @@ def mapped(function: Callable[[T], Any], tasks: Sequence[T]) -> Iterator[Any]:
     return map(function, tasks) if crew is None else crew.mapped(function, tasks)
 
 
-def is_spread() -> bool:
-    """Whether the engine around is a cluster."""
-    return _CREW.get() is not None
-
-
 def engine_of(given: Mapping[str, Any]) -> AbstractContextManager[None]:
     """The engine that the arguments `engine`, `scheduler` and `threads` of a function choose.
 

@@ -5,13 +5,30 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+from graphgauge.core.cluster import engine_of
 from graphgauge.core.fields import Choice, Field, OneOrTwo, Several, fields_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _SECTION = re.compile(r"^(?:Parameters|Returns|Raises|Examples)\n-{3,}\n", re.MULTILINE)
 _PARAMETERS = "Parameters\n----------\n"
 _FLAG = re.compile(r"(?<!\w)--([a-z][a-z-]*)")
+
+
+def of_files(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that evaluates files: it runs on its engine, and its docstring lists its fields."""
+
+    @wraps(function)
+    def evaluate(*args: P.args, **kwargs: P.kwargs) -> R:
+        with engine_of(kwargs):
+            return function(*args, **kwargs)
+
+    evaluate.__doc__ = documented(function)
+    return evaluate
 
 
 def help_of(function: Callable[..., Any]) -> str:

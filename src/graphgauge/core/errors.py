@@ -92,7 +92,7 @@ class UnknownNameError(OptionError, KeyError):
     ...     ranking.evaluate([0.9], [[0.1]], metrics=["mr"])
     ... except UnknownNameError as error:
     ...     print(error)
-    unknown metric 'mr'. Did you mean 'mrr', 'amri' or 'z_mrr'?
+    unknown metric 'mr'. Did you mean 'mrr' or 'amri'?
     """
 
     __str__ = Exception.__str__  # KeyError would print the message quoted

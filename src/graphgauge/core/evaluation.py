@@ -101,12 +101,9 @@ class Evaluation(Mapping[str, Result]):
     def __getitem__(self, key: str) -> Result:
         found = self._results.get(key)
         if found is None:
-            key = self._named(key)
-            if key not in self._results:
-                if key in self.skipped:
-                    raise InputError(f"{key} was skipped: {self.skipped[key]}")
-                raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
-            found = self._results[key]
+            if key in self.skipped:
+                raise InputError(f"{key} was skipped: {self.skipped[key]}")
+            raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
         if isinstance(found, Deferred):
             # Two threads that read it at once both compute it, with equal bits.
             found = self._results[key] = self._complete(found.compute())
@@ -144,19 +141,10 @@ class Evaluation(Mapping[str, Result]):
         >>> ev.get("mrr").value, ev.get("ndcg@5") is None
         (0.75, True)
         """
-        key = self._named(key)
         return self[key] if key in self._results else default
 
     def __contains__(self, key: object) -> bool:
-        return self._named(key) in self._results
-
-    def _named(self, key: Any) -> Any:
-        """The key that an earlier one stands for."""
-        if key in self._results or not isinstance(key, str):
-            return key
-        from graphgauge.core.metric import current_key
-
-        return current_key(key, self.family)
+        return key in self._results
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._results)

@@ -25,7 +25,6 @@ _EXTRA_OF = {
     "wandb": "wandb",
     "torchmetrics": "torchmetrics",
     "rdkit": "molecules",
-    "fsspec": "remote",
 }
 
 

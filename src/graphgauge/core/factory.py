@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 
 
-def made(factory: str) -> Any:
+def made(factory: str, **options: Any) -> Any:
     """Call the factory. Its module is also searched for in the working folder."""
     with own_code(factory):
-        return _called(factory)
-
-
-class FromFactory(NamedTuple):
-    """An object that every process makes itself, once; its module is also searched for in the folder of the first."""
-
-    factory: str
-    folder: str
-
-    def made(self) -> Any:
-        return _made_once(self)
-
-
-@cache
-def _made_once(source: FromFactory) -> Any:
-    if source.folder not in sys.path:
-        sys.path.insert(0, source.folder)
-    return made(source.factory)
+        return _called(factory, options)
 
 
 @contextmanager
@@ -53,7 +35,7 @@ def own_code(where: str) -> Iterator[None]:
         raise InputError(f"raised {text}", where=where, fix="Run it alone; --debug shows the traceback.") from error
 
 
-def _called(factory: str) -> Any:
+def _called(factory: str, options: Mapping[str, Any]) -> Any:
     module, _, name = factory.partition(":")
     folder = str(Path.cwd())
     if folder not in sys.path:
@@ -69,4 +51,4 @@ def _called(factory: str) -> Any:
     call = getattr(found, name, None)
     if not callable(call):
         raise OptionError(f"{module} has no function {name!r}", fix="Name one that takes no arguments.")
-    return call()
+    return call(**options)

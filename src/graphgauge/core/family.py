@@ -44,8 +44,6 @@ RESERVED = (
     "report",
     "audit",
     "metrics",
-    "plan",
-    "zoo",
     "demo",
     "results",
     "runs",
@@ -69,22 +67,16 @@ RESERVED_FIELDS = (
     "gates",
     "quiet",
     "debug",
-    "store",
     "progress",
 )
 
 
 @dataclass(frozen=True)
 class TruthInputs:
-    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present.
-
-    `answers` are the inputs that come from the method. All other files, such as weights or properties that somebody
-    has computed, decide what counts: in a submission they must be the maintainer's.
-    """
+    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present."""
 
     decisive: tuple[str, ...]
     given: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

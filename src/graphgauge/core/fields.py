@@ -12,6 +12,7 @@ import csv
 import glob
 import inspect
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +23,6 @@ from typing import Annotated, Any, get_args, get_type_hints
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import files_named, is_pattern
 from graphgauge.core.options import NAN_POLICIES
-from graphgauge.core.urls import is_url
 
 PathLike = str | Path
 
@@ -180,7 +180,7 @@ class NamesOrFiles(Texts):
 
 def is_file_name(text: str) -> bool:
     """Whether a text is meant as a file: it has an ending."""
-    return bool(Path(text if is_url(text) else text.partition(":")[0]).suffix)
+    return bool(Path(text.partition(":")[0]).suffix)
 
 
 @dataclass(frozen=True)
@@ -361,8 +361,6 @@ def located(fields: Fields, values: Mapping[str, Any], folder: Path) -> dict[str
     """The values with all paths below a folder, for a process with another working directory."""
 
     def place(path: str) -> str:
-        if is_url(path):
-            return path
         if is_pattern(path, folder) and not Path(path).is_absolute():
             return str(Path(glob.escape(str(folder))) / path)
         return str(folder / path)
@@ -392,8 +390,7 @@ def refuse_overwriting(
     written = {name: Path(path).resolve() for name, path in outputs.items() if path is not None}
     if not written:
         return
-    named = (text for text in named_paths(fields, values) if not is_url(text))
-    inputs = {Path(path).resolve() for text in named for path in files_named(text, Path())}
+    inputs = {Path(path).resolve() for text in named_paths(fields, values) for path in files_named(text, Path())}
     for name, path in written.items():
         if path in inputs:
             raise OptionError(f"{shown(name)} {outputs[name]} is also an input", fix="Give it another name.").about(
@@ -457,6 +454,8 @@ def _path(value: Any) -> str:
         raise OptionError(f"expected the name of a file, found {value!r:.60}")
     if not str(value) or "\0" in str(value):
         raise OptionError(f"{str(value)!r:.60} is no name of a file", fix="Leave it out if there is no file.")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", str(value)):
+        raise OptionError(f"{value!r:.60} is a URL", fix="Download the file first, and name it.")
     return str(value)
 
 

@@ -56,7 +56,7 @@ def drawn(draw: Callable[[Path], None], path: str | Path | None = None, ax: Any 
     """The matplotlib figure that `draw` makes: new, or in the place of `ax`; it is also written to a given path.
 
     Several panels replace the axes by as many smaller ones. A file has the figure alone, so `path` and `ax` exclude
-    each other. None if the file is no picture, such as a page.
+    each other.
     """
     if path is not None and ax is not None:
         raise OptionError("both path and ax are given", fix="Draw on ax, then save its figure with savefig().")

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.urls import Url, as_place, is_url
 
 # Errors of the disk or of a pipe, not of the program.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE)
@@ -116,11 +115,11 @@ def writing(target: Path, place: Path | None = None) -> Iterator[None]:
         raise
 
 
-def require_file(path: Path | Url, where: str | None = None) -> None:
+def require_file(path: Path, where: str | None = None) -> None:
     """Refuse what is not a file with content."""
     place = where or str(path)
     if not path.exists():
-        raise InputError(path.absent if isinstance(path, Url) else "no such file", where=place)
+        raise InputError("no such file", where=place)
     if path.is_dir():
         raise InputError("is a folder", where=place, fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
     if path.stat().st_size == 0:
@@ -251,21 +250,19 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_pattern(text: str, folder: Path | None = None) -> bool:
-    """Whether a name is a pattern; an existing file of that name takes precedence. Of a URL nothing is looked up."""
-    if is_url(text):
-        return glob.has_magic(text.replace("?", ""))
+    """Whether a name is a pattern; an existing file of that name takes precedence."""
     root = folder or Path()
     return glob.has_magic(text) and not any(_exists(root / name) for name in (text, str(split_member(text)[0])))
 
 
 class Search:
-    """A search of folders that ends: after this many names, or before a folder that must not be entered.
+    """A search of folders that ends after this many names.
 
     A pattern such as `*/../*/../*`, or folders that link to each other, lead to more paths than any disk has files.
     """
 
-    def __init__(self, most: int = _MOST_NAMES, enter: Callable[[Path], None] = lambda folder: None) -> None:
-        self._most, self._left, self._enter = most, most, enter
+    def __init__(self, most: int = _MOST_NAMES) -> None:
+        self._most, self._left = most, most
 
     def seen(self, names: int = 1) -> None:
         self._left -= names
@@ -274,7 +271,6 @@ class Search:
 
     def names(self, folder: Path) -> list[str]:
         """The names in a folder, none if it cannot be listed."""
-        self._enter(folder)
         try:
             with os.scandir(folder) as entries:
                 found = [entry.name for entry in islice(entries, self._left + 1)]
@@ -288,10 +284,6 @@ def matching(pattern: str, folder: Path | None = None, search: Search | None = N
     """The files that match a pattern, with numbers in names in numeric order."""
     if len(pattern) > _LONGEST_PATTERN:
         return []
-    if is_url(pattern):
-        found = Url(pattern).matching()
-        (search or Search()).seen(len(found))
-        return sorted(found, key=_natural)
     if pattern.count("/") > _DEEPEST:
         raise InputError(f"a pattern has more than {_DEEPEST} folders", where=f"{pattern[:60]}…")
     return sorted(_matches(pattern, folder or Path(), search or Search()), key=_natural)
@@ -321,10 +313,6 @@ def _natural(text: str) -> list[tuple[int, str]]:
 def files_named(text: str, folder: Path, search: Search | None = None) -> Iterator[str]:
     """The files that a value names: a path, a pattern, `archive.npz:member`, or all files in a folder; else none."""
     search = search or Search()
-    if is_url(text):
-        place = split_member(text)[0]
-        yield from matching(text, folder, search) if is_pattern(text) else [str(place)] * place.exists()
-        return
     if is_pattern(text, folder):
         yield from (path for path in matching(text, folder, search) if _is(Path.is_file, folder / path))
         return
@@ -356,19 +344,17 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
         return False
 
 
-def split_member(text: str) -> tuple[Path | Url, str | None]:
+def split_member(text: str) -> tuple[Path, str | None]:
     """The file and the array name in `archive.npz:name`; the name is None if absent."""
     match = re.fullmatch(rf"(.+(?:{'|'.join(map(re.escape, ARCHIVES))})):([^/\\:]+)", text)
-    return (as_place(match[1]), match[2]) if match else (as_place(text), None)
+    return (Path(match[1]), match[2]) if match else (Path(text), None)
 
 
 Signature = tuple[int, int, int, int]
 
 
-def signature_of(path: Path | Url) -> Signature:
+def signature_of(path: Path) -> Signature:
     """Values that change when a file is edited or replaced, unless within the resolution of file times."""
-    if isinstance(path, Url):
-        return path.signature()
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise InputError("is not a regular file", where=str(path))

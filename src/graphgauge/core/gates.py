@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.metric import DEFAULT, Metric, asked, find, renamed_keys
+from graphgauge.core.metric import DEFAULT, Metric, asked, find
 from graphgauge.core.result import Kind, Result, Table
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Gate:
         companion = _COMPANION.search(asked)
         key = asked[: companion.start()] if companion else asked
         try:
-            metric, params = _metric(key, family.name)
+            metric, params = find(key, family.name)
         except OptionError as error:
             raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
         why = next(self._obstacles(family, metric, params, values, form, companion, shown), None)
@@ -167,8 +167,7 @@ class Gate:
     ) -> Iterator[tuple[str, str]]:
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
-        listed, now = ", ".join(names or ()), renamed_keys(family.name)
-        current: Sequence[str] | None = None if names is None else [now.get(name, name) for name in names]
+        listed, current = ", ".join(names or ()), names
         if names is None and form is not None and form.defaults is not None:
             current = form.defaults(values)
         own = [item for item in asked(family.name, current) if item.metric is metric]
@@ -213,21 +212,14 @@ class Gate:
         asked = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.bound is None and isinstance(asked, Mapping) and asked.get("complete") is not True:
             return self._check_partial(result, limit, asked)
-        if isinstance(asked, Mapping) and asked.get("guarantee") == "width" and asked.get("complete") is not True:
-            return self._by_width(result, limit)
-        undecided = None
         if self.bound is None:
             found = result.value
-            if result.guaranteed is not None and self.agreed(*result.guaranteed, limit) is None:
-                low, high = result.guaranteed
-                undecided = f"{self.key} is only known to be between {low:.6g} and {high:.6g}; read the scores again"
         elif result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
             found = getattr(result.interval, self.bound)
         named = limit if isinstance(self.limit, str) else None
-        passed = undecided is None and self.holds(found, limit)
-        return GateOutcome(self.text, passed, found, named, undecided=undecided)
+        return GateOutcome(self.text, self.holds(found, limit), found, named)
 
     def agreed(self, low: float, high: float, limit: float | None = None) -> bool | None:
         """Whether the gate holds for all values between the two, or for none of them; None if for some."""
@@ -242,8 +234,6 @@ class Gate:
         side = self._shown_side(limit, asked)
         if side is not None and self.sign in (">", ">=", "<", "<="):
             return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
-        if asked.get("guarantee") == "width":
-            return self._by_width(result, limit)
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         low, high = result.interval
@@ -253,11 +243,6 @@ class Gate:
         reason = f"{self.key} is between {low:.4g} and {high:.4g} after {asked['read']:,} of {asked['of']:,} queries"
         own = asked.get("gates", {}).get(self.text, {})
         return GateOutcome(self.text, False, result.value, named, undecided=own.get("reason", reason))
-
-    def _by_width(self, result: Result, limit: float) -> GateOutcome:
-        reason = "a run that stops at the width of a usual interval decides no gates"
-        named = limit if isinstance(self.limit, str) else None
-        return GateOutcome(self.text, False, result.value, named, undecided=reason)
 
     def _shown_side(self, limit: float, asked: Mapping[str, Any]) -> str | None:
         """On which side of the limit an adaptive run has shown the mean to be, under whatever text it was asked."""
@@ -272,7 +257,7 @@ class Gate:
     def is_metric_of(self, family: str) -> bool:
         key = _COMPANION.sub("", self.key)
         try:
-            _metric(key, family)
+            find(key, family)
         except OptionError:
             return False
         return True
@@ -359,8 +344,3 @@ def metrics_with_gates(
 def _only_by(result: Result) -> str | None:
     """The axis along which a result has values, if it has none over all."""
     return next((axis for axis in result.breakdowns if not all(map(math.isnan, result.by(axis)["value"]))), None)
-
-
-def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:
-    """The metric of a key, or of an earlier one, which is said where the metric is computed."""
-    return find(renamed_keys(family).get(key, key), family)

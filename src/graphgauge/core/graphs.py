@@ -52,24 +52,6 @@ class EdgeMarks:
     nodes: Names
 
 
-# The names under which tools write the source, the target and the weight of an edge, in lower case.
-_SOURCES = ("source", "from", "tf", "gene1", "regulator", "regulatorygene", "regulatory.gene", "cause", "parent")
-_TARGETS = ("target", "to", "gene2", "targetgene", "target.gene", "effect", "child")
-_WEIGHTS = ("weight", "importance", "edgeweight", "score", "strength")
-
-
-def edge_columns(columns: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The columns of source, target and, if there is one, weight, by the names that tools give them; None without."""
-    lower = [str(name).strip().lower() for name in columns]
-    found = []
-    for known in (_SOURCES, _TARGETS, _WEIGHTS):
-        held = [name for name, text in zip(columns, lower, strict=True) if text in known]
-        if len(held) > 1 or (not held and known is not _WEIGHTS):
-            return None
-        found += held
-    return tuple(found)
-
-
 @dataclass(frozen=True)
 class NamedMatrix:
     """A square matrix whose rows and columns are named nodes.

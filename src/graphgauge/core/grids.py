@@ -27,15 +27,13 @@ class Cell:
 class Grid:
     """A head, rows of cells whose first cell names the row, and notes below.
 
-    Cells marked `close` do not differ significantly from the `reference`: the best, or a baseline. `groups` name what
-    neighbouring columns share, one name for each column but the first: LaTeX has them in a line of their own.
+    Cells marked `close` do not differ significantly from the `reference`: the best, or a baseline.
     """
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: tuple[str, ...] = ()
     reference: str = "the best"
-    groups: tuple[str, ...] = ()
 
     def turned(self, corner: str) -> Grid:
         """Rows as columns."""
@@ -93,7 +91,7 @@ class Grid:
         lines = [
             r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}",
             r"\toprule",
-            *self._latex_head(),
+            _latex_row(_escape_latex(head) for head in self.head),
             r"\midrule",
             *(_latex_row(_wrapped(_escape_latex(cell.text), cell, sign) for cell in row) for row in self.rows),
             r"\bottomrule",
@@ -101,18 +99,6 @@ class Grid:
         ]
         legend = self.legend({"best": "bold:", "second": "underlined:", "close": "italic:"})
         return "\n".join([*lines, *(remark(note, "latex") for note in (*legend, *self.notes))]) + "\n"
-
-    def _latex_head(self) -> list[str]:
-        if not self.groups:
-            return [_latex_row(_escape_latex(head) for head in self.head)]
-        spans: list[tuple[str, int, int]] = []
-        for column, group in enumerate(self.groups, start=2):
-            first = spans.pop()[1] if spans and spans[-1][0] == group else column
-            spans.append((group, first, column))
-        above = [rf"\multicolumn{{{last - first + 1}}}{{c}}{{{_escape_latex(group)}}}" for group, first, last in spans]
-        rules = "".join(rf"\cmidrule(lr){{{first}-{last}}}" for _, first, last in spans)
-        own = [head.removeprefix(f"{group}: ") for group, head in zip(self.groups, self.head[1:], strict=True)]
-        return [_latex_row(["", *above]), rules, _latex_row(_escape_latex(head) for head in (self.head[0], *own))]
 
     def html(self, caption: str = "") -> str:
         """A table without style or script; every text is escaped."""

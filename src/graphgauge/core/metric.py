@@ -19,7 +19,6 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import family as declared
 from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
@@ -159,9 +158,8 @@ class Section:
 class Metric:
     """A registered metric: its function and its declared properties.
 
-    `needs` names the samples that it can be computed on; the first available one is used. `formerly` is an earlier key,
-    under which it can still be asked for and read. `fair_to` are the classes of predictions (see `Family.classes`) that
-    can be compared by it; None: all.
+    `needs` names the samples that it can be computed on; the first available one is used. `fair_to` are the classes of
+    predictions (see `Family.classes`) that can be compared by it; None: all.
     """
 
     key: str
@@ -181,7 +179,6 @@ class Metric:
     default: bool = True
     goal: float | None = None
     interpretation: Interpretation | None = None
-    formerly: str | None = None
     fair_to: tuple[str, ...] | None = None
 
     def __reduce__(self) -> Any:
@@ -291,7 +288,6 @@ class Metric:
             warnings=estimate.warnings,
             goal=estimate.facts.get("goal", self.goal),
             priority=_priority(self),
-            guaranteed=estimate.facts.get("guaranteed"),
         )
         # The interpretation comes last: it may use the interval, the chance level and the goal.
         if self.interpretation is None or not found.defined:
@@ -357,7 +353,6 @@ def metric(
     default: bool = True,
     goal: float | None = None,
     interpretation: Interpretation | None = None,
-    formerly: str | None = None,
     fair_to: tuple[str, ...] | None = None,
 ) -> Callable[[MetricFunction], Metric]:
     """Declare a metric. The function computes it; the registry has its properties."""
@@ -386,7 +381,6 @@ def metric(
             default,
             goal,
             interpretation,
-            formerly,
             fair_to,
         )
         known = _REGISTRY.setdefault(family, {})
@@ -418,7 +412,6 @@ def _of_registry(family: str, key: str) -> Metric:
 def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
     """The metric and the parameters of a key: `hits@10` is `hits` with k = 10."""
     candidates = metrics(family)
-    key = current_key(key, family)
     for entry in candidates:
         if key == entry.key:
             return entry, dict(entry.params)
@@ -429,22 +422,6 @@ def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
         if key == entry.name:
             return entry, dict(entry.params)
     raise UnknownNameError("metric", key, [entry.key_of(**entry.params) for entry in candidates])
-
-
-def renamed_keys(family: str | None = None) -> dict[str, str]:
-    """Earlier keys of metrics, and what they are called now; none for a family that is not known here."""
-    if family is not None and family not in family_names():
-        return {}
-    return {entry.formerly: entry.key for entry in metrics(family) if entry.formerly is not None}
-
-
-def current_key(key: str, family: str | None = None) -> str:
-    """The key of a metric now; an earlier one says so, once."""
-    now = renamed_keys(family).get(key)
-    if now is None:
-        return key
-    say_renamed(f"the metric {key}", now, FutureWarning, stacklevel=4)
-    return now
 
 
 class AskedMetric(NamedTuple):
@@ -480,7 +457,7 @@ def asked(family: str, names: Sequence[str] | None) -> list[AskedMetric]:
             found += [AskedMetric(entry, dict(entry.params), True, False) for entry in chosen]
         else:
             entry, params = _named(name, family, list(known))
-            found.append(AskedMetric(entry, params, name in (entry.key, entry.name, entry.formerly), True))
+            found.append(AskedMetric(entry, params, name in (entry.key, entry.name), True))
     return found
 
 

@@ -277,8 +277,6 @@ class Result:
     interpretation: str | None = None
     # If `interval` is for the items of this data set, of which not all were read: the one for new items.
     new_queries: Interval | None = None
-    # If scores were counted in cells instead of being kept: where the value on this data is, with certainty.
-    guaranteed: tuple[float, float] | None = None
 
     @property
     def reached(self) -> bool | None:

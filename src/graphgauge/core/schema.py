@@ -30,19 +30,12 @@ from graphgauge.core.result import READINGS, Chance, Direction, Interval, Kind, 
 # Every edition's schema begins with this.
 FORMAT = "graphgauge/result/"
 SCHEMA = f"{FORMAT}2"
-FIRST_SCHEMA = f"{FORMAT}1"
 SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-2.json"
-# The note on what was read from a file of the first edition.
-UNCHECKED = f"unchecked: read from {FIRST_SCHEMA}, which has no root"
 # Breakdowns with more rows than this go to a side file.
 INLINE_ROWS = 1000
 # Entries that differ between two identical computations.
 _TIMINGS = ("started", "seconds")
-# Length of ids in files written before the receipt was part of the hash.
-_FIRST_ID_LENGTH = 16
 _FIELDS = frozenset(("status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
-# In files of the first edition the names of levels say which are the best possible.
-_FIRST_IDEALS = ("real ", "perfect ")
 # How archives of items and states, and arrays, begin.
 # Levels of a result's JSON; a breakdown has four.
 _DEEPEST = 50
@@ -107,20 +100,11 @@ def root_of(content: Mapping[str, Any]) -> str:
 
 
 def is_unchanged(content: Mapping[str, Any]) -> bool:
-    """Whether a result file's root, or in the first edition its id, matches its content."""
+    """Whether a result file's root matches its content."""
     try:
-        if content.get("schema") == FIRST_SCHEMA:
-            return content.get("id") == _first_id(content)
         return content.get("root") == root_of(content)
     except (ValueError, RecursionError):  # a number that JSON does not have, or brackets nested too deep
         return False
-
-
-def _first_id(content: Mapping[str, Any]) -> str:
-    """The id of a file of the first edition; the earliest ones are short and do not cover the receipt."""
-    if len(str(content.get("id"))) == _FIRST_ID_LENGTH:
-        return _digest(_without(content, ("id", "receipt")))[:_FIRST_ID_LENGTH]
-    return _digest(_untimed(_without(content, ("id",))))
 
 
 def _untimed(content: dict[str, Any]) -> dict[str, Any]:
@@ -238,7 +222,7 @@ def read_result(path: str | Path) -> Evaluation:
 
 
 def read_content(path: str | Path) -> dict[str, Any]:
-    """The dictionary in a result file, with its schema and its root checked, in the form of the current edition."""
+    """The dictionary in a result file, with its schema and its root checked."""
     return checked_content(read_json(path), str(path))
 
 
@@ -277,16 +261,16 @@ def write_product(path: str | Path, text: str) -> None:
 
 
 def checked_content(content: Any, where: str) -> dict[str, Any]:
-    """The content of an unchanged result file, in the form of the current edition."""
+    """The content of an unchanged result file."""
     require_schema(content, where)
     if not is_unchanged(content):
-        mark = "id" if content["schema"] == FIRST_SCHEMA else "root"
         raise InputError(
-            f"its {mark} does not match its content: it was damaged or edited after it was written",
+            "its root does not match its content: it was damaged or edited after it was written",
             where=where,
             fix="Evaluate again, or fetch the file again.",
         )
-    return as_current(content, where)
+    require_valid(content, where)
+    return dict(content)
 
 
 def _require_shallow(content: Mapping[str, Any], where: str) -> None:
@@ -309,42 +293,25 @@ def _require_shallow(content: Mapping[str, Any], where: str) -> None:
 
 def require_schema(content: Any, where: str) -> None:
     found = content.get("schema") if isinstance(content, dict) else type(content).__name__
-    if not isinstance(content, dict) or found not in (SCHEMA, FIRST_SCHEMA):
+    if not isinstance(content, dict) or found != SCHEMA:
         raise InputError(f"not a result file: schema is {found!r:.80}", where=where, fix=f"Expected {SCHEMA!r}.")
     _require_shallow(content, where)
 
 
-def as_current(content: Mapping[str, Any], where: str, *, whole: bool = False) -> dict[str, Any]:
-    """The content of a result file in the form of the current edition, under the current keys of its metrics.
+def require_valid(content: Mapping[str, Any], where: str, *, whole: bool = False) -> None:
+    """Refuse wrong types, missing parts, and keys that occur twice, of which readers would take different ones.
 
-    That of the first edition is marked as unchecked. Parts that no reader needs may be missing, unless it is to be
-    `whole`; parts that are there have the right types.
+    Parts that no reader needs may be missing, unless it is to be `whole`.
     """
     try:
-        if content["schema"] == FIRST_SCHEMA:
-            content = {
-                **_without(content, ("id",)),
-                "schema": SCHEMA,
-                **_split_readings(content.get("conventions", {})),
-                "results": [_current_result(entry) for entry in content.get("results", [])],
-                "notes": [*content.get("notes", ()), UNCHECKED],
-            }
-        _require_valid(content, where, whole)
-        return _renamed(content)
-    except InputError:
-        raise
+        wrong = _checker(whole)(content)
+        for part, name in _KEYS if wrong is None else ():
+            times = Counter(entry.get(name) for entry in content.get(part, ()))
+            twice = next((key for key, count in times.items() if count > 1), None)
+            if twice is not None:
+                wrong = f"the {name} {twice!r:.60} occurs more than once in {part}"
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _invalid(error, where) from None
-
-
-def _require_valid(content: Mapping[str, Any], where: str, whole: bool) -> None:
-    """Refuse wrong types, missing parts, and keys that occur twice, of which readers would take different ones."""
-    wrong = _checker(whole)(content)
-    for part, name in _KEYS if wrong is None else ():
-        times = Counter(entry.get(name) for entry in content.get(part, ()))
-        twice = next((key for key, count in times.items() if count > 1), None)
-        if twice is not None:
-            wrong = f"the {name} {twice!r:.60} occurs more than once in {part}"
     if wrong is not None:
         raise InputError(f"not a valid result file: {wrong}", where=where, fix="Evaluate again, or fetch it again.")
 
@@ -361,7 +328,7 @@ def _columns_checker() -> Callable[[Any], str | None]:
 
 @cache
 def _schema(whole: bool = True) -> dict[str, Any]:
-    """The schema of the current edition, or what it says about the parts that are there.
+    """The schema, or what it says about the parts that are there.
 
     That the root matches is checked where it is read.
     """
@@ -380,62 +347,6 @@ def _optional(schema: Any) -> Any:
     return schema
 
 
-def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
-    names = _earlier_keys(content)
-    if not names or not any(key in names for part in ("results", "skipped") for key in _keys(content.get(part, ()))):
-        return dict(content)
-    return {
-        **content,
-        "results": [
-            {
-                **entry,
-                "key": names.get(entry["key"], entry["key"]),
-                "metric": names.get(entry["metric"], entry["metric"]),
-            }
-            for entry in content["results"]
-        ],
-        "skipped": [{**entry, "key": names.get(entry["key"], entry["key"])} for entry in content["skipped"]],
-        "breakdowns": [_renamed_columns(entry, names) for entry in content["breakdowns"]],
-    }
-
-
-def _earlier_keys(content: Mapping[str, Any]) -> dict[str, str]:
-    from graphgauge.core.metric import renamed_keys
-
-    run = content.get("run")
-    return renamed_keys(str(run.get("family"))) if isinstance(run, Mapping) else {}
-
-
-def _keys(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [str(entry["key"]) for entry in entries]
-
-
-def _renamed_columns(entry: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """A breakdown with its columns, such as `key`, `key.n` and `key.low`, under the current keys."""
-    columns = {}
-    for column, values in entry["columns"].items():
-        key, dot, part = column.partition(".")
-        columns[names.get(key, key) + dot + part] = values
-    return {**entry, "columns": columns}
-
-
-def unchecked(notes: Any) -> str | None:
-    """The note that a result comes from a file without a root, if it does."""
-    return UNCHECKED if isinstance(notes, list | tuple) and UNCHECKED in notes else None
-
-
-def _current_result(entry: Mapping[str, Any]) -> dict[str, Any]:
-    levels = [
-        {**level, "kind": "ideal" if str(level["name"]).startswith(_FIRST_IDEALS) else "chance"}
-        for level in entry["chance"]
-    ]
-    return {
-        **_without(entry, ("chance",)),
-        **_split_readings(entry.get("conventions", {})),
-        "levels": levels,
-    }
-
-
 def _split_readings(conventions: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Conventions of the metric, and how the outputs were read."""
     return {
@@ -451,12 +362,12 @@ def _invalid(error: Exception, where: str) -> InputError:
 def evaluation_from_dict(
     content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
 ) -> Evaluation:
-    """The evaluation in content of the current edition; `beside` are the breakdowns from side files."""
+    """The evaluation in a result file's content; `beside` are the breakdowns from side files."""
     from graphgauge.core.gates import GateOutcome
 
     try:
-        run, names = dict(content["run"]), _earlier_keys(content)
-        tables = [*content["breakdowns"], *(_renamed_columns(entry, names) for entry in beside)]
+        run = dict(content["run"])
+        tables = [*content["breakdowns"], *beside]
         evaluation = Evaluation(
             str(run.pop("family")),
             [_result_from_dict(entry) for entry in content["results"]],
@@ -502,7 +413,6 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "warnings": list(result.warnings),
         **_judgement(result),
         **({} if result.new_queries is None else {"new_queries": _interval_to_dict(result.new_queries)}),
-        **({} if result.guaranteed is None else {"guaranteed": [number_to_json(end) for end in result.guaranteed]}),
     }
 
 
@@ -515,13 +425,6 @@ def _interval_from_dict(entry: Mapping[str, Any] | None) -> Interval | None:
         return None
     ends = {name: number_from_json(entry[name]) for name in ("low", "high")}
     return Interval(**{**_known(Interval, entry), **ends})
-
-
-def _ends(entry: Any) -> tuple[float, float] | None:
-    if entry is None:
-        return None
-    low, high = (number_from_json(end) for end in entry)
-    return low, high
 
 
 def _judgement(result: Result) -> dict[str, Any]:
@@ -550,7 +453,6 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         bounds=(low, high),
         interval=_interval_from_dict(interval),
         new_queries=_interval_from_dict(entry.get("new_queries")),
-        guaranteed=_ends(entry.get("guaranteed")),
         no_interval=entry.get("no_interval"),
         chance=tuple(_level_from_dict(level) for level in entry["levels"]),
         conventions=_stated(entry),

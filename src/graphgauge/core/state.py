@@ -47,12 +47,6 @@ class CountedShards:
             raise InputError(f"the shard {name!r} is already counted", fix="Give every part its own shard name.")
         self.names.add(name)
 
-    def rename(self, name: str | None, names: Sequence[str]) -> None:
-        """Replace the name of a part by these names."""
-        self.names -= {name}
-        for new in names:
-            self.add(new)
-
     def require_apart(self, other: CountedShards) -> None:
         twice = sorted(self.names & other.names)
         if twice:

@@ -80,9 +80,6 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
         if result.new_queries is not None:
             low, high = map(number, result.new_queries)
             yield f"{result.key} for {result.new_queries.over}: [{low}, {high}] ({result.new_queries.method})."
-    certain = [f"{r.key} {guaranteed_text(r)}" for r in evaluation.values() if r.guaranteed is not None]
-    if certain:
-        yield f"guaranteed on this data: {', '.join(certain)}."
     yield from _chance_lines(evaluation)
     yield from _compatible_lines(evaluation)
     without = {result.key: result.reason for result in evaluation.values() if result.reason and not result.is_companion}
@@ -97,18 +94,6 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"skipped {_listed(keys)}: {reason}."
     for note in evaluation.notes:
         yield f"note: {note}."
-
-
-def guaranteed_text(result: Result) -> str:
-    """The value and the most by which it can be wrong, both rounded so that this stays true: `0.93120 ± 2e-06`."""
-    assert result.guaranteed is not None
-    low, high = result.guaranteed
-    half = max(high - result.value, result.value - low, 1e-16)
-    places = max(0, 1 - math.floor(math.log10(half)))
-    shown = round(result.value, places)
-    wrong = half + abs(shown - result.value)
-    unit = 10.0 ** math.floor(math.log10(wrong))
-    return f"{shown:.{places}f} ± {math.ceil(wrong / unit) * unit:.0e}"
 
 
 def _chance_lines(evaluation: Evaluation) -> Iterator[str]:
@@ -169,8 +154,6 @@ def result_sentence(result: Result) -> str:
     parts = [f"{result.key} {ARROWS[result.direction]}".strip() + f" {number(result.value)}"]
     if not result.defined:
         parts.append(f"no value, {result.reason or 'not defined on this input'}")
-    if result.guaranteed is not None:
-        parts.append(f"guaranteed {guaranteed_text(result)}")
     if result.interval:
         low, high = (number(end) for end in result.interval)
         how = f"{result.interval.method} over {result.interval.over}"
@@ -185,8 +168,6 @@ def result_sentence(result: Result) -> str:
 def result_html(result: Result) -> str:
     conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
     notes = [f"conventions: {conventions}." if conventions else "", *(f"{note}." for note in result.warnings)]
-    if result.guaranteed is not None:
-        notes.append(f"guaranteed on this data: {guaranteed_text(result)}.")
     if result.interval is not None:
         notes.append(f"{result.interval.level:.0%} interval: {result.interval.method} over {result.interval.over}.")
     elif result.no_interval:

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphgauge.core.family import BUILT_IN
+
+# The fewest with which three pairs of methods can all differ significantly.
+SEEDS = tuple(range(7))
 
 
 @dataclass(frozen=True)
 class Demo:
-    """A family's part: methods that run on data of several seeds, and the metric they are compared on.
+    """A family's part: methods that run on data of all seeds, and the metric they are compared on.
 
     `write` writes the data into a folder; `inputs` are the keys of `[[evaluate]]` that refer to them.
     """
@@ -21,7 +26,6 @@ class Demo:
     family: str
     dataset: str
     methods: tuple[str, ...]
-    seeds: tuple[int, ...]
     inputs: Mapping[str, Any]
     metric: str
     write: Callable[[Path], None]
@@ -30,3 +34,10 @@ class Demo:
 def demos() -> dict[str, Demo]:
     """The parts of all families."""
     return {family: importlib.import_module(f"graphgauge.demo.{family}").DEMO for family in BUILT_IN}
+
+
+def save(folder: Path, **arrays: Any) -> None:
+    """Write each array into a folder, as NAME.npy."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)

@@ -1,31 +1,64 @@
-"""A graph that grows from its elites, from random nodes or from its periphery, and embeddings to predict the growth."""
+"""A graph that grows from its hubs, from random nodes or from its periphery, and embeddings to predict the growth."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from graphgauge.demo import Demo
+import numpy as np
 
-_CONDITIONS = ("Normal", "Off", "Inverted")
-_SEEDS = tuple(range(7))
-_CYCLES = 4
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.demo import SEEDS, Demo
+from graphgauge.evolution import EvolutionLog
+
+_NODES, _CLASSES, _CYCLES, _BIRTHS = 240, 4, 3, 60
+
+
+def _smoothed(points: Floats, graph: Floats) -> Floats:
+    """Move every point towards its neighbours; the more it has, the nearer it is to the centre."""
+    degrees = graph.sum(axis=0)
+    moved = 0.8 * points + 0.2 * graph @ points / np.maximum(degrees, 1)[:, None]
+    radii = 0.9 * (1 - np.log1p(degrees) / np.log(degrees.max() + 2))
+    return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True) * radii[:, None])
+
+
+def _anchors(condition: str, degrees: Floats) -> Ints:
+    """The nodes that new edges may lead to."""
+    if condition == "Off":
+        return np.arange(_NODES)
+    order = np.argsort(degrees, kind="stable")
+    return order[-_NODES // 10 :] if condition == "Normal" else order[: _NODES // 4]
 
 
 def _write(folder: Path) -> None:
-    from graphgauge.zoo.zaratustra import Settings, block_model
-    from graphgauge.zoo.zaratustra.runs import grow, write_labels
-
-    data, place = block_model(), folder / "evolution"
-    for _ in grow(data, Settings(dimension=16), _CONDITIONS, _CYCLES, len(_SEEDS), place):
-        pass
-    write_labels(data, place)
+    place = folder / "evolution"
+    log = EvolutionLog(place)
+    classes = np.arange(_NODES) % _CLASSES
+    for condition in DEMO.methods:
+        for seed in SEEDS:
+            draw = np.random.default_rng(seed)
+            weight = draw.pareto(2.0, _NODES) + 0.5
+            odds = np.outer(weight, weight) * np.where(classes[:, None] == classes, 0.015, 0.002)
+            edges = np.argwhere(np.triu(draw.random(odds.shape) < odds, 1))
+            points = draw.normal(0, 0.15, (_NODES, 6)) + 0.3 * np.eye(_CLASSES, 6)[classes]
+            graph = np.zeros(odds.shape)
+            graph[edges[:, 0], edges[:, 1]] = graph[edges[:, 1], edges[:, 0]] = 1
+            points = _smoothed(points, graph)
+            log.begin(condition, seed, edges=edges, embeddings=points)
+            for cycle in range(_CYCLES):
+                pool = _anchors(condition, graph.sum(axis=0))
+                pairs = np.sort(np.stack([draw.integers(0, _NODES, _BIRTHS), draw.choice(pool, _BIRTHS)], axis=1))
+                births = np.unique(pairs[(pairs[:, 0] < pairs[:, 1]) & (graph[pairs[:, 0], pairs[:, 1]] == 0)], axis=0)
+                graph[births[:, 0], births[:, 1]] = graph[births[:, 1], births[:, 0]] = 1
+                points = _smoothed(points, graph)
+                if cycle == log.next_cycle(condition, seed):  # an earlier demo in this folder has written the same
+                    log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=births)
+    np.save(place / "labels.npy", classes)
 
 
 DEMO = Demo(
     family="evolution",
     dataset="block model",
-    methods=_CONDITIONS,
-    seeds=_SEEDS,
+    methods=("Normal", "Off", "Inverted"),
     inputs={
         "log": "evolution/{method}/seed-{seed}",
         "labels": "evolution/labels.npy",

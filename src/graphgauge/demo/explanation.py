@@ -1,71 +1,84 @@
-"""Explanations of one temporal network, trained on contacts with a planted rule, by three explainers.
-
-The network's output for every mask is stored with the package, so the demo needs neither torch nor training.
-`python -m graphgauge.demo.explanation` trains the network and writes the outputs again.
-"""
+"""Explanations of a rule over contacts: the answer depends on the last gifts that the target received."""
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
-from graphgauge.demo import Demo
+import numpy as np
 
-SEEDS = tuple(range(8))
-# Each seed selects different queries to the same network.
-_EVENTS = 15
-_QUESTIONS, _EPOCHS = 2000, 15
-STORED = Path(__file__).with_name("explained.zip")
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.demo import SEEDS, Demo
+from graphgauge.explanation import Context, Explanation, Subgraph, collect
 
-
-def collect_answers(folder: Path) -> list[Path]:
-    """Train the network, explain its predictions and write a table for each seed."""
-    from graphgauge.explanation import collect
-    from graphgauge.zoo.temporal.explainers import explain
-    from graphgauge.zoo.temporal.model import train
-    from graphgauge.zoo.temporal.task import found, task
-
-    asked = task("planted", questions=_QUESTIONS)
-    model = train(asked.config, asked.training, epochs=_EPOCHS)
-    contexts = found(model, asked.held_out, _EVENTS * len(SEEDS))
-    paths = []
-    for seed in SEEDS:
-        said = explain(model, contexts[seed :: len(SEEDS)], list(DEMO.methods), seed=seed)
-        path = folder / f"{seed}.jsonl"
-        collect(model, said, seed=seed).save(path)
-        paths.append(path)
-    return paths
+_PEOPLE, _CONTACTS, _EVENTS = 8, 24, 15
 
 
-def store(folder: Path) -> None:
-    """Write `STORED` again."""
-    with zipfile.ZipFile(STORED, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path in collect_answers(folder):
-            # A fixed timestamp, so that the same answers give the same file.
-            archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+class _Rule:
+    """Yes, the more surely the larger the target's last three gifts among the contacts that are left, up to a limit."""
+
+    model_output = "probability"
+
+    def predict(self, subgraph: Subgraph, target: int, masks: np.ndarray) -> Floats:
+        gifts, sizes = _gifts(subgraph, target)
+        return np.asarray(0.1 + 0.8 * np.minimum(masks[:, gifts] @ sizes / 1.8, 1))
+
+
+def _gifts(subgraph: Subgraph, target: int) -> tuple[Ints, Floats]:
+    """The last three gifts to the target, and their sizes."""
+    sizes = np.asarray(subgraph.edge_features)[:, 0]
+    gifts = np.flatnonzero((subgraph.edge_index[1] == target) & (sizes > 0))[-3:]
+    return gifts, sizes[gifts]
+
+
+def _occlusion(context: Context) -> Floats:
+    """How much the answer falls when one contact is left out."""
+    kept = np.vstack([np.ones(_CONTACTS, bool), ~np.eye(_CONTACTS, dtype=bool)])
+    answers = _Rule().predict(context.subgraph, context.target, kept)
+    return answers[0] - answers[1:]
+
+
+def _recency(context: Context) -> Floats:
+    assert context.subgraph.times is not None
+    return np.asarray(context.subgraph.times)
+
+
+def _popularity(context: Context) -> Floats:
+    """The number of contacts of the one who gives."""
+    edges = context.subgraph.edge_index
+    return np.bincount(edges.ravel(), minlength=_PEOPLE)[edges[0]].astype(float)
+
+
+_EXPLAINERS = {"occlusion": _occlusion, "recency": _recency, "popularity": _popularity}
+
+
+def _context(event: str, draw: np.random.Generator) -> Context:
+    """Contacts of a small group, whose target 0 has received at least three gifts."""
+    edges = np.stack([draw.integers(1, _PEOPLE, _CONTACTS), draw.integers(0, 3, _CONTACTS)])
+    edges[1] = np.where(edges[0] == edges[1], 0, edges[1])
+    sizes = draw.uniform(0.2, 1, _CONTACTS) * (draw.random(_CONTACTS) < 0.5)
+    chosen = draw.choice(_CONTACTS, 3, replace=False)
+    edges[1, chosen], sizes[chosen] = 0, draw.uniform(0.2, 1, 3)
+    times = np.sort(draw.random(_CONTACTS))
+    subgraph = Subgraph(edges, np.arange(_PEOPLE), times=times, edge_features=sizes[:, None])
+    truth = np.isin(np.arange(_CONTACTS), _gifts(subgraph, 0)[0])
+    return Context(subgraph, target=0, event=event, truth=truth)
 
 
 def _write(folder: Path) -> None:
     place = folder / "explanation"
     place.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(STORED) as archive:
-        for seed in SEEDS:
-            (place / f"{seed}.jsonl").write_bytes(archive.read(f"{seed}.jsonl"))
+    for seed in SEEDS:
+        draw = np.random.default_rng(seed)
+        contexts = [_context(f"{seed}-{event}", draw) for event in range(_EVENTS)]
+        found = [Explanation(c, explain(c), name) for c in contexts for name, explain in _EXPLAINERS.items()]
+        collect(_Rule(), found, seed=seed).save(place / f"{seed}.jsonl")
 
 
 DEMO = Demo(
     family="explanation",
     dataset="planted rule",
-    methods=("occlusion", "gradient", "recency"),
-    seeds=SEEDS,
+    methods=tuple(_EXPLAINERS),
     inputs={"table": "explanation/{seed}.jsonl", "explainer": "{method}"},
     metric="truth_auc",
     write=_write,
 )
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as scratch:
-        store(Path(scratch))

@@ -1,8 +1,4 @@
-"""Climbing problems of given grades from three generators, judged by the rule that defines the grades.
-
-Two of the generators are fitted here. The third is the VAE of `graphgauge zoo moonboard`. Its samples are stored with
-the package, so the demo needs neither torch nor training.
-"""
+"""Climbs of given difficulty on a wall of holds, from three generators, judged by the rule that defines difficulty."""
 
 from __future__ import annotations
 
@@ -12,81 +8,105 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.demo import Demo
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.demo import SEEDS, Demo
 from graphgauge.generation import Labelled, collect
-from graphgauge.zoo.moonboard.board import CHANNELS, SHAPE, statistics, valid
-from graphgauge.zoo.moonboard.problems import Problems
-from graphgauge.zoo.moonboard.synthetic import Rule, synthetic
 
-GRADES = ("6A", "6B", "6C", "7A", "7B")
-SAMPLES = 40
-SEEDS = tuple(range(8))
-STORED = Path(__file__).with_name("vae_problems.npz")
+_ROWS, _COLUMNS, _CLIMBS, _SAMPLES = 9, 7, 400, 50
+_GRADES = ("easy", "medium", "hard")
 
 Boards = NDArray[np.bool_]
 
 
-def split(seed: int) -> tuple[Problems, Problems]:
-    """The embedded problems of five well-separated grades: a training part and a held-out part."""
-    return synthetic(6000).only(GRADES).split(seed)
+def _boards(columns: Ints) -> Boards:
+    """The columns (n, row) of the holds as boards (n, row, column)."""
+    return np.eye(_COLUMNS, dtype=bool)[columns]
+
+
+def _reach(boards: Any) -> Floats:
+    """The mean distance from a hold to the next one up; 0 without two holds."""
+    steps = [np.hypot(*np.diff(np.argwhere(board), axis=0).T) for board in boards]
+    return np.array([step.mean() if step.size else 0 for step in steps])
+
+
+def _grades(boards: Any) -> Ints:
+    return np.digitize(_reach(boards), [1.75, 2.25])
+
+
+class _Rule:
+    def predict(self, samples: Any) -> Ints:
+        return _grades(samples)
 
 
 class _Setter:
-    """Shared by all generators of boards."""
+    """What all generators share; each draws the climbs of a grade from its training climbs."""
 
-    conditions, channels, ordered = GRADES, CHANNELS, True
+    conditions, ordered = _GRADES, True
 
-    def __init__(self, train: Problems, run: int) -> None:
-        self.run = run
-        self.known = [train.grids[train.labels == code].astype(bool) for code in range(len(GRADES))]
-
-    def validate(self, samples: Any) -> Any:
-        return valid(samples)
-
-    def statistics(self, samples: Any) -> Any:
-        return statistics(samples)
-
-
-class Holds(_Setter):
-    """Each hold independently, with its frequency among problems of that grade."""
+    def __init__(self, boards: Boards, grades: Ints) -> None:
+        self.known = [boards[grades == code] for code in range(len(_GRADES))]
 
     def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Boards:
-        draw = np.random.default_rng([seed, condition])
-        return np.asarray(draw.random((n, *SHAPE)) < self.known[condition].mean(axis=0))
+        return self.drawn(self.known[condition], n, np.random.default_rng([seed, condition]))
+
+    def drawn(self, known: Boards, n: int, draw: np.random.Generator) -> Boards:
+        raise NotImplementedError
+
+    def validate(self, samples: Any) -> Boards:
+        """A valid climb has one hold in the lowest row and one in the highest."""
+        return np.asarray((np.asarray(samples)[:, [0, -1]].sum(axis=2) == 1).all(axis=1))
+
+    def statistics(self, samples: Any) -> dict[str, Any]:
+        return {"num_holds": np.asarray(samples).sum(axis=(1, 2)), "reach": _reach(samples)}
 
 
-class Splices(_Setter):
-    """The lower part of one training problem of the grade, and the upper part of another."""
+class _Steps(_Setter):
+    """A Markov chain: the next column given the last one, as often as in training."""
 
-    def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Boards:
-        draw = np.random.default_rng([seed, condition])
-        lower, upper = (self.known[condition][draw.integers(0, len(self.known[condition]), n)] for _ in range(2))
-        below = np.arange(SHAPE[1])[:, None] < draw.integers(7, 13, (n, 1, 1, 1))
-        return np.asarray(np.where(below, lower, upper))
-
-
-class StoredVAE(_Setter):
-    """The stored samples of this run's VAE."""
-
-    def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Boards:
-        with np.load(STORED, allow_pickle=False) as stored:
-            packed = stored["problems"][self.run, condition, :n]
-        return np.unpackbits(packed, axis=1, count=int(np.prod(SHAPE))).reshape(n, *SHAPE).astype(bool)
+    def drawn(self, known: Boards, n: int, draw: np.random.Generator) -> Boards:
+        columns = known.argmax(axis=2)
+        counts = np.full((_COLUMNS, _COLUMNS), 0.01)
+        np.add.at(counts, (columns[:, :-1], columns[:, 1:]), 1)
+        chances = counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True)
+        made = draw.choice(columns[:, :1].ravel(), (n, 1))
+        for _ in range(_ROWS - 1):
+            made = np.column_stack([made, (draw.random((n, 1)) < chances[made[:, -1]]).argmax(axis=1)])
+        return _boards(made)
 
 
-_SETTERS: dict[str, type[Any]] = {"stored vae": StoredVAE, "splices": Splices, "independent holds": Holds}
+class _Splices(_Setter):
+    """The lower part of one training climb, and the upper part of another."""
+
+    def drawn(self, known: Boards, n: int, draw: np.random.Generator) -> Boards:
+        lower, upper = known[draw.integers(0, len(known), (2, n))]
+        return np.where(np.arange(_ROWS)[:, None] < draw.integers(3, _ROWS - 2, (n, 1, 1)), lower, upper)
+
+
+class _Holds(_Setter):
+    """Each hold by itself, as often as in training."""
+
+    def drawn(self, known: Boards, n: int, draw: np.random.Generator) -> Boards:
+        return np.asarray(draw.random((n, _ROWS, _COLUMNS)) < known.mean(axis=0))
+
+
+_SETTERS: dict[str, type[_Setter]] = {"splices": _Splices, "steps": _Steps, "independent holds": _Holds}
 
 
 def _write(folder: Path) -> None:
     for seed in SEEDS:
-        train, held = split(seed)
+        draw = np.random.default_rng(seed)
+        # A climb that tends to take wide steps is mostly a zigzag.
+        spread = draw.uniform(0.5, 3, (_CLIMBS, 1)) * (-1) ** np.arange(_ROWS)
+        columns = np.clip(np.rint(draw.normal(3 + spread / 2, 0.8)), 0, _COLUMNS - 1).astype(int)
+        boards = _boards(draw.permutation(np.unique(columns, axis=0)))
+        grades, half = _grades(boards), len(boards) // 2
         for name, setter in _SETTERS.items():
             table = collect(
-                setter(train, seed),
-                data=Labelled(held.grids, held.labels),
-                train=Labelled(train.grids, train.labels),
-                classifier=Rule(GRADES),
-                num_samples=SAMPLES,
+                setter(boards[:half], grades[:half]),
+                data=Labelled(boards[half:], grades[half:]),
+                train=Labelled(boards[:half], grades[:half]),
+                classifier=_Rule(),
+                num_samples=_SAMPLES,
                 seed=seed,
             )
             place = folder / "generation" / name / str(seed)
@@ -96,9 +116,8 @@ def _write(folder: Path) -> None:
 
 DEMO = Demo(
     family="generation",
-    dataset="climbing problems",
+    dataset="climbs",
     methods=tuple(_SETTERS),
-    seeds=SEEDS,
     inputs={"table": "generation/{method}/{seed}/table.npz", "resamples": 200, "permutations": 199},
     metric="overall_exact_accuracy",
     write=_write,

@@ -10,7 +10,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import write_text, writing
 from graphgauge.core.schema import read_result
-from graphgauge.demo import Demo, demos
+from graphgauge.demo import SEEDS, Demo, demos
 from graphgauge.study.runner import Outcome
 from graphgauge.study.toml import lines
 
@@ -35,7 +35,7 @@ def study_text(parts: Iterable[Demo]) -> str:
 
 def _tables(parts: Iterable[Demo]) -> Iterator[str]:
     for demo in parts:
-        named = {"family": demo.family, "dataset": demo.dataset, "methods": demo.methods, "seeds": demo.seeds}
+        named = {"family": demo.family, "dataset": demo.dataset, "methods": demo.methods, "seeds": SEEDS}
         yield from ("", "[[evaluate]]", *lines({**named, **demo.inputs}))
         yield from ("", "[[compare]]", *lines({"metric": demo.metric, "family": demo.family}))
 

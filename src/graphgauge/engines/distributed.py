@@ -7,13 +7,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.state import State
 
 AnyState = TypeVar("AnyState", bound=State)
-# In place of the size of a state that cannot be sent.
-_REFUSED = -1
 
 
 def merged(state: AnyState, group: Any = None) -> AnyState:
@@ -43,12 +41,12 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
     Raises
     ------
     InputError
-        If torch.distributed is not running, or if the state of any process cannot be read, in all of them.
+        If torch.distributed is not running, or a part was counted in two processes.
 
     Examples
     --------
     >>> from graphgauge import ranking
-    >>> from graphgauge.core.errors import GraphgaugeError, InputError
+    >>> from graphgauge.core.errors import InputError
     >>> from graphgauge.engines import distributed
     >>> state = ranking.rank_topk([[3, 1]], targets=[1], n_items=5)
     >>> try:
@@ -61,22 +59,11 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()):
         raise InputError("torch.distributed is not running", fix="Call init_process_group() first, or start torchrun.")
-    buffer, refused = io.BytesIO(), None
-    try:
-        state.save(buffer)
-    except GraphgaugeError as error:  # the others wait for this process, so it tells them
-        refused = error
+    buffer = io.BytesIO()
+    state.save(buffer)
     device = _device(distributed, group)
     own = torch.from_numpy(np.frombuffer(buffer.getvalue(), np.uint8).copy()).to(device)
-    size = len(own) if refused is None else _REFUSED
-    sizes = torch.cat(_gathered(torch.tensor([size], device=device), group)).tolist()
-    if refused is not None:
-        raise refused
-    if _REFUSED in sizes:
-        raise InputError(
-            f"the state of process {sizes.index(_REFUSED)} of the group cannot be read",
-            fix="See the error of that process.",
-        )
+    sizes = torch.cat(_gathered(torch.tensor([len(own)], device=device), group)).tolist()
     parts = _gathered(torch.nn.functional.pad(own, (0, max(sizes) - len(own))), group)
     loaded = [
         type(state).load(io.BytesIO(part[:size].cpu().numpy().tobytes()))

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family
@@ -17,7 +18,6 @@ from graphgauge.core.fields import (
     NanPolicy,
     Output,
     PathLike,
-    Seed,
     Several,
     Threads,
     Whole,
@@ -29,11 +29,10 @@ from graphgauge.core.forms import Shown
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import load_state, state_class
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 from graphgauge.ranking.ties import TIES
 
 
-@watched
+@of_files
 def merge_files(
     *,
     states: Annotated[PathLike | Sequence[PathLike], Files("The saved states.")],
@@ -47,7 +46,6 @@ def merge_files(
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
-    seed: Seed = 0,
     threads: Threads = None,
     progress: Progress = SILENT,
     shown: Shown = str,

@@ -15,7 +15,6 @@ from graphgauge.core.metric import Estimate
 from graphgauge.evolution.baselines import Ranked
 from graphgauge.evolution.inputs import Flags, Points, among, distinct
 from graphgauge.evolution.samples import single
-from graphgauge.kernels import device_pairs
 from graphgauge.kernels.negatives import non_edges
 from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
@@ -150,15 +149,10 @@ class Candidates:
 
     def _every_pair(self, points: Points | Ranked, q: Floats, threads: int | None) -> TailCounts:
         """Each pair of two sources once, edges included."""
-        there = isinstance(points, Points) and points.device is not None and points.score in ("poincare", "euclidean")
-        if not isinstance(points, Points) or not (there or points.score == "poincare"):
+        if not isinstance(points, Points) or points.score != "poincare":
             return self._enumerated(points, q)
         columns = np.ascontiguousarray(points.rows[self.sources].T)
-        margin = points.margins(self.sources) if points.score == "poincare" else None
-        if there:
-            return device_pairs.closer_pairs(columns, margin, q, points.device)
-        assert margin is not None
-        return closer_pairs(columns, margin, q, threads=threads)
+        return closer_pairs(columns, points.margins(self.sources), q, threads=threads)
 
     def _enumerated(self, points: Points | Ranked, q: Floats) -> TailCounts:
         """All pairs in blocks of rows, edges included."""
@@ -250,7 +244,6 @@ def area_against_matched(
     points: Points,
     births: Ints,
     arms: Ints,
-    relation: Ints,
     graph: Ints,
     pools: Ints,
     *,
@@ -263,7 +256,7 @@ def area_against_matched(
     """Each birth against pairs in which one of its ends gives way to another node of its pool.
 
     `arms` are (birth, kept end, replaced end), where ends are 0 or 1; a birth with two arms has their mean. `pools` has
-    one number per node, negative if the node cannot be chosen. Neighbours in the birth's relation are not candidates.
+    one number per node, negative if the node cannot be chosen. Neighbours are not candidates.
     """
     size = len(points)
     kept, replaced = births[arms[:, 0], arms[:, 1]], births[arms[:, 0], arms[:, 2]]
@@ -278,7 +271,7 @@ def area_against_matched(
         if not directed:
             first, second = np.minimum(first, second), np.maximum(first, second)
         free: Flags = node != kept[owner]
-        free &= ~among((relation[arms[owner, 0]] * size + first) * size + second, graph)
+        free &= ~among(first * size + second, graph)
         return free
 
     owner, node = _redrawn(replaced, pools, fits, per_positive, rng)

@@ -17,11 +17,10 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class LinkScores:
-    """Scores of pairs of nodes from the edges of a graph, each once; `active` is when each node last got an edge."""
+    """Scores of pairs of nodes from the edges of a graph, each once."""
 
     edges: Ints
     nodes: int
-    active: Ints | None = None
 
     @cached_property
     def degrees(self) -> Ints:
@@ -40,16 +39,10 @@ class LinkScores:
         """The product of the degrees (Barabási and Albert, 1999)."""
         return np.asarray(self.degrees[first] * self.degrees[second], float)
 
-    def recency(self, first: Ints, second: Ints) -> Floats:
-        """How recently both ends got an edge: the sum of the two cycles."""
-        assert self.active is not None
-        return np.asarray(self.active[first] + self.active[second], float)
-
-    @cached_property
+    @property
     def scores(self) -> Mapping[str, Callable[[Ints, Ints], Floats]]:
-        """The scores by name; recency needs to know when nodes got their edges."""
-        known = {"Adamic–Adar": self.adamic_adar, "preferential attachment": self.preferential_attachment}
-        return known if self.active is None else {**known, "recency": self.recency}
+        """The scores by name."""
+        return {"Adamic–Adar": self.adamic_adar, "preferential attachment": self.preferential_attachment}
 
     @cached_property
     def _adjacency(self) -> Any:

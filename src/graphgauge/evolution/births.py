@@ -10,29 +10,41 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import Flags, among, as_edges, distinct, inserted, without
-from graphgauge.evolution.ledger import Balance, Change, Codes
+from graphgauge.evolution.inputs import Codes, Flags, among, as_edges, distinct, without
 
+UNDECLARED = ("refuse", "report")
 # Number of example edges in an error message.
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
+class Balance:
+    """What a cycle declared, and what its graphs show.
+
+    `declared` are births of edges, `reborn` those of edges that had died. `appeared` edges were in the graphs but not
+    declared, `absent` ones were declared and are not in the graph after the cycle.
+    """
+
+    declared: int
+    appeared: int
+    absent: int
+    reborn: int
+
+
+@dataclass(frozen=True)
 class Births:
-    """New edges sorted by their ends, with their relations; the graph before and after as sorted codes.
+    """New edges sorted by their ends; the graph before and after as sorted codes.
 
     `reborn` says which of them existed at an earlier time of the run.
     """
 
     edges: Ints
-    relation: Ints
     reborn: Flags
     before: Ints
     after: Ints
     codes: Codes
     notes: tuple[str, ...] = ()
     balance: Balance | None = None
-    deaths: Ints | None = None
 
     @classmethod
     def of(
@@ -43,7 +55,6 @@ class Births:
         nodes: int,
         *,
         last_edges: Any = None,
-        removed_edges: Any = None,
         undeclared: str = "refuse",
         directed: bool = False,
         seen: Ints | None = None,
@@ -51,17 +62,17 @@ class Births:
         """Read one cycle; the graph before defaults to `last_edges`, the graph after the last cycle.
 
         If neither is known, it is the graph after the cycle without its births, and nothing can be reconciled. `seen`
-        are the codes of all edges that existed earlier.
+        are the codes of all edges that existed earlier. Edges that were in the graph before and are not after it died.
         """
         codes = Codes(nodes, directed)
 
         def coded(edges: Any, name: str) -> Ints:
-            given = as_edges(edges, name, nodes, relations=True)
+            given = as_edges(edges, name, nodes)
             loops = given[:, 0] == given[:, 1]
             return distinct(codes.of(given[~loops] if loops.any() else given))
 
         previous_edges = last_edges if previous_edges is None else previous_edges
-        given = as_edges(new_edges, "new_edges", nodes, relations=True)
+        given = as_edges(new_edges, "new_edges", nodes)
         standing, born = coded(all_edges, "all_edges"), coded(given, "new_edges")
         loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
         rest, found = without(standing, born)
@@ -75,69 +86,29 @@ class Births:
         if last_edges is not None and last_edges is not previous_edges:
             last = coded(last_edges, "last_edges")
             appeared = distinct(np.concatenate([appeared, before[~among(before, last) & ~among(before, born)]]))
-        removed = coded(removed_edges, "removed_edges")
-        gone = born[~among(born, standing)] if found < len(born) else born[:0]
-        absent = gone[~among(gone, removed)]
-        lost = before[~among(before, distinct(np.concatenate([standing, born, removed])))]
-        never = removed[~among(removed, distinct(np.concatenate([before, born])))] if known else removed[:0]
+        absent = born[~among(born, standing)] if found < len(born) else born[:0]
         if undeclared == "refuse":
-            for name, listed in (("appeared", appeared), ("absent", absent), ("lost", lost), ("never", never)):
+            for name, listed in (("appeared", appeared), ("absent", absent)):
                 if len(listed):
                     raise _disagreement(name, codes.edges(listed[:_SHOWN]), len(listed))
         counted = {
             "loops among the births, left out": loops,
             "births listed more than once, counted once": len(given) - loops - len(born),
             "births that were in the graph before the cycle, left out": np.count_nonzero(old),
-            "births missing from all_edges": len(gone),
-            "removed edges that were not in the graph": len(never),
+            "births missing from all_edges": len(absent),
         }
         new = born[~old]
         reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
-        edges = codes.edges(new, relations=True)
         if reborn.any():
             counted["births of edges that existed before, left out of the areas"] = np.count_nonzero(reborn)
-        balance = Balance(
-            len(new),
-            len(appeared),
-            len(lost),
-            len(absent) + len(never),
-            int(np.count_nonzero(reborn)),
-            deaths=int(np.count_nonzero(among(removed, before))),
-            repeated=int(np.count_nonzero(old)),
-            transient=len(gone) - len(absent),
-        )
         return cls(
-            np.ascontiguousarray(edges[:, :2]),
-            edges[:, 2],
+            codes.edges(new),
             reborn,
             before,
             distinct(np.concatenate([standing, absent])) if len(absent) else standing,
             codes,
             tuple(f"{what}: {count}" for what, count in counted.items() if count),
-            balance if known else None,
-        )
-
-    @classmethod
-    def of_change(cls, change: Change) -> Births:
-        """The births of one cycle of a ledger."""
-        order = np.argsort(change.codes.of(change.births), kind="stable")
-        edges = change.births[order]
-        relation = edges[:, 2] if change.relations else np.zeros(len(edges), np.int64)
-        reborn = change.reborn[order]
-        told = {
-            "births that were in the graph before the cycle, left out": change.balance.repeated,
-            "births of edges that existed before, left out of the areas": change.balance.reborn,
-        }
-        return cls(
-            np.ascontiguousarray(edges[:, :2]),
-            relation,
-            reborn,
-            change.before,
-            change.after,
-            change.codes,
-            tuple(f"{what}: {count}" for what, count in told.items() if count),
-            change.balance,
-            distinct(change.codes.of(change.deaths)) if not len(change.merges) else None,
+            Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None,
         )
 
     @property
@@ -149,21 +120,13 @@ class Births:
 
     @cached_property
     def either(self) -> Ints:
-        """The edges of the graph before or after, sorted; a large graph is not sorted again if its deaths are known."""
-        if self.deaths is not None:
-            return inserted(self.after, self.deaths)
+        """The edges of the graph before or after, sorted."""
         return distinct(np.concatenate([self.before, self.after]))
 
     def degrees_before(self) -> Ints:
         """The degree of every node in the graph before the cycle."""
         ends = self.codes.edges(self.before).ravel()
         return np.bincount(ends, minlength=self.nodes).astype(np.int64, copy=False)
-
-    def pairs(self, graph: Ints, relation: int) -> Ints:
-        """The edges of one relation of a graph, as codes without the relation."""
-        size = self.nodes**2
-        low, high = np.searchsorted(graph, [relation * size, (relation + 1) * size])
-        return graph[low:high] - relation * size if relation else graph[low:high]
 
 
 _DISAGREE = {
@@ -175,14 +138,8 @@ _DISAGREE = {
     "absent": (
         "new_edges",
         "were declared as births and are not in the graph after the cycle",
-        "Pass only edges that were added, and those that were removed again as removed_edges too",
+        "Pass only edges that were added, and are in all_edges",
     ),
-    "lost": (
-        "all_edges",
-        "were in the graph before the cycle and are missing after it",
-        "Pass the edges that the system removed as removed_edges",
-    ),
-    "never": ("removed_edges", "were declared as removed and were not in the graph", "Pass only edges that existed"),
 }
 
 
@@ -226,9 +183,7 @@ def largest_component(codes: Ints, nodes: int) -> int:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs = codes % nodes**2
-    ends = (pairs // nodes, pairs % nodes)
-    graph = coo_array((np.ones(len(codes), np.int8), ends), shape=(nodes, nodes))
+    graph = coo_array((np.ones(len(codes), np.int8), np.divmod(codes, nodes)), shape=(nodes, nodes))
     _, part = connected_components(graph, directed=False)
     return int(np.bincount(part).max())
 
@@ -244,8 +199,7 @@ def two_sides(codes: Ints, nodes: int) -> tuple[int, int] | None:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs = codes % nodes**2
-    first, second = pairs // nodes, pairs % nodes
+    first, second = np.divmod(codes, nodes)
     # In the double cover, a component is split in two exactly if it is bipartite.
     ones = np.ones(2 * len(codes), np.int8)
     ends = np.concatenate([first, second]), np.concatenate([second, first]) + nodes

@@ -11,8 +11,8 @@ from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
+from graphgauge.evolution.births import Balance
 from graphgauge.evolution.inputs import Labelled, original_nodes
-from graphgauge.evolution.ledger import Balance
 from graphgauge.io.arrays import read_labels
 from graphgauge.io.materials import Material
 
@@ -109,44 +109,18 @@ def undeclared_births(balances: Sequence[Balance]) -> Evidence | None:
 
 
 @check(
-    "undeclared-removals",
-    family="evolution",
-    severity="error",
-    message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, in addition to "
-    "{declared:,} births",
-    remedy="Declare removed edges as removed_edges. An edge that was removed can be born again, and is then left out "
-    "of the areas.",
-)
-def undeclared_removals(balances: Sequence[Balance]) -> Evidence | None:
-    """Edges disappeared from the graph that the system did not declare as removed."""
-    lost = sum(entry.lost for entry in balances)
-    if not lost:
-        return None
-    return {
-        "lost": lost,
-        "declared": sum(entry.declared for entry in balances),
-        "cycles": sum(entry.lost > 0 for entry in balances),
-        "known": len(balances),
-    }
-
-
-@check(
     "absent-declared",
     family="evolution",
     severity="error",
-    message="{absent:,} declared births or removals are not in the graphs, in {cycles} of {known} cycles",
-    remedy="Declare what the system did: births that are in the graph after the cycle, removals of edges that existed.",
+    message="{absent:,} declared births are not in the graph after the cycle, in {cycles} of {known} cycles",
+    remedy="Declare what the system did: births that are in the graph after the cycle.",
 )
 def absent_declared(balances: Sequence[Balance]) -> Evidence | None:
-    """Births or removals were declared that the graphs do not show."""
-    absent = sum(entry.absent + entry.stray for entry in balances)
+    """Births were declared that the graphs do not show."""
+    absent = sum(entry.absent for entry in balances)
     if not absent:
         return None
-    return {
-        "absent": absent,
-        "cycles": sum(entry.absent + entry.stray > 0 for entry in balances),
-        "known": len(balances),
-    }
+    return {"absent": absent, "cycles": sum(entry.absent > 0 for entry in balances), "known": len(balances)}
 
 
 # Fewer re-births, or a smaller share of the births, may happen in any system that rewires its graph.

@@ -14,10 +14,11 @@ from graphgauge.core.metric import Metric
 from graphgauge.core.options import nan_policy, thread_count, whole_number
 from graphgauge.evolution.areas import Area, Candidates, area_against_matched, area_against_non_edges
 from graphgauge.evolution.baselines import LinkScores, Ranked
-from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step, two_sides
+from graphgauge.evolution.births import UNDECLARED, Births, checked_tgc, largest_component, tgc_step, two_sides
 from graphgauge.evolution.distances import checked_temperature
 from graphgauge.evolution.inputs import (
     SCORES,
+    Codes,
     Flags,
     Labelled,
     Points,
@@ -27,7 +28,6 @@ from graphgauge.evolution.inputs import (
     types_by_row,
     whole_numbers,
 )
-from graphgauge.evolution.ledger import UNDECLARED, Change, Codes
 from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, probe
 
 NEGATIVES = ("sample", "all")
@@ -108,26 +108,17 @@ class Grown:
         tgc: float | None = None,
         last_tgc: float | None = None,
         last_edges: Any = None,
-        removed_edges: Any = None,
         inserted_embeddings: Any = None,
         node_types: Any = None,
         seen: tuple[int, Ints] | None = None,
         born: tuple[int, Ints] | None = None,
-        change: Change | None = None,
-        active: Ints | None = None,
     ) -> None:
         self.options, self.cycle = options, cycle
-        # Embeddings may have rows for nodes that are not in the graph: a ledger knows which are.
-        before, after = _there(change)
-        self.points = self._points(embeddings, "embeddings", after)
+        self.points = self._points(embeddings, "embeddings")
         self.nodes = len(self.points)
         self.unborn = int(np.count_nonzero(labelled.ids >= self.nodes))
         self.original = labelled.among(self.nodes)
-        self.there = after if after is not None and len(after) == self.nodes else np.ones(self.nodes, bool)
-        self.labelled = self.original.where(self.there)
-        self.earlier = (
-            None if previous_embeddings is None else self._points(previous_embeddings, "previous_embeddings", before)
-        )
+        self.earlier = None if previous_embeddings is None else self._points(previous_embeddings, "previous_embeddings")
         if self.earlier is not None and len(self.earlier) > self.nodes:
             raise InputError(
                 f"{len(self.earlier)} rows before the cycle, {self.nodes} after it",
@@ -135,7 +126,7 @@ class Grown:
                 fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
             )
         self._inserted = (
-            None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings", after)
+            None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings")
         )
         if self._inserted is not None and len(self._inserted) != self.nodes:
             raise InputError(
@@ -143,40 +134,25 @@ class Grown:
                 where="inserted_embeddings",
                 fix="Pass one row per node; only those of new nodes are used.",
             )
-        if change is not None and change.nodes != self.nodes:
-            raise InputError(
-                f"the ledger has {change.nodes} nodes, the embeddings have {self.nodes} rows",
-                where="embeddings",
-                fix="Pass a row for every id of the ledger; NaN for nodes that are not there yet.",
-            )
-        self.births = (
-            Births.of_change(change)
-            if change is not None
-            else Births.of(
-                new_edges,
-                all_edges,
-                previous_edges,
-                self.nodes,
-                last_edges=last_edges,
-                removed_edges=removed_edges,
-                undeclared=options.undeclared,
-                directed=options.directed,
-                seen=recoded(seen, self.nodes),
-            )
+        self.births = Births.of(
+            new_edges,
+            all_edges,
+            previous_edges,
+            self.nodes,
+            last_edges=last_edges,
+            undeclared=options.undeclared,
+            directed=options.directed,
+            seen=recoded(seen, self.nodes),
         )
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
         self._pools = None if pools is None else self._checked_pools(pools)
         self._types = None if node_types is None else self._checked_types(node_types)
         self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
         self._born = recoded(born, self.nodes)
-        self._reborn = np.empty(0, np.int64) if change is None else change.reborn_nodes
-        self._active = None if active is None else np.pad(active, (0, self.nodes - len(active)))
 
-    def _points(self, embeddings: Any, name: str, there: Flags | None) -> Points:
+    def _points(self, embeddings: Any, name: str) -> Points:
         options = self.options
-        # Rows that the ledger does not have are an error later.
-        there = there if there is None or np.ndim(embeddings) != 2 or len(embeddings) <= len(there) else None
-        return Points.of(embeddings, name, nan=options.nan, score=options.score, directed=options.directed, there=there)
+        return Points.of(embeddings, name, nan=options.nan, score=options.score, directed=options.directed)
 
     @property
     def conventions(self) -> dict[str, str]:
@@ -210,8 +186,8 @@ class Grown:
         """Areas of simple scores for the same births and non-edges; without direction, and not for all non-edges."""
         if self.options.per_positive is None or not 0 < len(self.births.before) <= _MOST_EDGES:
             return {}
-        edges = self.births.codes.edges(self.births.before)[:, :2]
-        links = LinkScores(np.unique(np.sort(edges, axis=1), axis=0), self.nodes, self._active)
+        edges = self.births.codes.edges(self.births.before)
+        links = LinkScores(np.unique(np.sort(edges, axis=1), axis=0), self.nodes)
         return {
             name: self._against_non_edges(Ranked(self.nodes, function), scored, eligible, "no births").value
             for name, function in links.scores.items()
@@ -235,9 +211,7 @@ class Grown:
         if self.earlier is None:
             return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
         points, standing = self._at_insertion, self._stood
-        # A node that died and is born again is not new: its embedding has seen its first life.
         fresh = points.present & ~standing
-        fresh[self._reborn] = False
         types = np.zeros(self.nodes, np.int64) if self._types is None else self._types
         pools = np.where(points.present, 2 * types + fresh, -1)
         births = self.births.edges
@@ -265,10 +239,8 @@ class Grown:
         codes = distinct(self.births.codes.of(edges[edges[:, 0] != edges[:, 1]]))
         positives = self.births.codes.edges(codes)
         positives = positives[self.points.holds(positives)]
-        graph = distinct(np.concatenate([self.births.after % max(self.nodes**2, 1), codes]))
-        group, candidates = self._grouped(
-            positives, np.zeros(len(positives), np.int64), np.flatnonzero(self.points.present), graph
-        )
+        graph = distinct(np.concatenate([self.births.after, codes]))
+        group, candidates = self._grouped(positives, np.flatnonzero(self.points.present), graph)
         return area_against_non_edges(
             self.points,
             positives,
@@ -290,10 +262,10 @@ class Grown:
 
     @cached_property
     def labels(self) -> LabelPairs:
-        classes = self.labelled.class_of(self.nodes)
+        classes = self.original.class_of(self.nodes)
         ends = classes[self.births.edges]
         known = (ends >= 0).all(axis=1)
-        sizes = self.labelled.sizes
+        sizes = self.original.sizes
         degrees = self.births.degrees_before()
         drawn = np.bincount(classes + 1, degrees, len(sizes) + 1)[1:]
         by_degree = float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan
@@ -303,40 +275,40 @@ class Grown:
             len(self.births),
             int(np.count_nonzero(sizes)),
             int(sizes.sum()),
-            self.labelled.same_class[self.options.homophily_null],
+            self.original.same_class[self.options.homophily_null],
             by_degree,
             self.options.directed,
         )
 
     @cached_property
     def probe(self) -> Folds:
-        ids = self.labelled.ids
-        used = (self.labelled.classes >= 0) & self.points.present[ids]
+        ids = self.original.ids
+        used = (self.original.classes >= 0) & self.points.present[ids]
         return probe(
-            self.points.rows[ids[used]], self.labelled.classes[used], folds=self.options.folds, seed=self.options.seed
+            self.points.rows[ids[used]], self.original.classes[used], folds=self.options.folds, seed=self.options.seed
         )
 
     @cached_property
     def growth(self) -> Growth:
         if self._tgc is not None:
             return Growth(self._tgc, self.nodes)
-        component, nodes = largest_component(self.births.after, self.nodes), int(np.count_nonzero(self.there))
-        return Growth(tgc_step(len(self.births), nodes, min(component, nodes), self._last_tgc), nodes)
+        component = largest_component(self.births.after, self.nodes)
+        return Growth(tgc_step(len(self.births), self.nodes, component, self._last_tgc), self.nodes)
 
     def notes(self) -> tuple[str, ...]:
         """Notes on nodes and births that were left out."""
         said = list(self.births.notes)
         if self.births.balance is None:
             said.append(_UNRECONCILED)
-        if not self.points.present[self.there].all():
-            missing = np.count_nonzero(~self.points.present[self.there])
+        if not self.points.complete:
+            missing = np.count_nonzero(~self.points.present)
             said.append(f"nodes left out because their embedding has NaN: {missing}")
         if self.unborn:
             said.append(f"original nodes that have no embedding yet: {self.unborn}")
-        if self.labelled.labelled and self.labelled.unlabelled:
-            counted = f"{self.labelled.unlabelled} of {len(self.labelled)}"
+        if self.original.labelled and self.original.unlabelled:
+            counted = f"{self.original.unlabelled} of {len(self.original)}"
             said.append(f"original nodes without a class (−1, None or NaN), left out of homophily and probe: {counted}")
-        if self.labelled.labelled and len(self.labels) < len(self.births):
+        if self.original.labelled and len(self.labels) < len(self.births):
             said.append(f"births with both labels known: {len(self.labels)} of {len(self.births)}")
         if self.earlier is not None and not self._old.all():
             young = np.count_nonzero(~self._old)
@@ -362,7 +334,7 @@ class Grown:
         if self.test_edges is None:
             return None
         codes = distinct(self.births.codes.of(self.test_edges[self.test_edges[:, 0] != self.test_edges[:, 1]]))
-        inside = among(codes, distinct(self.births.before % max(self.nodes**2, 1)))
+        inside = among(codes, self.births.before)
         return len(codes), int(np.count_nonzero(inside))
 
     # ---- parts
@@ -404,7 +376,7 @@ class Grown:
 
     def _eligible(self) -> Ints:
         """The original nodes that have an embedding."""
-        ids = self.labelled.ids
+        ids = self.original.ids
         return ids if self.points.complete else ids[self.points.present[ids]]
 
     def _rng(self, use: str) -> np.random.Generator:
@@ -412,7 +384,7 @@ class Grown:
 
     def _against_non_edges(self, points: Points | Ranked, scored: Flags, eligible: Ints, reason: str) -> Area:
         births = self.births.edges[scored]
-        group, candidates = self._grouped(births, self.births.relation[scored], eligible, None)
+        group, candidates = self._grouped(births, eligible, self.births.after)
         # One stream for both, so that auc_birth uses the same pairs as auc_synthetic.
         return area_against_non_edges(
             points,
@@ -425,25 +397,18 @@ class Grown:
             threads=self.options.threads,
         )
 
-    def _grouped(
-        self, edges: Ints, relation: Ints, eligible: Ints, graph: Ints | None
-    ) -> tuple[Ints, list[Candidates]]:
-        """Edges by relation and by the types of their ends, and the pairs that each group could have had."""
+    def _grouped(self, edges: Ints, eligible: Ints, taken: Ints) -> tuple[Ints, list[Candidates]]:
+        """Edges by the types of their ends, and the pairs that each group could have had: those not taken."""
         directed = self.options.directed
         if self._types is None:
-            kinds = np.stack([relation, np.zeros_like(relation), np.zeros_like(relation)], axis=1)
-        else:
-            ends = self._types[edges]
-            kinds = np.concatenate([relation[:, None], ends if directed else np.sort(ends, axis=1)], axis=1)
-        names, group = np.unique(kinds, axis=0, return_inverse=True)
+            group = np.zeros(len(edges), np.int64)
+            return group, [Candidates(eligible, eligible, taken, self.nodes, directed)]
+        ends = self._types[edges]
+        names, group = np.unique(ends if directed else np.sort(ends, axis=1), axis=0, return_inverse=True)
         candidates = []
-        for number, first, second in names.tolist():
-            taken = self.births.pairs(self.births.after, number) if graph is None else graph
-            if self._types is None:
-                sources = targets = eligible
-            else:
-                sources = eligible[self._types[eligible] == first]
-                targets = sources if first == second else eligible[self._types[eligible] == second]
+        for first, second in names.tolist():
+            sources = eligible[self._types[eligible] == first]
+            targets = sources if first == second else eligible[self._types[eligible] == second]
             candidates.append(Candidates(sources, targets, taken, self.nodes, directed))
         return group.reshape(-1), candidates
 
@@ -452,7 +417,6 @@ class Grown:
             points,
             self.births.edges[scored],
             arms,
-            self.births.relation[scored],
             self.births.either,
             pools,
             directed=self.options.directed,
@@ -498,15 +462,6 @@ class Grown:
         return np.array([names[str(name)] for name in given[: self.nodes]], np.int64)
 
 
-def _there(change: Change | None) -> tuple[Flags | None, Flags | None]:
-    """Which nodes a ledger had before and after a cycle."""
-    if change is None:
-        return None, None
-    before = change.present.copy()
-    before[change.born_nodes], before[change.dead_nodes] = False, True
-    return before, change.present
-
-
 def _arms(births: Ints, standing: Flags, *, both: bool) -> Ints:
     """(birth, kept end, replaced end): the target gives way, and without direction the source too, unless it is new."""
     parts = []
@@ -524,4 +479,4 @@ def recoded(remembered: tuple[int, Ints] | None, nodes: int) -> Ints | None:
     if size == nodes or not len(codes):
         return codes
     earlier, now = Codes(size), Codes(nodes, directed=True)  # the ends are in order already
-    return distinct(now.of(earlier.edges(codes, relations=True)))
+    return distinct(now.of(earlier.edges(codes)))

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypedDict
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
+from graphgauge.core.arrays import Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measured
-from graphgauge.core.metric import Metric, find, select
+from graphgauge.core.metric import find, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.evolution.areas import Area
 from graphgauge.evolution.cycle import Grown, Options, recoded
 from graphgauge.evolution.inputs import COORDINATES, Labelled, among, as_edges, distinct, inserted, original_nodes
-from graphgauge.evolution.ledger import Change
-from graphgauge.evolution.samples import LabelPairs
 
 _SAMPLES = ("after", "before", "matched", "newborn", "growth", "kept")
 _OF_LABELS = ("labels", "probe")
-_NONE = np.empty((0, 2), np.int64)
-# The births of a run that are kept for its interval.
-_MOST_BIRTHS = 1_000_000
 
 
 class EvaluatorOptions(TypedDict, total=False):
@@ -81,20 +75,19 @@ class AdaptiveEvaluator:
     nan
         `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
     undeclared
-        How to treat cycles whose births and removed edges are not the difference of their graphs: `refuse` raises an
-        error, `report` evaluates only the declared births, with a finding. Births are checked against the graph before
-        the cycle: the given one, or the graph after the last cycle.
+        How to treat cycles whose births are not the edges that their graphs gained: `refuse` raises an error, `report`
+        evaluates only the declared births, with a finding. Births are checked against the graph before the cycle: the
+        given one, or the graph after the last cycle. Edges that are missing after the cycle were removed in it.
     score
-        How pairs are scored: `poincare` (distance in the unit ball), `euclidean`, `cosine`, `dot`, `given` (embeddings
-        are then (N, N) scores, higher for likelier edges), or a function of two arrays of rows.
+        How pairs are scored: `poincare` (distance in the unit ball), `euclidean`, `cosine`, `dot`, or a function of two
+        arrays of rows, higher for likelier edges.
     directed
         Whether (u, v) and (v, u) are different edges. If not, `auc_matched` averages both orientations.
     node_types
         One type per node, also for nodes that are born later. Births are compared with pairs of nodes of the same types
         only: in a bipartite graph, of one node of either side.
     device
-        Ignored; accepted for compatibility. Embeddings on a CUDA device are compared with all pairs there, if
-        `negatives` is `all`; everything else is computed on the host in float64.
+        Ignored; accepted for compatibility. Everything is computed on the host in float64.
 
     Examples
     --------
@@ -156,10 +149,6 @@ class AdaptiveEvaluator:
         self._last_edges: Ints | None = None
         self._seen: tuple[int, Ints] | None = None
         self._born: tuple[int, Ints] | None = None
-        # When each node last got an edge, counted from 1; 0 for edges of the start.
-        self._active = np.zeros(0, np.int64)
-        self._kept_births = 0
-        self.contributions: list[dict[str, tuple[Ints, Floats]]] = []
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
         # Grows with the births and embeddings of each cycle: copies of a run are told by it.
@@ -192,7 +181,6 @@ class AdaptiveEvaluator:
         *,
         previous_edges: Any = None,
         pools: Any = None,
-        removed_edges: Any = None,
         inserted_embeddings: Any = None,
     ) -> Evaluation:
         """Evaluate one cycle. Invalid input raises an error and leaves the history unchanged.
@@ -202,7 +190,7 @@ class AdaptiveEvaluator:
         embeddings
             (N, D), after the cycle; a node's number is its row. For the default score, points in the unit ball.
         new_edges
-            (M, 2): only the edges born in this cycle; a third column is the number of their relation.
+            (M, 2): only the edges born in this cycle.
         all_edges
             (E, 2): the graph after the cycle.
         cycle
@@ -216,8 +204,6 @@ class AdaptiveEvaluator:
             without the births.
         pools
             One number per node before the cycle: nodes that could have been chosen in place of each other share one.
-        removed_edges
-            (R, 2): the edges that the system removed in this cycle.
         inserted_embeddings
             (N, D): those of new nodes when they were inserted, before they were adapted to their edges; by default
             those after the cycle.
@@ -248,80 +234,16 @@ class AdaptiveEvaluator:
             tgc=tgc,
             last_tgc=self._smoothed,
             last_edges=self._last_edges if follows else None,
-            removed_edges=removed_edges,
             inserted_embeddings=inserted_embeddings,
             node_types=self.node_types,
             seen=self._seen,
             born=self._born,
-            active=self._active,
         )
         evaluation = self._evaluate(number, grown, tgc)
-        self._last_edges = as_edges(all_edges, "all_edges", relations=True).copy()
+        self._last_edges = as_edges(all_edges, "all_edges").copy()
         births = grown.births
         self._seen = _joined(self._seen, births.nodes, births.before, births.after)
         return evaluation
-
-    def evaluate_change(
-        self,
-        change: Change,
-        embeddings: Any,
-        previous_embeddings: Any = None,
-        tgc: float | None = None,
-        *,
-        pools: Any = None,
-        inserted_embeddings: Any = None,
-    ) -> Evaluation:
-        """Evaluate one cycle of a ledger, as `Ledger.changes` gives it; see `evaluate_cycle`.
-
-        Embeddings have a row for every id of the ledger; with `nan="omit"`, those of nodes that are not there yet, or
-        not any more, are NaN.
-
-        Parameters
-        ----------
-        change
-            One cycle, as `Ledger.changes` gives it.
-        embeddings, previous_embeddings
-            After and before the cycle, with a row for every id of the ledger.
-        tgc
-            The growth coefficient of the system itself, if it reports one.
-        pools, inserted_embeddings
-            As in `evaluate_cycle`.
-
-        Returns
-        -------
-        Evaluation
-            The metrics of this cycle. They are also kept in `evaluations`.
-
-        Raises
-        ------
-        OptionError
-            If the ledger is directed and the evaluator is not, or the reverse.
-        """
-        if change.codes.directed != self.options.directed:
-            raise OptionError(
-                f"the ledger is {'directed' if change.codes.directed else 'undirected'}",
-                fix=f"Pass directed={change.codes.directed}.",
-            )
-        number = self._next(change.cycle)
-        grown = Grown(
-            self._nodes(embeddings, previous_embeddings),
-            self.options,
-            number,
-            embeddings,
-            None,
-            None,
-            previous_embeddings=previous_embeddings,
-            test_edges=self.test_edges,
-            pools=pools,
-            tgc=tgc,
-            last_tgc=self._smoothed,
-            inserted_embeddings=inserted_embeddings,
-            node_types=self.node_types,
-            born=self._born,
-            change=change,
-            active=self._active,
-        )
-        return self._evaluate(number, grown, tgc)
 
     def _next(self, cycle: int) -> int:
         number = whole_number("cycle", cycle)
@@ -345,7 +267,7 @@ class AdaptiveEvaluator:
         require_shape(rows, (None, None), "embeddings", COORDINATES)
         return Labelled.without_labels(
             np.flatnonzero(~np.isnan(rows.astype(float)).any(axis=1))
-            if rows.dtype.kind == "f" and self.options.score != "given"
+            if rows.dtype.kind == "f"
             else np.arange(len(rows))
         )
 
@@ -390,45 +312,11 @@ class AdaptiveEvaluator:
         news = np.ascontiguousarray(births.edges).tobytes(), np.float64(grown.points.rows.sum()).tobytes()
         self._digest = sha256(b"".join([self._digest, *news])).digest()
         if any("kept" in metric.needs for metric, _ in self._chosen):
-            new = births.codes.of(np.concatenate([births.edges, births.relation[:, None]], axis=1))
-            self._born = _joined(self._born, births.nodes, new)
-        self._active = np.pad(self._active, (0, births.nodes - len(self._active)))
-        self._active[births.edges.ravel()] = len(self.evaluations) + 1
-        self._kept_births += len(births)
-        if self._kept_births <= _MOST_BIRTHS:
-            self.contributions.append(
-                {
-                    metric.key: own
-                    for metric, _ in self._chosen
-                    if (own := contribution(metric, grown, evaluation)) is not None
-                }
-            )
-        else:
-            self.contributions.clear()
+            self._born = _joined(self._born, births.nodes, births.codes.of(births.edges))
         self._history["cycle"].append(cycle)
         for key, result in evaluation.items():
             self._history[key].append(result.value)
         self.evaluations.append(evaluation)
-
-
-def contribution(metric: Metric, grown: Grown, evaluation: Evaluation) -> tuple[Ints, Floats] | None:
-    """The nodes of the births of a cycle, and what each birth adds to the mean; None for metrics of other kinds."""
-    influence: dict[str, Callable[[LabelPairs], Floats]] = {
-        "homophily_new_edges": lambda pairs: pairs.same.astype(float),
-        "delta_homophily": lambda pairs: pairs.same.astype(float),
-        "delta_homophily_degree": lambda pairs: pairs.same.astype(float),
-        "delta_homophily_ends": LabelPairs.beyond_ends,
-        "adjusted_homophily": LabelPairs.adjusted_influence,
-    }
-    if metric.direction == "none":
-        return None
-    sample = grown.sample(metric)
-    if isinstance(sample, Area):
-        return (_NONE, np.empty(0)) if sample.ends is None else (sample.ends, sample.shares)
-    if isinstance(sample, LabelPairs) and metric.key in influence:
-        known = evaluation[metric.key].defined
-        return (sample.ends, influence[metric.key](sample)) if known else (_NONE, np.empty(0))
-    return None
 
 
 def _joined(remembered: tuple[int, Ints] | None, nodes: int, *codes: Ints) -> tuple[int, Ints]:

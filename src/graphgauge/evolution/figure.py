@@ -204,12 +204,7 @@ _VECTOR = 3000
 
 
 def draw_evolution(picture: Picture, path: str | Path) -> None:
-    """Draw the dashboard into a .svg, .png, .pdf or .html file."""
-    if Path(path).suffix.lower() == ".html":
-        from graphgauge.evolution.page import write_dashboard
-
-        write_dashboard(picture, path)
-        return
+    """Draw the dashboard into a .svg, .png or .pdf file."""
     rows = -(-len(picture.curves) // 3)
     with canvas(path, width=13.2, height=3.4 * (rows + 1)) as whole:
         grid = whole.add_gridspec(rows + 1, 3)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
     Confidence,
-    Factory,
     File,
     Flag,
     Metrics,
@@ -23,22 +21,19 @@ from graphgauge.core.fields import (
     Whole,
 )
 from graphgauge.core.progress import SILENT, Progress
+from graphgauge.evolution.births import UNDECLARED
 from graphgauge.evolution.cycle import NEGATIVES, NULLS
 from graphgauge.evolution.evaluate import evaluate, stored_runs
 from graphgauge.evolution.family import FAMILY
-from graphgauge.evolution.growth import DRAWS
-from graphgauge.evolution.growth_outcomes import EMBEDDINGS, PAIR_SCORES
 from graphgauge.evolution.inputs import SCORES
-from graphgauge.evolution.ledger import UNDECLARED
 from graphgauge.evolution.log import EvolutionLog
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 
-_INPUTS = ("labels", "node_ids", "test_edges", "future_edges", "node_types")
+_INPUTS = ("labels", "node_ids", "test_edges", "node_types")
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],
@@ -64,43 +59,23 @@ def evaluate_files(
     ] = "pairs",
     undeclared: Annotated[
         str,
-        Choice("Births and removals that are not the difference of the graphs: an error, or a finding.", UNDECLARED),
+        Choice("Births that are not the edges that the graphs gained: an error, or a finding.", UNDECLARED),
     ] = "refuse",
-    score: Annotated[
-        str, Choice("How pairs are scored; with given, embeddings are (N, N) scores.", SCORES)
-    ] = "poincare",
+    score: Annotated[str, Choice("How pairs are scored.", SCORES)] = "poincare",
     directed: Annotated[bool, Flag("Edges have a direction.")] = False,
     node_types: Annotated[
         PathLike | None, File("One type per node: negatives and chance targets are of the same types.")
     ] = None,
-    replay: Annotated[
-        str | None,
-        Factory(
-            "Replay the runs without their births and with chance births, on this embedding, or on what a factory "
-            "returns: a function of the graph.",
-            tuple(EMBEDDINGS),
-        ),
-    ] = None,
-    replay_score: Annotated[str, Choice("Replayed growth: how pairs of nodes are scored.", PAIR_SCORES)] = "cosine",
-    replay_probe: Annotated[
-        str | None,
-        Factory("Replayed growth: factory of a function of embeddings and graph, instead of the classifier of labels."),
-    ] = None,
-    replays: Annotated[int, Whole("Replayed growth: chance replays of each kind per run.", 1)] = DRAWS,
-    future_edges: Annotated[PathLike | None, File("Replayed growth: real edges (n, 2) that came later.")] = None,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
     seed: Seed = 0,
     threads: Threads = None,
-    engine: Engine = ENGINES[0],
-    scheduler: Scheduler = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
-    """Evaluate the edges that a system added to its own graph, cycle by cycle, or replay what they changed.
+    """Evaluate the edges that a system added to its own graph, cycle by cycle.
 
-    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), with births.parquet and
-    embeddings.npz, or with events.jsonl or events.parquet and embeddings.npz or embeddings.npy.
+    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz).
 
     Parameters
     ----------
@@ -137,11 +112,6 @@ def evaluate_files(
         name: read_labels(path) if name in ("labels", "node_types") else read_array(path)
         for name, path in paths.items()
     }
-    if given["replay"] is not None and given["replay"] not in EMBEDDINGS:
-        given["replay"] = made(given["replay"])
-    if given["replay_probe"] is not None:
-        given["replay_probe"] = made(given["replay_probe"])
-    del given["engine"], given["scheduler"]
     evaluation = evaluate(stored, **arrays, **given)
 
     def inputs() -> list[Mapping[str, Any]]:

@@ -17,7 +17,6 @@ from graphgauge.core.arrays import (
     Ints,
     as_labels,
     as_numeric,
-    is_cuda,
     on_host,
     refuse_nan,
     require_shape,
@@ -30,7 +29,7 @@ Flags = NDArray[np.bool_]
 
 COORDINATES = "Pass one row of coordinates per node."
 _ONE_LABEL = "Pass one label per node."
-_PAIRS = "Pass one edge per row, as (M, 2) node numbers."
+_PAIRS = "Pass one edge per row, as (M, 2) node numbers; evaluate every relation by itself."
 # Squared norms below this are below 1 in any order of summation; above it, exact squares are used.
 _SURELY_INSIDE = 1 - 1e-6
 # Pairs whose rows are multiplied at once.
@@ -69,7 +68,7 @@ def rows_by_index(embeddings: Any, name: str) -> Any:
         raise InputError(
             "has an index other than the numbers of the nodes",
             where=name,
-            fix="Pass the rows of nodes 0, 1, 2 … as an array; for a ledger, a mapping from id to vector.",
+            fix="Pass the rows of nodes 0, 1, 2 … as an array.",
         )
     return embeddings.loc[order]
 
@@ -104,19 +103,11 @@ def whole_numbers(value: Any, name: str) -> Ints:
     return array.astype(np.int64, copy=False)
 
 
-def as_edges(value: Any, name: str, nodes: int | None = None, *, relations: bool = False) -> Ints:
-    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it.
-
-    With `relations`, edges may have a third column, the number of their relation.
-    """
+def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
+    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it."""
     if value is None:
         return np.empty((0, 2), np.int64)
     edges = whole_numbers(value, name)
-    if relations and edges.ndim == 2 and edges.shape[1] == 3:
-        if (edges[:, 2] < 0).any():
-            raise InputError(f"relation {edges[:, 2].min()} is negative", where=name, fix="Number them from 0.")
-        as_edges(np.ascontiguousarray(edges[:, :2]), name, nodes)
-        return edges
     if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
         return np.empty((0, 2), np.int64)
     if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
@@ -139,17 +130,23 @@ def as_edges(value: Any, name: str, nodes: int | None = None, *, relations: bool
     return edges
 
 
-def pair_codes(edges: Ints, nodes: int) -> Ints:
-    """One number per unordered pair of nodes below `nodes`."""
-    first, second = edges[:, 0], edges[:, 1]
-    codes: Ints = np.minimum(first, second) * nodes + np.maximum(first, second)
-    return codes
+@dataclass(frozen=True)
+class Codes:
+    """Edges as numbers: source · nodes + target; without direction the smaller end is first."""
 
+    nodes: int
+    directed: bool = False
 
-def distinct_pairs(edges: Ints, nodes: int) -> Ints:
-    """The distinct codes of all edges, sorted, without loops."""
-    loops = edges[:, 0] == edges[:, 1]
-    return distinct(pair_codes(edges[~loops] if loops.any() else edges, nodes))
+    def of(self, edges: Ints) -> Ints:
+        first, second = edges[:, 0], edges[:, 1]
+        if not self.directed:
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        codes: Ints = first * self.nodes + second
+        return codes
+
+    def edges(self, codes: Ints) -> Ints:
+        """The edges again, (M, 2)."""
+        return np.stack(np.divmod(codes, max(self.nodes, 1)), axis=1)
 
 
 def distinct(codes: Ints) -> Ints:
@@ -176,13 +173,6 @@ def without(ordered: Ints, codes: Ints) -> tuple[Ints, int]:
 def inserted(ordered: Ints, codes: Ints) -> Ints:
     """A sorted list with further codes, which are sorted, distinct and not in it."""
     return ordered if not len(codes) else np.insert(ordered, np.searchsorted(ordered, codes), codes)
-
-
-def numbered(ordered: Ints) -> Ints:
-    """Numbers the distinct entries of a sorted list from 0."""
-    new = np.zeros(len(ordered), np.int64)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:], casting="unsafe")
-    return np.cumsum(new, out=new)
 
 
 def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
@@ -280,13 +270,6 @@ class Labelled:
         known, later = self.ids < nodes, self.later < nodes
         return Labelled(self.ids[known], self.classes[known], self.names, self.later[later], self.later_classes[later])
 
-    def where(self, there: Flags) -> Labelled:
-        """Those that are in the graph."""
-        known, later = there[self.ids], there[self.later]
-        if known.all() and later.all():
-            return self
-        return Labelled(self.ids[known], self.classes[known], self.names, self.later[later], self.later_classes[later])
-
     @cached_property
     def sizes(self) -> Ints:
         every = np.concatenate([self.classes, self.later_classes])
@@ -379,7 +362,7 @@ def _is_missing_text(label: str) -> bool:
     return number == -1 or number != number
 
 
-SCORES = ("poincare", "euclidean", "cosine", "dot", "given")
+SCORES = ("poincare", "euclidean", "cosine", "dot")
 
 
 @dataclass(frozen=True)
@@ -387,16 +370,14 @@ class Points:
     """Embeddings, one row per node; nodes that are not `present` have none.
 
     `score` says how a pair is scored: by the distance in the Poincaré ball or in Euclidean space, by the cosine or the
-    dot product, by a function of two arrays of rows, or by a matrix of given scores, which the rows then are. Higher
-    scores are better, and so are smaller distances. Without direction, given scores of both directions are averaged.
-    On their CUDA `device`, if they come from one, all pairs are compared.
+    dot product, or by a function of two arrays of rows. Higher scores are better, and so are smaller distances. Without
+    direction, a function's scores of both directions are averaged.
     """
 
     rows: Floats
     present: Flags
     score: str | Callable[[Any, Any], Any] = "poincare"
     directed: bool = False
-    device: Any = None
 
     @classmethod
     def of(
@@ -407,36 +388,11 @@ class Points:
         nan: str = "raise",
         score: str | Callable[[Any, Any], Any] = "poincare",
         directed: bool = False,
-        there: Flags | None = None,
     ) -> Points:
-        """Check the embeddings. If it is known which nodes are `there`, the rows of others are not looked at."""
-        device = embeddings.device if is_cuda(embeddings) else None
         given = as_numeric(rows_by_index(embeddings, name), name)
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
-        if there is not None and not there[: len(rows)].all():
-            present = there[: len(rows)].copy()
-            rows = np.where(present[:, None], rows, 0.0)
-            if score == "given" and len(rows) == rows.shape[1]:
-                rows = np.where(present, rows, 0.0)
-            given = rows
-        if score == "given":
-            if len(rows) != rows.shape[1]:
-                raise InputError(
-                    f"expected a score for each pair of nodes, found shape {rows.shape}",
-                    where=name,
-                    fix='With score="given", pass (N, N) scores, higher for likelier edges.',
-                )
-            present = present & ~np.isnan(np.diagonal(rows)) if nan == "omit" else present
-            scored = rows[np.ix_(present, present)]
-            if np.isnan(scored).any():
-                raise InputError(
-                    "has NaN", where=name, fix='Fill it; with nan="omit", NaN on the diagonal omits a node.'
-                )
-            if np.isinf(scored).any():
-                raise InputError("has infinite scores", where=name, fix="Use finite ones, such as the largest float.")
-            return cls(rows, present, score, directed)
         if score != "poincare":
             rows = _scaled(rows, score)
         sizes = np.einsum("ij,ij->i", rows, rows)
@@ -452,7 +408,7 @@ class Points:
         if score == "cosine":
             length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
             rows = rows / np.where(length > 0, length, 1.0)
-        return cls(rows, present, score, directed, device)
+        return cls(rows, present, score, directed)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -470,9 +426,6 @@ class Points:
         if self.score == "poincare":
             room = self.margins(np.concatenate([first, second]))
             return squared_gaps(self.rows, first, second) / (room[: len(first)] * room[len(first) :])
-        if self.score == "given":
-            scores = self.rows[first, second]
-            return -scores if self.directed else -(scores + self.rows[second, first]) / 2
         if self.score == "euclidean":
             return squared_gaps(self.rows, first, second)
         if not isinstance(self.score, str):
@@ -522,25 +475,20 @@ class Points:
     def extended(self, nodes: int, by: Points | None = None) -> Points:
         """The same points for `nodes` rows. Nodes that are absent are taken from `by`, or remain absent."""
         extra = nodes - len(self)
-        wide = (0, extra) if self.score == "given" else (0, 0)
-        rows = np.pad(self.rows, ((0, extra), wide)) if extra > 0 else self.rows
+        rows = np.pad(self.rows, ((0, extra), (0, 0))) if extra > 0 else self.rows
         present = np.pad(self.present, (0, extra)) if extra > 0 else self.present
         if by is None:
             return self if extra <= 0 else replace(self, rows=rows, present=present)
         fresh = ~present & by.present[:nodes]
         if not fresh.any():
             return replace(self, rows=rows, present=present)
-        if self.score != "given" and by.rows.shape[1] != rows.shape[1]:
+        if by.rows.shape[1] != rows.shape[1]:
             raise InputError(
                 f"new nodes have {by.rows.shape[1]} coordinates, those that were there {rows.shape[1]}",
                 where="embeddings",
                 fix="New and old nodes are compared: embed them in one space.",
             )
-        if self.score == "given":
-            either = fresh[:, None] | fresh
-            rows = np.where(either, by.rows[:nodes, :nodes], rows)
-        else:
-            rows = np.where(fresh[:, None], by.rows[:nodes], rows)
+        rows = np.where(fresh[:, None], by.rows[:nodes], rows)
         return replace(self, rows=rows, present=present | fresh)
 
 

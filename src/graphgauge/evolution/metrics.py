@@ -22,16 +22,12 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
-from graphgauge.evolution import growth_metrics
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, Trajectory, single
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std, t_interval
 
-_OVER_RUNS = (
-    "For several runs: Student's t over seeds. For one run: over cycles, with their long-run variance, or over births "
-    "that share nodes, if this is wider."
-)
+_OVER_RUNS = "For several runs: Student's t over seeds. For one run of many cycles: none."
 # With fewer births within a class, or between classes, normal approximations to shares are poor.
 _FEW_OF_A_KIND = 3
 _NO_DEGREES = "the graph before the cycle has no edges"
@@ -74,7 +70,7 @@ def _coin(area: Area) -> Mapping[str, float]:
 
 
 def _coin_and_baselines(area: Area) -> Mapping[str, float]:
-    """A constant scorer, and simple scores of the graph before: Adamic–Adar, preferential attachment and recency."""
+    """A constant scorer, and simple scores of the graph before: Adamic–Adar and preferential attachment."""
     return {**{name: Baseline(value) for name, value in area.baselines.items()}, **_coin(area)}
 
 
@@ -362,24 +358,6 @@ def adjusted_homophily(pairs: LabelPairs) -> Estimate:
 
 
 @metric(
-    key="label_informativeness",
-    **_LABELS
-    | {
-        "reference": "platonov2023",
-        "bounds": (0, 1),
-        "chance": NoChance("it is biased upwards in small samples"),
-        "interval": _only_runs,
-        "direction": "none",
-        "laws": _LAWS | {"monotone": _TOGETHER},
-    },
-)
-def label_informativeness(pairs: LabelPairs) -> Estimate:
-    """How much the class of one end of a birth says about that of the other: mutual information over entropy."""
-    value = pairs.informativeness if len(pairs) and pairs.kinds > 1 else np.nan
-    return single(value, len(pairs), pairs.reason if not len(pairs) else "all ends of births are in one class")
-
-
-@metric(
     key="retention",
     family="evolution",
     needs=("kept",),
@@ -428,7 +406,3 @@ def tgc(growth: Growth) -> Estimate:
     As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
     return single(growth.tgc, growth.nodes, "no nodes")
-
-
-# Registered with the metrics of cycles.
-REPLAYED = growth_metrics.CHANCES

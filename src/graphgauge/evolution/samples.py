@@ -7,27 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags
-from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW, Dyads
-from graphgauge.stats.intervals import (
-    logit_t_interval,
-    mean_interval,
-    t_or_agreement_interval,
-    wilson_interval,
-)
+from graphgauge.stats.dyads import Dyads
+from graphgauge.stats.intervals import logit_t_interval, mean_interval, wilson_interval
 
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
-# Fewer cycles of a run are too few to estimate their correlation: no rule covers at memories that they cannot exclude.
-FEWEST_CYCLES = 30
-TOO_FEW_CYCLES = f"one run of fewer than {FEWEST_CYCLES} cycles: too few to estimate how cycles are correlated"
-# Cosines of the long-run variance: few, because only the slowest are slower than a long memory.
-_COSINES = 4
+ONE_RUN = "one run of many cycles has no interval; run more seeds"
 
 
 def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) -> Estimate:
@@ -158,25 +148,6 @@ class LabelPairs:
         room = 1 - self.squares
         return np.asarray((self.same - own) / room + (self.share - self.squares) * own / room**2)
 
-    @cached_property
-    def _joint(self) -> Floats:
-        size = int(self.classes.max(initial=-1)) + 1
-        joint = np.zeros((size, size))
-        np.add.at(joint, (self.classes[:, 0], self.classes[:, 1]), 1.0)
-        joint = joint if self.directed else (joint + joint.T) / 2
-        return joint / max(len(self), 1)
-
-    @cached_property
-    def informativeness(self) -> float:
-        """Mutual information of the classes of a birth's ends over their entropy (Platonov et al. 2023)."""
-        joint = self._joint
-        first, second = joint.sum(axis=1), joint.sum(axis=0)
-        entropy = -_xlogx(second).sum()
-        if not entropy > 0:
-            return np.nan
-        shared = _xlogx(joint).sum() - _xlogx(first).sum() - _xlogx(second).sum()
-        return float(max(shared, 0.0) / entropy)
-
 
 def pair_weights(degrees: Ints) -> tuple[Floats, int | None]:
     """Weights x of nodes with x_u · Σ_{v ≠ u} x_v = d_u, and the node that has all births, if there is one.
@@ -216,10 +187,6 @@ def pair_weights(degrees: Ints) -> tuple[Floats, int | None]:
     return weights[place], None
 
 
-def _xlogx(shares: Floats) -> Floats:
-    return np.asarray(shares * np.log(np.where(shares > 0, shares, 1.0)))
-
-
 @dataclass(frozen=True)
 class Kept:
     """The fate of the edges born in earlier cycles: how many were, and how many are in the graph after this one."""
@@ -255,8 +222,7 @@ class Growth:
 class Trajectory:
     """One metric over the cycles of runs; each run counts once, as the mean of its cycles that have a value.
 
-    `possible` is the range of possible values, if it is bounded. `births` has, for a single run, the nodes of the
-    births of every cycle and what each contributed to the cycle's value: nodes may have births in many cycles.
+    `possible` is the range of possible values, if it is bounded.
     """
 
     runs: Sequence[Floats]
@@ -265,7 +231,6 @@ class Trajectory:
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     possible: tuple[float, float] | None = None
-    births: Sequence[tuple[Ints, Floats]] | None = None
 
     @cached_property
     def means(self) -> Floats:
@@ -289,66 +254,12 @@ class Trajectory:
             return NoInterval(CONDITIONS_APART)
         if len(self.means) > 1:
             return IntervalRule("t", "seeds", lambda sample, estimate, level: self._over_seeds(estimate, level))
-        values = self._values
-        if len(values) < FEWEST_CYCLES:
-            return NoInterval(TOO_FEW_CYCLES)
-        if self.births is not None and self._pooled[1] < FEWEST_DYADIC_DF:
-            return NoInterval(TOO_FEW)
-        return IntervalRule(
-            "cosine-t",
-            "cycles and births" if self.births is not None else "cycles",
-            lambda sample, estimate, level: self._over_cycles(float(estimate.value[0]), level),
-        )
-
-    @cached_property
-    def _values(self) -> Floats:
-        return np.concatenate([run[~np.isnan(run)] for run in self.runs]) if self.runs else np.empty(0)
-
-    @cached_property
-    def _pooled(self) -> tuple[float, float, float]:
-        """Over the births of all cycles, each cycle counting once: standard error, degrees of freedom, and the error
-        that independent births would have."""
-        assert self.births is not None
-        known = [(ends, own) for ends, own in self.births if len(own)]
-        weights = np.concatenate([np.full(len(own), 1 / len(own)) for _, own in known])
-        values = np.concatenate([own for _, own in known])
-        error, df = Dyads(np.concatenate([ends for ends, _ in known]), weights).error(values)
-        deviations = np.concatenate([own - own.mean() for _, own in known]) * weights / weights.sum()
-        return error, df, float(np.sqrt(deviations @ deviations))
-
-    def _over_cycles(self, value: float, confidence: float) -> Bounds:
-        """With the long-run variance over cycles, and that of births that share nodes, in whatever cycle.
-
-        Two births err together if they share a node or a time: both variances are added, and what is in both, that of
-        single births, is subtracted (Cameron, Gelbach and Miller 2011).
-        """
-        error, df = _cosine_error(self._values - self._values.mean())
-        if self.births is not None:
-            pooled, pooled_df, single_births = self._pooled
-            both = error**2 + pooled**2
-            total = max(both - single_births**2, error**2, pooled**2)
-            if both > 0:
-                df = both**2 / (error**4 / df + pooled**4 / pooled_df)
-            error = float(np.sqrt(total))
-        return self._bounds(value, float(error), df, confidence)
-
-    def _bounds(self, value: float, error: float, df: float, confidence: float) -> Bounds:
-        # Only rounding is compared with the scale of the values.
-        scale = float(np.abs(self._values if self.possible is None else self.possible).max())
-        return t_or_agreement_interval(value, error, df, self.possible, confidence, scale=scale)
+        return NoInterval(ONE_RUN)
 
     def _over_seeds(self, estimate: Estimate, confidence: float) -> Bounds:
         values = self.means
         scale = float(np.abs(values if self.possible is None else self.possible).max())
         return mean_interval(estimate.value, values - values.mean(), self.possible, confidence, scale)
-
-
-def _cosine_error(deviations: Floats) -> tuple[Any, float]:
-    """Standard error of a mean over cycles and its degrees of freedom: the slowest cosines (Lazarus et al. 2018)."""
-    size = len(deviations)
-    wave = np.cos(np.pi * np.outer(np.arange(1, _COSINES + 1), np.arange(size) + 0.5) / size)
-    squares = np.square(wave @ deviations).sum(axis=0)
-    return np.sqrt(2 * squares / _COSINES) / size, float(_COSINES)
 
 
 _STEPS = 1000

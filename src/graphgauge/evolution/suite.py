@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figures import drawn
 from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import whole_number
-from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
-from graphgauge.evolution.inputs import as_edges, listed
-from graphgauge.evolution.ledger import Change, Codes
-from graphgauge.evolution.log import Cycle, as_cycles, copied, named_run, unchanging
+from graphgauge.evolution.inputs import Codes, as_edges, listed
+from graphgauge.evolution.log import Cycle, as_cycles, copied, named_run
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -30,10 +28,6 @@ from graphgauge.stats.text import bounds, fixed, several
 
 CONDITIONS = ("Normal", "Off", "Inverted")
 _SHOWN = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean")
-
-
-# What a summary of runs uses of the measurements of a cycle.
-_MATERIALS = ("balances", "sides", "held")
 
 
 class EvaluationSuite:
@@ -72,8 +66,8 @@ class EvaluationSuite:
         self.evaluators = Evaluators()
         self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
         # The graph before the first cycle of each run, and that after its last one.
-        self._starts: dict[Run, AnyArray] = {}
-        self._ends: dict[Run, AnyArray] = {}
+        self._starts: dict[Run, Ints] = {}
+        self._ends: dict[Run, Ints] = {}
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
     def _evaluator(self, run: Run) -> AdaptiveEvaluator:
@@ -113,7 +107,7 @@ class EvaluationSuite:
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")
-        self._last[run] = copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
+        self._last[run] = copied(embeddings), as_edges(all_edges, "all_edges").copy()
 
     def step(
         self,
@@ -126,7 +120,6 @@ class EvaluationSuite:
         seed: int = 0,
         *,
         pools: Any = None,
-        removed_edges: Any = None,
         previous_edges: Any = None,
         previous_embeddings: Any = None,
         inserted_embeddings: Any = None,
@@ -139,7 +132,7 @@ class EvaluationSuite:
         ----------
         condition, seed
             The run that the cycle belongs to.
-        embeddings, new_edges, all_edges, cycle, tgc, pools, removed_edges, inserted_embeddings
+        embeddings, new_edges, all_edges, cycle, tgc, pools, inserted_embeddings
             As in `AdaptiveEvaluator.evaluate_cycle`.
         previous_edges, previous_embeddings
             The state before the cycle, if it is not that after the last one.
@@ -169,59 +162,14 @@ class EvaluationSuite:
                 tgc,
                 previous_edges=edges,
                 pools=pools,
-                removed_edges=removed_edges,
                 inserted_embeddings=inserted_embeddings,
             )
         if run not in self._starts:
             before_first = _rest(all_edges, new_edges) if edges is None else edges
-            self._starts[run] = as_edges(before_first, "previous_edges", relations=True).copy()
+            self._starts[run] = as_edges(before_first, "previous_edges").copy()
         # Copies, because systems often update their embeddings in place.
-        self._last[run] = copied(embeddings), as_edges(all_edges, "all_edges", relations=True).copy()
-        self.evaluators[run] = evaluator
-        self._ends[run] = as_edges(self._last[run][1], "all_edges", relations=True)
-        evaluation.run |= {"method": condition, "seed": seed}
-        return evaluation
-
-    def step_ledger(
-        self,
-        condition: str,
-        change: Change,
-        embeddings: Any,
-        tgc: float | None = None,
-        seed: int = 0,
-        *,
-        previous_embeddings: Any = None,
-        pools: Any = None,
-        inserted_embeddings: Any = None,
-    ) -> Evaluation:
-        """Evaluate one cycle of a ledger; see `AdaptiveEvaluator.evaluate_change`.
-
-        Parameters
-        ----------
-        condition, seed
-            The run that the cycle belongs to.
-        change
-            One cycle, as `Ledger.changes` gives it.
-        embeddings, tgc, pools, inserted_embeddings
-            As in `AdaptiveEvaluator.evaluate_change`.
-        previous_embeddings
-            The embeddings before the cycle, if they are not those after the last one.
-
-        Returns
-        -------
-        Evaluation
-            The metrics of this cycle.
-        """
-        run = self._run(condition, seed)
-        evaluator = self.evaluators.get(run) or self._evaluator(run)
-        before = self._last.get(run, (None, None))[0] if previous_embeddings is None else previous_embeddings
-        with named_run(condition, seed, change.cycle):
-            evaluation = evaluator.evaluate_change(
-                change, embeddings, before, tgc, pools=pools, inserted_embeddings=inserted_embeddings
-            )
-        self._starts.setdefault(run, change.before)
-        self._ends[run] = change.after
-        self._last[run] = unchanging(embeddings), None
+        self._ends[run] = as_edges(all_edges, "all_edges").copy()
+        self._last[run] = copied(embeddings), self._ends[run]
         self.evaluators[run] = evaluator
         evaluation.run |= {"method": condition, "seed": seed}
         return evaluation
@@ -239,17 +187,6 @@ class EvaluationSuite:
             given = stored.previous_embeddings, stored.previous_edges
             known = self._last.get(run, (None, None))
             self._last[run] = known[0] if given[0] is None else given[0], known[1] if given[1] is None else given[1]
-            if stored.change is not None:
-                self.step_ledger(
-                    stored.condition,
-                    stored.change,
-                    stored.embeddings,
-                    stored.tgc,
-                    stored.seed,
-                    pools=stored.pools,
-                    inserted_embeddings=stored.inserted_embeddings,
-                )
-                continue
             self.step(
                 stored.condition,
                 stored.embeddings,
@@ -259,44 +196,10 @@ class EvaluationSuite:
                 stored.tgc,
                 stored.seed,
                 pools=stored.pools,
-                removed_edges=stored.removed_edges,
                 inserted_embeddings=stored.inserted_embeddings,
             )
 
     # ---- results
-
-    def part(self, condition: str, seed: int) -> RunPart | None:
-        """What is kept of one run, for `absorb` of another suite.
-
-        Parameters
-        ----------
-        condition, seed
-            The run.
-
-        Returns
-        -------
-        RunPart | None
-            Its evaluator and graphs; None if it has no cycle after the start.
-        """
-        run = self._run(condition, seed)
-        if run not in self.evaluators:
-            return None
-        own = self.evaluators[run]
-        materials = [{name: one.materials[name] for name in _MATERIALS} for one in own.evaluations]
-        return RunPart(run, own, materials, self._starts[run], self._ends[run])
-
-    def absorb(self, part: RunPart) -> None:
-        """Add a run that another suite has evaluated.
-
-        Parameters
-        ----------
-        part
-            What `part` of the other suite returned.
-        """
-        for evaluation, materials in zip(part.evaluator.evaluations, part.materials, strict=True):
-            evaluation.materials |= materials  # an evaluation of another process comes without them
-        self.evaluators[part.run] = part.evaluator
-        self._starts[part.run], self._ends[part.run] = part.start, part.end
 
     def evaluation(self) -> Evaluation:
         """Means over the cycles of each run, and over runs, with intervals over seeds.
@@ -447,14 +350,14 @@ class EvaluationSuite:
         Parameters
         ----------
         path
-            A .png, .svg, .pdf or .html file to write, too.
+            A .png, .svg or .pdf file to write, too.
         ax
             Matplotlib axes whose place the dashboard takes, instead of a new figure.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure, which a notebook shows; None for an .html file.
+            The figure, which a notebook shows.
 
         Raises
         ------
@@ -494,16 +397,6 @@ class EvaluationSuite:
         return one_of("condition", condition, self.conditions), whole_number("seed", seed)
 
 
-class RunPart(NamedTuple):
-    """One run: its evaluator, its measurements, and the graphs before its first cycle and after its last one."""
-
-    run: Run
-    evaluator: AdaptiveEvaluator
-    materials: list[dict[str, Any]]
-    start: AnyArray
-    end: AnyArray
-
-
 class Evaluators(dict[Any, AdaptiveEvaluator]):
     """Evaluators by condition and seed; a condition alone is its first seed, as in the original protocol."""
 
@@ -524,7 +417,7 @@ class _OriginalResult(Evaluation):
 
 
 class NietzscheEvaluationSuite(EvaluationSuite):
-    """`EvaluationSuite` under its earlier name, with the argument names of the original protocol."""
+    """`EvaluationSuite` with the name and the argument names of the original protocol."""
 
     def __init__(
         self,
@@ -535,7 +428,6 @@ class NietzscheEvaluationSuite(EvaluationSuite):
         temperature: float = 1.0,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
-        say_renamed("NietzscheEvaluationSuite", "EvaluationSuite, and takes node_ids and labels")
         super().__init__(
             cora_node_ids, cora_labels, conditions or CONDITIONS, device=device, temperature=temperature, **options
         )
@@ -612,14 +504,11 @@ def _shown(result: Result) -> str:
 
 def _rest(all_edges: Any, new_edges: Any) -> Ints:
     """The edges that were not born in the cycle."""
-    every, born = (as_edges(edges, "edges", relations=True)[:, :2] for edges in (all_edges, new_edges))
+    every, born = as_edges(all_edges, "all_edges"), as_edges(new_edges, "new_edges")
     codes = Codes(max(int(every.max(initial=0)), int(born.max(initial=0))) + 1)
     return every[~np.isin(codes.of(every), codes.of(born))]
 
 
-def _hash(edges: Any) -> str:
+def _hash(edges: Ints) -> str:
     """A fingerprint of a graph that does not depend on the order of its edges."""
-    given = np.asarray(edges, np.int64)
-    if given.ndim == 2:
-        given = np.unique(np.concatenate([np.sort(given[:, :2], axis=1), given[:, 2:]], axis=1), axis=0)
-    return sha256(np.ascontiguousarray(given).tobytes()).hexdigest()
+    return sha256(np.unique(np.sort(edges, axis=1), axis=0).tobytes()).hexdigest()

@@ -15,11 +15,8 @@ from graphgauge.core.loop import measured
 from graphgauge.core.metric import Baseline, Metric, find
 from graphgauge.core.result import Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.samples import TOO_FEW_CYCLES, Trajectory
-from graphgauge.stats.dyads import TOO_FEW
+from graphgauge.evolution.samples import ONE_RUN, Trajectory
 
-# Reasons for which a run as a whole has no interval.
-_OF_RUNS = (TOO_FEW_CYCLES, TOO_FEW)
 # Condition and seed.
 Run = tuple[str, int]
 Runs = Mapping[Run, AdaptiveEvaluator]
@@ -71,10 +68,8 @@ def summary(
     names = list(dict.fromkeys(condition for condition, _ in runs))
     results = means(evaluators, len(names))
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
-    missing = {result.no_interval for result in results.values() if result.defined and result.no_interval}
-    notes += [f"no interval: {reason}" for reason in sorted(missing) if reason in _OF_RUNS]
-    if len(evaluators) == 1 and not first.contributions:
-        notes.append("too many births to be kept: the interval over cycles does not know which of them share nodes")
+    if any(result.defined and result.no_interval == ONE_RUN for result in results.values()):
+        notes.append(f"no interval: {ONE_RUN}")
     for name in names:
         own = [evaluator for run, evaluator in runs.items() if run[0] == name]
         if copies := len(own) - len(without_copies(own)):
@@ -121,16 +116,7 @@ def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditi
         tuple(dict.fromkeys(result.reason for result in every if result.reason)),
         tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
         metric.bounds if metric.direction == "higher" and np.isfinite(metric.bounds).all() else None,
-        _births(metric, evaluators[0]) if len(evaluators) == 1 else None,
     )
-
-
-def _births(metric: Metric, own: AdaptiveEvaluator) -> list[tuple[Ints, Floats]] | None:
-    """The births of every cycle and their contributions, if the metric is a mean over births."""
-    if len(own.contributions) < len(own.evaluations) or not all(metric.key in one for one in own.contributions):
-        return None
-    found = [one[metric.key] for one in own.contributions]
-    return found if any(len(values) for _, values in found) else None
 
 
 def _by_condition(runs: Runs, names: list[str]) -> Table:

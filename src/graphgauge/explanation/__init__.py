@@ -1,17 +1,14 @@
 """Explanations of graph models: do they name the edges that the model used?"""
 
-from typing import Any
-
-from graphgauge.core.renamed import say_renamed
 from graphgauge.explanation.adapters import from_result
 from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes
 from graphgauge.explanation.collect import collect
 from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import evaluate
 from graphgauge.explanation.from_files import evaluate_files
+from graphgauge.explanation.greedy import greedy
 from graphgauge.explanation.inputs import Context, Explanation, Model, OwnAnswers, Subgraph
-from graphgauge.explanation.orders import orders
-from graphgauge.explanation.pyg import explain_pyg, from_pyg, split_pyg
+from graphgauge.explanation.pyg import explain_pyg, from_pyg
 from graphgauge.explanation.pyg_model import PyGModel
 from graphgauge.explanation.table import AnswerTable, read_explanations, read_table, write_explanations
 from graphgauge.explanation.temporal import reaching_events
@@ -33,17 +30,9 @@ __all__ = [
     "explain_pyg",
     "from_pyg",
     "from_result",
-    "orders",
+    "greedy",
     "reaching_events",
     "read_explanations",
     "read_table",
-    "split_pyg",
     "write_explanations",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Table":
-        say_renamed("explanation.Table", "explanation.AnswerTable")
-        return AnswerTable
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ from graphgauge.core.arrays import as_labels, as_numeric, on_host, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.fields import lined_up, whole_numbers
-from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
+from graphgauge.explanation.inputs import Context, Explanation, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 
 
@@ -20,7 +20,7 @@ def as_model(model: Any) -> Any:
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an instance of it.")
     with own_code(f"model {type(model).__name__}"):  # checking for a property calls it
-        if isinstance(model, Model | ManyModel):
+        if isinstance(model, Model):
             return model
         if callable(getattr(model, "predict_proba_with_mask", None)):
             return MaskedCalls(model)
@@ -35,7 +35,7 @@ def method_asked(model: Any) -> str:
     """The name of the model's method for messages: that of the wrapped model, not of an adapter."""
     if isinstance(model, MaskedCalls):
         return model.method
-    return f"{type(model).__name__}.{'predict_many' if isinstance(model, ManyModel) else 'predict'}"
+    return f"{type(model).__name__}.predict"
 
 
 def said_output(model: Any, stated: str | None) -> str:
@@ -53,7 +53,7 @@ def said_output(model: Any, stated: str | None) -> str:
 
 
 def said_masking(model: Any) -> str | None:
-    """What a model does with masked edges, if it says so: `remove`, `weight`, `resample`, or words of its own."""
+    """What a model does with masked edges, if it says so: `remove`, `weight`, or words of its own."""
     with own_code(f"{type(model).__name__}.masking"):
         own = getattr(model, "masking", None)
     return own if isinstance(own, str) else None

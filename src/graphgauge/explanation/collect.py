@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.factory import FromFactory
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.explanation.adapters import as_model, said_masking, said_output
-from graphgauge.explanation.asking import Asking, answers_on_cluster, missing_masks
+from graphgauge.explanation.asking import Asking, missing_masks
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
 from graphgauge.explanation.masks import (
-    DIG,
-    OWN_MASKS,
     SWEEP,
     TIME_TO_EXPLAIN,
     AccAuc,
@@ -44,7 +40,6 @@ def collect(
     normalize: str = "none",
     ties: str | None = None,
     random: int = 3,
-    ceiling: int = 0,
     robust_drop: float = 0.1,
     robust_keep: float = 0.9,
     robust_samples: int = 20,
@@ -80,8 +75,6 @@ def collect(
         (`position`), or values are averaged over random orders of them (`average`).
     random
         Number of random orders of an event's edges for the random explainer; 0 for none.
-    ceiling
-        Most further masks per event for a search of the best sets of edges, which are shown next to the values.
     robust_drop, robust_keep, robust_samples
         Robust fidelity drops this share of the explanation, or keeps this share of the rest, in this many samples.
     batch_edges
@@ -92,8 +85,8 @@ def collect(
         Keys of the metrics that the answers are for; only their masks are sent. By default those of all metrics except
         robust fidelity.
     convention
-        `time_to_explain`, `dig` and `graphxai` also send the masks of that library, which rounds and breaks ties
-        differently. With `pyg`, nothing is sent: explanations bring the answers to their own masks with them.
+        `time_to_explain` also sends the masks of that library, which rounds and breaks ties differently. With `pyg`,
+        nothing is sent: explanations bring the answers to their own masks with them.
     options
         `{"acc_auc": {...}}`, if its sweep differs from the default.
     table, path
@@ -134,9 +127,6 @@ def collect(
     """
     refuse_original(original)
     nan_policy(nan)
-    source = model if isinstance(model, FromFactory) else None
-    if source is not None:
-        model = source.made()
     if levels is None:
         levels, topk = needed_levels(metrics, convention, topk)
         if table is not None:  # levels are only added
@@ -144,7 +134,7 @@ def collect(
             topk = sorted({*([] if topk is None else np.atleast_1d(topk).tolist()), *table.settings.topk})
     given = checked_options(options, {"acc_auc": SWEEP})
     kinds = needed_masks(metrics, convention)
-    if convention in (TIME_TO_EXPLAIN, DIG):
+    if convention == TIME_TO_EXPLAIN:
         if ties not in (None, "position") or by != "value" or normalize != "none":
             raise OptionError(
                 f'convention="{convention}" ranks by value, and ties by position',
@@ -167,18 +157,16 @@ def collect(
         AccAuc(**given.get("acc_auc", {})),
         kinds,
         Robust(robust_drop, robust_keep, robust_samples),
-        ceiling,
-        convention if convention in OWN_MASKS else None,
+        convention if convention == TIME_TO_EXPLAIN else None,
         said_masking(model) if kinds else None,
     )
     asking = Asking(asked, settings, whole_number("batch_edges", batch_edges, 1), nan)
-    answers_of = asking.answers if source is None or not kinds else partial(answers_on_cluster, asking, source)
     events, notes = _checked(grouped(explanations), nan)
     with Journal(path, settings, table) as journal:
         asking.go_on(journal.rows, journal.notes)
         events = [journal.joined(event) for event in events]
         pending = [event for event in events if not _is_done(event, journal, settings)]
-        for done, answered in enumerate(answers_of(pending, journal.held), len(events) - len(pending) + 1):
+        for done, answered in enumerate(asking.answers(pending, journal.held), len(events) - len(pending) + 1):
             journal.add(answered, asking.notes)
             if progress is not None:
                 progress("asking the model", done, len(events))
@@ -221,10 +209,8 @@ ORIGINAL = {
 
 
 def _is_done(event: Event, journal: Journal, settings: Settings) -> bool:
-    """Whether nothing is left to ask about an event; a search may go on, and asks only for what is new."""
-    if not journal.holds(event) or settings.ceiling:
-        return False
-    return not len(missing_masks(event, journal.held[event.id], settings))
+    """Whether nothing is left to ask about an event."""
+    return journal.holds(event) and not len(missing_masks(event, journal.held[event.id], settings))
 
 
 def _checked(events: list[Event], nan: str) -> tuple[list[Event], list[str]]:

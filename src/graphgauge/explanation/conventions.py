@@ -1,6 +1,6 @@
 """Metric names of other libraries, with their numbers.
 
-"Plus" and "minus" mean dropping and keeping in PyTorch Geometric, DIG and GraphFramEx; in time_to_explain "minus" means
+"Plus" and "minus" mean dropping and keeping in PyTorch Geometric and GraphFramEx; in time_to_explain "minus" means
 dropping. These names are therefore only available with the name of a library.
 """
 
@@ -18,31 +18,25 @@ from graphgauge.core.metric import DEFAULT, Metric, MetricFunction, NoChance, fi
 from graphgauge.core.result import Direction
 from graphgauge.explanation import foreign
 from graphgauge.explanation.declared import blind, directed
-from graphgauge.explanation.masks import GRAPHXAI, OWN_MASKS, Level
+from graphgauge.explanation.masks import TIME_TO_EXPLAIN, Level
 from graphgauge.explanation.samples import EventSample, Rules
 from graphgauge.explanation.table import AnswerTable
 
 
 @dataclass(frozen=True)
 class Alias:
-    """A metric under another name, with the library's function, direction and bounds if these differ.
-
-    `hard` says that it is about explanations without levels, for which there is no random explainer.
-    """
+    """A metric under another name, with the library's function, direction and bounds if these differ."""
 
     metric: str
     direction: Direction | None = None
     function: MetricFunction | None = None
     bounds: tuple[float, float] | None = None
-    hard: bool = False
 
     def applied(self, own: Metric, pattern: str) -> Metric:
         named = replace(own, key=pattern, direction=self.direction or own.direction, bounds=self.bounds or own.bounds)
         if self.function is None:
             return named
         chance = own.chance if isinstance(own.chance, NoChance) else blind
-        if self.hard:
-            chance = NoChance("a hard explanation has any size")
         return replace(named, function=self.function, chance=chance)
 
 
@@ -99,15 +93,15 @@ class Convention:
 
     def refuse(self, table: AnswerTable) -> None:
         """Raise an error if the table does not have this library's masks."""
-        name = next(name for name, each in CONVENTIONS.items() if each is self)
-        if name not in OWN_MASKS or not table.settings.asked:
+        if self.own_masks or not table.settings.asked:
             return
+        name = TIME_TO_EXPLAIN
         if table.settings.convention != name:
             raise InputError(
                 f"was not collected with the masks of {name}", where="table", fix=f'Collect with convention="{name}".'
             )
         joined = [row.id for row in table if row.subgraph.unit_count != len(row.subgraph)]
-        if joined and name != GRAPHXAI:
+        if joined:
             raise InputError(
                 f"event {joined[0]!r:.80} masks edges together, and {name} masks them one by one",
                 where="units",
@@ -134,22 +128,6 @@ CONVENTIONS = {
         },
         {"kl": "reverse"},
         own_masks=True,
-    ),
-    "dig": Convention(
-        {
-            "fidelity@{level}": Alias("fidelity_drop.signed@{level}", function=foreign.dig_fidelity),
-            "fidelity_inv@{level}": Alias("fidelity_keep.signed@{level}", function=foreign.dig_fidelity_inv),
-            "sparsity@{level}": Alias("sparsity@{level}", function=foreign.dig_sparsity),
-        },
-        {"score": "label"},
-    ),
-    "graphxai": Convention(
-        {
-            "graph_exp_acc": Alias("truth_jaccard", function=foreign.graphxai_accuracy, hard=True),
-            "graph_exp_faith": Alias("unfaithfulness", function=foreign.graphxai_faithfulness, hard=True),
-            "graph_exp_stability": Alias("perturbation_jaccard", "lower", foreign.graphxai_stability, hard=True),
-        },
-        {"kl": "reverse"},
     ),
     "time_to_explain": Convention(
         {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, Ideal, IntervalRule, Metric, MetricFunction
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Metric, MetricFunction
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import EventSample, Rules
 from graphgauge.stats.intervals import mean_interval
@@ -21,8 +21,6 @@ DEFAULT = Level(0.1)
 # Metrics of the size of a change; they are signed if `absolute` is false.
 ABSOLUTE = ("fidelity_drop", "fidelity_keep", "fidelity_best", "necessity_auc", "sufficiency_auc")
 RANDOM = "random explainer"
-# The level of the best sets of edges, if all sets of the size were tried and otherwise.
-BEST, BEST_FOUND = "best set", "best set found"
 
 
 def t_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
@@ -47,32 +45,6 @@ def blind(function: MetricFunction, sample: EventSample, params: Mapping[str, An
     return {name: value for name, value in found.items() if value == value}
 
 
-def below_best(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty explanation, the best set of edges if it was searched for, and the random explainer."""
-    return _with_best(function, sample, params, signed=not sample.rules.absolute)
-
-
-def below_best_signed(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty explanation, the best set of edges if it was searched for, and the random explainer."""
-    return _with_best(function, sample, params, signed=True)
-
-
-def _with_best(
-    function: MetricFunction, sample: EventSample, params: Mapping[str, Any], *, signed: bool
-) -> dict[str, float]:
-    found = blind(function, sample, params)
-    if not sample.searched:
-        return found
-    best = _value(function, sample.best(signed=signed), params)
-    name = BEST if sample.exhausted(params.get("level")) else BEST_FOUND
-    # The random explainer stays last: it is the level that tables show.
-    return {
-        **{key: found[key] for key in found if key != RANDOM},
-        name: Ideal(best),
-        **{key: found[key] for key in found if key == RANDOM},
-    }
-
-
 EXPLAINED: dict[str, Any] = {
     "family": "explanation",
     "needs": ("answers",),
@@ -89,7 +61,7 @@ EXPLAINED: dict[str, Any] = {
 
 def follows_ranking(metric: Metric) -> bool:
     """Whether the metric has a value for any ranking of the edges, such as a random one."""
-    return not metric.name.startswith(("stability_", "perturbation_")) and metric.name != "elapsed"
+    return not metric.name.startswith("stability_") and metric.name != "elapsed"
 
 
 def directed(metric: Metric, rules: Rules) -> Metric:

@@ -19,9 +19,9 @@ from graphgauge.explanation.collect import Stages, collect, refuse_original
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
 from graphgauge.explanation.family import ASKING, ORDERING
-from graphgauge.explanation.inputs import EDGES, Context, Explanation
+from graphgauge.explanation.inputs import Context, Explanation
 from graphgauge.explanation.items import Items
-from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc, follow_messages
+from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc
 from graphgauge.explanation.records import grouped, same_question
 from graphgauge.explanation.samples import EventSample, Rules, Scored, available, sample_of
 from graphgauge.explanation.table import AnswerTable, chosen_explainer
@@ -61,7 +61,6 @@ def evaluate(
     normalize: str | None = None,
     ties: str | None = None,
     random: int | None = None,
-    ceiling: int | None = None,
     robust_drop: float | None = None,
     robust_keep: float | None = None,
     robust_samples: int | None = None,
@@ -84,7 +83,7 @@ def evaluate(
     metrics
         Keys to compute instead of all; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one.
     convention
-        `pyg`, `dig`, `graphxai` or `time_to_explain`: that library's names and numbers instead.
+        `pyg` or `time_to_explain`: that library's names and numbers instead.
     score
         What fidelity compares: the probability of the class predicted on the whole graph (`class`), of the event's
         label (`label`), or the largest probability of any class (`max`).
@@ -102,7 +101,7 @@ def evaluate(
     groups
         Breakdowns of all metrics: `"class"` by the predicted class, `"correct"` by whether it is the event's label, or
         `{name: {event: group}}`.
-    levels, topk, model_output, by, normalize, ties, random, ceiling
+    levels, topk, model_output, by, normalize, ties, random
         Options of `collect`, which has their defaults. With a model only: a table was collected with its own.
     robust_drop, robust_keep, robust_samples, batch_edges, seed, path, progress
         The same.
@@ -118,7 +117,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        One `Result` per metric, the mean over events, next to the random explainer and the best sets that were found.
+        One `Result` per metric, the mean over events, next to the empty explanation and the random explainer.
 
     Raises
     ------
@@ -411,7 +410,6 @@ _TIES = {
 _MASKING = {
     "remove": "removed",
     "weight": "weighted: messages or features times 0",
-    "resample": "resampled: another source or value",
 }
 
 
@@ -458,35 +456,13 @@ def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str
     if absent:
         notes.append(f"{absent} of {len(table)} events are not explained by {explainer}")
     if sample.events:
-        notes += _paired_edges(sample)
-        searched = sum(bool(event.row.ceiling) for event in sample.events)
-        if 0 < searched < len(sample):
-            notes.append(f"the best sets were searched for in {searched} of {len(sample)} events, and are not shown")
         repeated = _repeated(sample)
         if repeated:
             notes.append(
                 f"{repeated} of {len(sample)} events repeat the question and explanation of another, and "
                 "intervals and tests count them as independent"
             )
-        notes += _reach(sample)
-        tied = float(np.mean([event.tied for event in sample.events]))
-        if tied:
-            masked = dict.fromkeys(event.row.subgraph.masked for event in sample.events)
-            notes.append(f"{tied:.0%} of the {' and '.join(masked)} have the same importance as another")
     return tuple(notes)
-
-
-def _paired_edges(sample: EventSample) -> list[str]:
-    """If some edges are masked in pairs and others alone, how many; a verdict may depend on it."""
-    parts = [event.row.subgraph for event in sample.events if event.row.subgraph.units is None]
-    edges = sum(map(len, parts))
-    alone = sum(int(np.count_nonzero(np.bincount(part.unit_of) == 1)) for part in parts if len(part))
-    if not 0 < alone < edges:
-        return []
-    return [
-        f"{(edges - alone) / edges:.0%} of the candidate edges are masked together with their other direction, the "
-        'others alone, because it is no candidate or absent; units="edges" masks each alone'
-    ]
 
 
 def _repeated(sample: EventSample) -> int:
@@ -503,33 +479,3 @@ def _repeated(sample: EventSample) -> int:
                 distinct.append(event.row.context)
         repeated += len(alike) - len(distinct)
     return repeated
-
-
-def _reach(sample: EventSample) -> list[str]:
-    """How many edges of the whole graphs are candidates, and how many more are in every mask; likewise for nodes."""
-    cut = [event.row.context for event in sample.events if event.row.subgraph.graph_edges is not None]
-    notes = []
-    for masked in dict.fromkeys(context.subgraph.masked for context in cut):
-        notes.append(_reach_of(masked, [context for context in cut if context.subgraph.masked == masked]))
-    return notes
-
-
-def _reach_of(masked: str, cut: Sequence[Context]) -> str:
-    parts = [context.subgraph for context in cut]
-    counted, whole = _span([len(part) for part in parts]), _span([part.graph_edges or 0 for part in parts])
-    if masked != EDGES:
-        return f"{counted} of {whole} {masked} can affect the answer and are candidates"
-    fixed = [part.edges - len(part) for part in parts]
-    one = max(fixed) == 1
-    if all(follow_messages(context.subgraph, context.target) for context in cut):
-        why = "can carry a message to the target and are"
-        because = "because it changes degrees" if one else "because they change degrees"
-    else:  # chosen by the user
-        why, because = "are", "in every mask"
-    more = f"; {_span(fixed)} more {'is' if one else 'are'} kept {because}" if any(fixed) else ""
-    return f"{counted} of {whole} edges {why} candidates{more}"
-
-
-def _span(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

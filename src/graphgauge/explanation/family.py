@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, Split
+from graphgauge.core.family import BUILT_IN, Family
 from graphgauge.core.forms import Form
 
 # Options for collecting answers, which are fixed in a table.
@@ -14,7 +14,6 @@ ASKING = (
     "normalize",
     "ties",
     "random",
-    "ceiling",
     "robust_drop",
     "robust_keep",
     "robust_samples",
@@ -42,10 +41,6 @@ FAMILY = Family(
             needs=("explanations", "convention"),
             takes=("metrics", "seed", *ORDERING),
         ),
-    ),
-    splits=(
-        Split("a table of answers", ("table",), why="nothing is left to ask"),
-        Split("asking a model", ("explanations", "model"), into="events", joined="the model's answers, in order"),
     ),
     example={
         "table": "explanation/{seed}.jsonl",

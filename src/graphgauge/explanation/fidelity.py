@@ -15,18 +15,15 @@ from graphgauge.explanation.declared import (
     EMPTY,
     EXPLAINED,
     SCORED,
-    below_best,
-    below_best_signed,
     t_bounds,
 )
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
-from graphgauge.stats.intervals import FARTHER, UNSEEN, agreement_interval, mean_interval, t_quantile
+from graphgauge.stats.intervals import mean_interval
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
-_FIDELITY = EXPLAINED | {"chance": below_best}
-_SIGNED = EXPLAINED | {"bounds": (-1, 1), "chance": below_best_signed}
+_SIGNED = EXPLAINED | {"bounds": (-1, 1)}
 _LABELS = EXPLAINED | {"conventions": EMPTY, "reference": "amara2022"}
 
 
@@ -44,7 +41,7 @@ def _fidelity(sample: EventSample, mode: str, level: Level, absolute: bool) -> E
     return sample.each(value, NO_CANDIDATES, (0.0 if absolute else -1.0, 1.0))
 
 
-@metric(key="fidelity_drop@{level}", **_FIDELITY)
+@metric(key="fidelity_drop@{level}", **EXPLAINED)
 def fidelity_drop(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of the predicted class's score when the explanation is dropped.
 
@@ -67,7 +64,7 @@ def fidelity_drop_signed(sample: EventSample, *, level: Level = DEFAULT) -> Esti
     return _fidelity(sample, "drop", level, False)
 
 
-@metric(key="fidelity_keep@{level}", **_FIDELITY | {"direction": "lower"})
+@metric(key="fidelity_keep@{level}", **EXPLAINED | {"direction": "lower"})
 def fidelity_keep(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of the predicted class's score when only the explanation is kept.
 
@@ -92,7 +89,7 @@ def _best(sample: EventSample, event: Scored, path: Path) -> tuple[float, float]
     return float(changes[place]), counts[place] / event.units
 
 
-@metric(key="fidelity_best", **_FIDELITY)
+@metric(key="fidelity_best", **EXPLAINED)
 def fidelity_best(sample: EventSample) -> Estimate:
     """The best fidelity of each event over all levels: the largest when dropping, the smallest when keeping.
 
@@ -250,7 +247,7 @@ def _area(sample: EventSample, mode: str) -> Estimate:
     return sample.each(value, "fewer than two distinct levels", possible)
 
 
-_CURVE = _FIDELITY | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
+_CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
 
 
 @metric(key="necessity_auc", **_CURVE)
@@ -341,84 +338,6 @@ def robust_delta(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
     drop, keep = (_robust(sample, kind, level).facts["events"] for kind in (ROBUST_DROP, ROBUST_KEEP))
     return sample.mean(drop - keep, NO_CANDIDATES, (-2.0, 2.0))
-
-
-def _reached(sample: EventSample, mode: str, level: Level) -> Estimate:
-    """How far from the random explainer to the best set, as a ratio of means, with its error by linearisation."""
-    own, blind, best = (
-        _fidelity(each, mode, level, False).facts["events"]
-        for each in (sample, sample.at_random, sample.best(signed=True))
-    )
-    known = np.isfinite(own) & np.isfinite(blind) & np.isfinite(best)
-    gain, most = (own - blind)[known], (best - blind)[known]
-    n = np.array([len(gain)])
-    span = ordered_mean(most) if len(most) else 0.0
-    if abs(span) <= _NOTHING:
-        return Estimate(np.array([np.nan]), n, reason="the best set is no better than the random explainer")
-    ratio = ordered_mean(gain) / span
-    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={"gain": gain, "most": most})
-
-
-def _fieller(sample: EventSample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Fieller's interval of a ratio of means over events: all ratios that a t-test does not reject. It is unbounded if
-    the best sets are not significantly better than the random explainer."""
-    if "most" not in estimate.facts or len(estimate.facts["most"]) < 2:
-        return IntervalRule("Fieller", "events", lambda *_: (np.array([np.nan]), np.array([np.nan])))
-    return IntervalRule("Fieller", "events", _fieller_bounds)
-
-
-def _fieller_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
-    """The interval of 1 − mean(missed) / mean(most), where `missed` is what the best set has more than the explanation.
-
-    Close to the ceiling most events miss nothing, and a sample may have none of the few that do. As in
-    `score_interval`, the variance counts what was not seen: a third of an event that misses four times as much as the
-    farthest one seen, but not more than an explanation as far below the random explainer as the best set is above it,
-    and a twentieth of an event as good as the random explainer. If no event misses anything, their number bounds how
-    many may be no better than random.
-    """
-    most, missed = estimate.facts["most"], estimate.facts["most"] - estimate.facts["gain"]
-    n, span, farthest = len(most), float(most.mean()), float(missed.max())
-    if farthest <= _NOTHING:
-        low, _ = agreement_interval(1.0, n, (0.0, 1.0), confidence)
-        return np.array([float(low)]), np.array([1.0])
-    farther = min(FARTHER * farthest, max(2 * span, farthest))
-    unseen = np.array([[farther, max(span, farther / 2)], [span, span]])
-    seen = np.stack([missed, most], axis=1)
-    centre = seen.mean(axis=0)
-    away = np.concatenate([seen, unseen]) - centre
-    counts = np.append(np.ones(n), [UNSEEN, _AS_RANDOM])
-    covariance = (away * counts[:, None]).T @ away * t_quantile(n - 1, confidence) ** 2 / (n * (n - 1))
-    # (mean missed − r · mean most)² = covariance of missed − r · most
-    a, b, c = (centre[i] * centre[j] - covariance[i, j] for i, j in ((1, 1), (0, 1), (0, 0)))
-    if a <= 0:
-        return np.array([-np.inf]), np.array([np.inf])
-    root = np.sqrt(max(b * b - a * c, 0.0))
-    return np.array([1 - (b + root) / a]), np.array([1 - (b - root) / a])
-
-
-# Of an event that was not seen, and in which the explanation is as good as the random explainer.
-_AS_RANDOM = 0.05
-# Smaller differences are rounding.
-_NOTHING = 1e-9
-_WAY = EXPLAINED | {
-    "needs": ("ceiling",),
-    "bounds": (-np.inf, 1),
-    "conventions": SCORED,
-    "interval": _fieller,
-    "chance": NoChance("the random explainer is 0 and the best set 1"),
-}
-
-
-@metric(key="fidelity_drop.reached@{level}", **_WAY)
-def fidelity_drop_reached(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
-    """How far the explanation gets from the random explainer (0) to the best set found (1), dropped, with sign."""
-    return _reached(sample, "drop", level)
-
-
-@metric(key="fidelity_keep.reached@{level}", **_WAY)
-def fidelity_keep_reached(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
-    """How far the explanation gets from the random explainer (0) to the best set found (1), kept, with sign."""
-    return _reached(sample, "keep", level)
 
 
 @metric(

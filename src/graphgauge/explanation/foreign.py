@@ -1,8 +1,6 @@
 """Metrics exactly as other libraries compute them, from the same answers; `conventions` gives them their names.
 
-time_to_explain: its public source at commit 239f3f2. torch_geometric: `torch_geometric.explain.metric`, 2.8. DIG:
-`dig.xgraph.evaluation` at commit 21476b0. GraphXAI: `graphxai/metrics/metrics_graph.py` at commit a11e65f, and for
-stability `formal/metrics.py`.
+time_to_explain: its public source at commit 239f3f2. torch_geometric: `torch_geometric.explain.metric`, 2.8.
 """
 
 from __future__ import annotations
@@ -18,8 +16,8 @@ from graphgauge.core.metric import Estimate, MetricFunction
 from graphgauge.explanation.declared import DEFAULT, RANDOM
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
-from graphgauge.explanation.inputs import EDGES, FEATURES, NODES, Explanation, Masks, OwnAnswers
-from graphgauge.explanation.masks import GRAPHXAI_NODES, Level, hard_mask, packed
+from graphgauge.explanation.inputs import OwnAnswers
+from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
 
 # ----------------------------------------------------------------------------------------- time_to_explain
@@ -95,131 +93,6 @@ def original_acc_auc(sample: EventSample) -> Estimate:
     return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
 
 
-# ------------------------------------------------------------------------------------------------------ DIG
-
-
-def _dig(sample: EventSample, mode: str, level: Level) -> Estimate:
-    def value(event: Scored, path: Path) -> float:
-        scores = event.score("label")
-        return scores[event.whole] - scores[path.row(mode, level.floored(event.units))]
-
-    return sample.each(value, NO_CANDIDATES, (-1.0, 1.0))
-
-
-def dig_fidelity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
-    """Decrease of the label's probability without the top edges; their number is rounded down."""
-    return _dig(sample, "drop", level)
-
-
-def dig_fidelity_inv(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
-    """Decrease of the label's probability with the top edges alone."""
-    return _dig(sample, "keep", level)
-
-
-def dig_sparsity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
-    """The sparsity that was asked for: one minus the share."""
-
-    def value(event: Scored, path: Path) -> float:
-        return 1 - (level.of(event.units) / event.units if level.startswith("k=") else float(level))
-
-    return sample.each(value, NO_CANDIDATES)
-
-
-# ------------------------------------------------------------------------------------------------- GraphXAI
-
-_EPS = 1e-9
-
-
-def _positive(explanation: Explanation) -> Masks:
-    """What is in a hard explanation: edges that are not 0, nodes above a tenth of the largest, features above the mean.
-
-    GraphXAI does not evaluate single entries.
-    """
-    importance, masked = explanation.importance, explanation.context.subgraph.masked
-    if masked == EDGES:
-        return np.asarray(importance != 0)
-    if masked == NODES:
-        return np.asarray(importance > 0.1 * importance.max())
-    if masked == FEATURES:
-        return np.asarray(importance > importance.mean())
-    raise InputError("GraphXAI does not evaluate entries of features", where="masked", fix="Rank nodes or features.")
-
-
-def graphxai_accuracy(sample: EventSample) -> Estimate:
-    """The Jaccard index with the accepted explanation that gives the largest, TP / (TP + FP + FN + 1e-9)."""
-
-    def value(event: Scored) -> float:
-        truths = event.row.context.truths
-        if not len(truths) or not event.units:
-            return np.nan
-        found = [
-            max(np.count_nonzero(held & truth) / (np.count_nonzero(held | truth) + _EPS) for truth in truths)
-            for held in map(_positive, event.explanations)
-        ]
-        return float(np.mean(found))
-
-    values = np.array([value(event) for event in sample.events], float)
-    return sample.mean(values, "no known truth", (0.0, 1.0))
-
-
-def graphxai_faithfulness(sample: EventSample) -> Estimate:
-    """1 − exp(−KL(masked ‖ whole)), with the edges of importance 1 alone, or without the top quarter of the nodes."""
-
-    def value(event: Scored) -> float:
-        if not event.units:
-            return np.nan
-        found = []
-        for explanation in event.explanations:
-            if explanation.context.subgraph.masked not in (EDGES, NODES):
-                raise InputError(
-                    "GraphXAI's faithfulness is of edges or nodes", where="masked", fix="Rank edges or nodes."
-                )
-            masked = event.probabilities[event.rows[packed(hard_mask(explanation)[np.newaxis])[0]]]
-            whole = event.probabilities[event.whole]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                terms = np.where(masked > 0, masked * (np.log(masked) - np.log(whole)), 0.0)
-            found.append(float(-np.expm1(-terms.sum())))
-        return float(np.mean(found))
-
-    values = np.array([value(event) for event in sample.events], float)
-    return sample.mean(values, NO_CANDIDATES, (0.0, 1.0))
-
-
-def graphxai_stability(sample: EventSample) -> Estimate:
-    """The largest cosine distance to the explanation of a perturbed input.
-
-    Of the importances of edges; of the most important quarter of the features and nodes, unless nodes are hard.
-    """
-
-    def value(event: Scored) -> float:
-        found = (
-            [_cosine_distance(*_compared(*pair)) for pair in event.perturbed_pairs] if len(event.row.subgraph) else []
-        )
-        return max(found) if found else np.nan
-
-    values = np.array([value(event) for event in sample.events], float)
-    return sample.mean(values, "not explained with a perturbed input", (0.0, 1.0))
-
-
-def _compared(moved: Explanation, plain: Explanation) -> tuple[Floats, Floats]:
-    """What GraphXAI compares of two explanations."""
-    masked, both = plain.context.subgraph.masked, (plain.importance, moved.importance)
-    if masked not in (EDGES, NODES, FEATURES):
-        raise InputError(
-            "GraphXAI does not evaluate entries of features", where="masked", fix="Rank nodes or features."
-        )
-    if masked == EDGES or (masked == NODES and all(len(np.unique(each)) == 2 for each in both)):
-        return both
-    top = int(len(plain.importance) * GRAPHXAI_NODES)
-    first, second = ((np.argsort(np.argsort(-each, kind="stable")) < top).astype(float) for each in both)
-    return first, second
-
-
-def _cosine_distance(one: Floats, other: Floats) -> float:
-    lengths = max(float(np.linalg.norm(one)), 1e-8) * max(float(np.linalg.norm(other)), 1e-8)
-    return float(1 - one @ other / lengths)
-
-
 # ----------------------------------------------------------------------------------------- torch_geometric
 
 Value = Callable[[OwnAnswers], float]
@@ -231,26 +104,32 @@ def own_levels(events: Iterable[Scored]) -> tuple[Level, ...]:
     return tuple(sorted((Level(name) for name in names), key=lambda level: int(level[2:])))
 
 
-def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
-    """The mean over events of the mean over an event's explanations, each under its own masks."""
+def _by_explanation(
+    sample: EventSample, name: str, value: Value, possible: tuple[float, float] | None = (0.0, 1.0)
+) -> Estimate:
+    """The mean over events of the mean over an event's explanations, each under its own masks.
+
+    If the sample is about random masks, under these; an error if no explanation brings answers to its own masks.
+    """
 
     def of_event(event: Scored) -> float:
-        found = [value(own) for _, own in _own_answers(sample, event, name)]
-        return float(np.mean(found)) if found else np.nan
+        found = [
+            value(own)
+            for each in event.explanations
+            for own in each.own
+            if own.name == name and (own.random is None) == (sample.paths == "own")
+        ]
+        return float(np.mean(found)) if found and sample.paths in ("own", "random") else np.nan
 
-    return _of_own(sample, name, of_event, (0.0, 1.0))
-
-
-def _own_answers(sample: EventSample, event: Scored, name: str) -> list[tuple[Explanation, OwnAnswers]]:
-    """The answers under the explanations' masks, or under random ones if the sample is about these."""
-    if sample.paths not in ("own", "random"):
-        return []
-    return [
-        (each, own)
-        for each in event.explanations
-        for own in each.own
-        if own.name == name and (own.random is None) == (sample.paths == "own")
-    ]
+    values = np.array([of_event(event) for event in sample.events], float)
+    if np.isnan(values).all() and sample.paths == "own":
+        size = f" at {name}" if name else ""
+        raise InputError(
+            f"the explanations have no answers to their own masks{size}",
+            where="explanations",
+            fix=f"Pass from_pyg(explanation, PyGModel(module){', topk=[' + name[2:] + ']' if name else ''}).",
+        )
+    return sample.mean(values, "no answers to own masks", possible)
 
 
 def has_random_masks(sample: EventSample) -> bool:
@@ -261,21 +140,6 @@ def own_chance(function: MetricFunction, sample: EventSample, params: Mapping[st
     """The random explainer: the same mask, with its values in a random order of the candidates."""
     value = float(function(sample.at_random, **params).value[0])
     return {} if np.isnan(value) else {RANDOM: value}
-
-
-def _of_own(
-    sample: EventSample, name: str, of_event: Callable[[Scored], float], possible: tuple[float, float] | None = None
-) -> Estimate:
-    """The mean over events; an error if no explanation brings answers to its own masks."""
-    values = np.array([of_event(event) for event in sample.events], float)
-    if np.isnan(values).all() and sample.paths == "own":
-        size = f" at {name}" if name else ""
-        raise InputError(
-            f"the explanations have no answers to their own masks{size}",
-            where="explanations",
-            fix=f"Pass from_pyg(explanation, PyGModel(module){', topk=[' + name[2:] + ']' if name else ''}).",
-        )
-    return sample.mean(values, "no answers to own masks", possible)
 
 
 def _target(outputs: Floats, model_output: str) -> int:
@@ -314,26 +178,8 @@ def own_characterization(sample: EventSample, *, level: Level | None = None) -> 
 
 
 def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Estimate:
-    """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes.
-
-    If one explanation is about several targets, the divergence is their mean.
-    """
-    name = level or ""
-    together: dict[Any, list[float]] = {}
-    for event in sample.events:
-        for each, own in _own_answers(sample, event, name):
-            if own.together is not None:
-                together.setdefault((own.together, each.seed, own.random), []).append(_divergence(own))
-    means = {key: float(np.mean(found)) for key, found in together.items()}
-
-    def of_event(event: Scored) -> float:
-        found = [
-            -np.expm1(-(_divergence(own) if own.together is None else means[own.together, each.seed, own.random]))
-            for each, own in _own_answers(sample, event, name)
-        ]
-        return float(np.mean(found)) if found else np.nan
-
-    estimate = _of_own(sample, name, of_event)
+    """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes."""
+    estimate = _by_explanation(sample, level or "", lambda own: -np.expm1(-_divergence(own)), None)
     if any(_is_one_logit(own) for event in sample.events for each in event.explanations for own in each.own):
         return estimate.warned("torch_geometric takes the softmax of a single logit, so its divergence is always 0")
     return estimate

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
-from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.factory import FromFactory, made
+from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -34,13 +33,12 @@ from graphgauge.explanation.records import grouped, truth_hash
 from graphgauge.explanation.samples import KL, SCORES
 from graphgauge.explanation.table import read_explanations, read_table
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
-    table: Annotated[PathLike | None, File("Answers of a model, as collected: .jsonl or .parquet.")] = None,
+    table: Annotated[PathLike | None, File("Answers of a model, as collected: .jsonl.")] = None,
     explanations: Annotated[
         PathLike | None, File("Explanations to ask a model about: .jsonl, one event per line.")
     ] = None,
@@ -62,9 +60,6 @@ def evaluate_files(
         str | None, Choice("Equal importance: by time, source, target, or averaged.  [default: fixed]", TIES)
     ] = None,
     random: Annotated[int | None, Whole("Orders that make up the random explainer; 0: none.  [default: 3]", 0)] = None,
-    ceiling: Annotated[
-        int | None, Whole("Further masks per event to search for the best sets.  [default: 0]", 0)
-    ] = None,
     robust_drop: Annotated[
         float | None, Number("Share of the explanation that robust_drop drops.  [default: 0.1]", 0, 1)
     ] = None,
@@ -98,8 +93,6 @@ def evaluate_files(
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
     seed: Seed = 0,
-    engine: Engine = ENGINES[0],
-    scheduler: Scheduler = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
     """Evaluate whether explanations show what a model used.
@@ -136,7 +129,6 @@ def evaluate_files(
     given = FAMILY.read(locals())
     answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))
     factory, seed = given.pop("model"), given.pop("seed")
-    del given["engine"], given["scheduler"]
     asking = {name: value for name in ASKING if (value := given.pop(name)) is not None}
     sweep = {name: value for name in SWEEP if (value := given.pop(f"acc_{name}")) is not None}
     single: dict[str, dict[str, Any]] = {
@@ -152,9 +144,7 @@ def evaluate_files(
         shared = truth_hash(row.event for row in answered.rows)
         evaluation.inputs = lambda: [{**receipt_input("table", answers), "truth": shared}]
         return evaluation
-    asked: Any = None
-    if factory is not None:
-        asked = FromFactory(factory, str(Path.cwd())) if engine == "dask" else made(factory)
+    asked = None if factory is None else made(factory)
     listed = read_explanations(events)
     evaluation = evaluate(asked, listed, seed=seed, path=path, progress=progress.stage, **asking, **options)
     shared = truth_hash(grouped(listed))

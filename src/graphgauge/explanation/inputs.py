@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -45,8 +44,7 @@ class Model(Protocol):
 
     `masks` (B, E) is true where a candidate edge stays; other edges always stay. The answer is (B, C)
     logits or probabilities of C classes, or (B,) or (B, 1) for one output. A model may also have
-    `model_output`, which states whether it returns logits or probabilities, and `predict_many`, which answers for
-    several subgraphs in one call.
+    `model_output`, which states whether it returns logits or probabilities.
 
     Examples
     --------
@@ -76,15 +74,6 @@ class Model(Protocol):
         Any
             (B,) or (B, classes): probabilities or logits, as `model_output` says.
         """
-
-
-@runtime_checkable
-class ManyModel(Protocol):
-    """A model that also takes masks of several subgraphs in one call, and returns one array of answers for each."""
-
-    def predict_many(
-        self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
-    ) -> Sequence[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,8 +422,6 @@ class OwnAnswers:
         Empty for the masks as they are, `k=5` for their five largest entries.
     label
         The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
-    together
-        The name of the explanation, if it is about several targets; each of them is a separate event.
     random
         The number of a random mask that was tried in place of the explanation's.
     """
@@ -443,7 +430,6 @@ class OwnAnswers:
     model_output: str
     name: str = ""
     label: int | None = None
-    together: str | None = None
     random: int | None = None
 
     def __post_init__(self) -> None:
@@ -460,8 +446,7 @@ class Explanation:
     """One explainer's output for one event: the importance of each candidate edge, higher is more important.
 
     `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `own` are
-    the model's answers under the explanation's own masks. `perturbed` numbers explanations of the event with a slightly
-    changed input, which are only compared with those of the unchanged one (`perturbation_spearman`).
+    the model's answers under the explanation's own masks.
 
     Examples
     --------
@@ -478,7 +463,6 @@ class Explanation:
     elapsed: float | None = None
     seed: int | None = None
     own: tuple[OwnAnswers, ...] = ()
-    perturbed: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
@@ -496,16 +480,14 @@ class Explanation:
             )
         if self.seed is not None:
             object.__setattr__(self, "seed", integer(self.seed, "seed"))
-        if self.perturbed is not None:
-            object.__setattr__(self, "perturbed", integer(self.perturbed, "perturbed"))
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
 
     @property
-    def key(self) -> tuple[str, int | None, int | None]:
-        """Explainer, seed and perturbation, which identify an explanation of an event."""
-        return self.explainer, self.seed, self.perturbed
+    def key(self) -> tuple[str, int | None]:
+        """Explainer and seed, which identify an explanation of an event."""
+        return self.explainer, self.seed
 
     @property
     def who(self) -> str:

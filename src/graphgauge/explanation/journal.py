@@ -45,9 +45,7 @@ class Journal:
         if self._path is None:
             return self
         if self._path.suffix.lower() != ".jsonl":
-            raise OptionError(
-                f"{self._path.name}: answers are appended to .jsonl files", fix="Save the table as .parquet afterwards."
-            )
+            raise OptionError(f"{self._path.name}: answers are appended to .jsonl files", fix="Name a .jsonl file.")
         begun = self._path.is_file() and self._path.stat().st_size > 0
         cut_off = self._resume(self._path) if begun else False
         try:
@@ -161,4 +159,4 @@ def _facts(context: Context) -> tuple[Any, ...]:
 
 
 def _size(row: Answered) -> tuple[int, ...]:
-    return len(row.masks), len(row.event.explanations), row.ceiling
+    return len(row.masks), len(row.event.explanations)

@@ -15,7 +15,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.explanation.inputs import EDGES, Explanation, Masks, Subgraph
+from graphgauge.explanation.inputs import Explanation, Masks, Subgraph
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY = ("value", "abs")
@@ -28,16 +28,12 @@ MODEL_OUTPUT = ("logit", "probability")
 # of what is dropped or left out.
 DROP, KEPT, SWEPT, ROBUST_DROP, ROBUST_KEEP = ASKABLE = ("drop", "keep", "sweep", "robust_drop", "robust_keep")
 ALWAYS = (DROP, KEPT, SWEPT)
-# The conventions with masks of their own, which must be collected: counts are rounded differently, or hard explanations
-# are kept as they are.
-TIME_TO_EXPLAIN, DIG, GRAPHXAI = OWN_MASKS = ("time_to_explain", "dig", "graphxai")
-# The share of the nodes that GraphXAI's faithfulness masks.
-GRAPHXAI_NODES = 0.25
+# The convention with masks of its own, which must be collected: counts are rounded differently.
+TIME_TO_EXPLAIN = "time_to_explain"
 # Number of random orders in an average over ties.
 _TIE_ORDERS = 10
 # More points or random orders than this are a mistake or a malicious file.
 _MOST = 10_000
-_MOST_SEARCHED = 1_000_000
 
 
 class Level(str):
@@ -67,12 +63,6 @@ class Level(str):
         if self.startswith("k="):
             return _count(self, units)
         return min(max(round(float(self) * units), float(self) > 0), units)
-
-    def floored(self, units: int) -> int:
-        """The number of units as DIG counts it from its sparsity, one minus the share: rounded down, also to none."""
-        if self.startswith("k="):
-            return _count(self, units)
-        return int((1 - round(1 - float(self), 12)) * units)
 
 
 @cache
@@ -142,9 +132,6 @@ class Robust:
         return f"{self.drop:g} of the explanation dropped, {self.keep:g} of the rest kept, {self.samples} samples"
 
 
-ROBUST = tuple(entry.name for entry in fields(Robust))
-
-
 @cache
 def _swept_counts(sweep: AccAuc, units: int) -> tuple[int, ...]:
     shares = 1 - sweep.shares if sweep._complement else sweep.shares
@@ -166,7 +153,6 @@ class Settings:
     acc_auc: AccAuc = field(default_factory=AccAuc)
     asked: tuple[str, ...] = ALWAYS
     robust: Robust = field(default_factory=Robust)
-    ceiling: int = 0
     convention: str | None = None
     masking: str | None = None
 
@@ -183,9 +169,8 @@ class Settings:
         if not self.levels and not self.topk:
             raise OptionError("neither levels nor topk is given")
         object.__setattr__(self, "random", whole_number("random", self.random, 0, _MOST))
-        object.__setattr__(self, "ceiling", whole_number("ceiling", self.ceiling, 0, _MOST_SEARCHED))
         if self.convention is not None:
-            one_of("convention", self.convention, OWN_MASKS)
+            one_of("convention", self.convention, (TIME_TO_EXPLAIN,))
         if self.masking is not None and not isinstance(self.masking, str):
             raise OptionError(f"masking must be a name, not {self.masking!r:.40}")
         object.__setattr__(self, "seed", whole_number("seed", self.seed))
@@ -209,16 +194,14 @@ class Settings:
         counts = {level.of(units) for level in self.grid}
         if self.convention == TIME_TO_EXPLAIN:
             counts |= {level.rounded(units) for level in self.grid}
-        if self.convention == DIG:
-            counts |= {level.floored(units) for level in self.grid}
         return counts
 
     def extends(self, other: Settings) -> bool:
         """Whether all masks under the other settings are masks under these, so that answers can be added."""
         names = ("levels", "topk", "asked")
         wider = all(set(getattr(other, name)) <= set(getattr(self, name)) for name in names)
-        same = replace(self, **{name: getattr(other, name) for name in (*names, "random", "ceiling")}) == other
-        return wider and same and self.random >= other.random and self.ceiling >= other.ceiling
+        same = replace(self, **{name: getattr(other, name) for name in (*names, "random")}) == other
+        return wider and same and self.random >= other.random
 
     def to_dict(self) -> dict[str, Any]:
         listed = {name: list(getattr(self, name)) for name in ("levels", "topk", "asked")}
@@ -348,23 +331,12 @@ def whole_and_empty(subgraph: Subgraph) -> Masks:
     return np.repeat([[True], [False]], len(subgraph), axis=1)
 
 
-def hard_mask(explanation: Explanation) -> Masks:
-    """What GraphXAI's faithfulness keeps: edges of importance 1, or all but the most important quarter of the nodes."""
-    importance = explanation.importance
-    if explanation.context.subgraph.masked == EDGES:
-        return np.asarray(importance == 1)
-    kept = np.ones(len(importance), bool)
-    kept[np.argsort(-importance, kind="stable")[: int(len(importance) * GRAPHXAI_NODES)]] = False
-    return kept
-
-
 def event_masks(
     subgraph: Subgraph,
     orders: Iterable[Ints],
     settings: Settings,
     event: Any = None,
     known: Iterable[bytes] = (),
-    further: Sequence[Masks] = (),
 ) -> Masks:
     """Every distinct mask that an event's rankings need, without those that are known.
 
@@ -373,8 +345,7 @@ def event_masks(
     distinct: dict[bytes, Masks] = {}
     seen = set(known)
     if settings.asked:
-        more = np.array(further, bool).reshape(len(further), len(subgraph))
-        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, orders, settings, event), more):
+        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, orders, settings, event)):
             for key, mask in zip(packed(masks), masks, strict=True):
                 if key not in seen:
                     seen.add(key)
@@ -430,23 +401,3 @@ def edges_within(
         if flow == BOTH_WAYS:
             reached[sink[used]] = True
     return used
-
-
-def follow_messages(subgraph: Subgraph, target: Any) -> bool:
-    """Whether the candidates are all the edges within some number of hops of the target, as messages flow."""
-    ends = [target] if isinstance(target, int) else target
-    nodes = len(subgraph.nodes)
-    if not isinstance(ends, Sequence) or not all(isinstance(end, int) and 0 <= end < nodes for end in ends):
-        return False
-    wanted = np.zeros(subgraph.edges, bool)
-    wanted[subgraph.candidates] = True
-    for flow in (*FLOWS, BOTH_WAYS):
-        hops, found = 0, np.zeros(subgraph.edges, bool)
-        while not (found & ~wanted).any():
-            if (found == wanted).all():
-                return True
-            hops, before = hops + 1, found
-            found = edges_within(subgraph.edge_index, nodes, ends, hops, flow)
-            if (found == before).all():
-                break
-    return False

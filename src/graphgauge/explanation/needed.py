@@ -23,10 +23,8 @@ from graphgauge.explanation.masks import (
 MASKS: dict[str, tuple[str, ...]] = {
     "fidelity_drop": (DROP,),
     "fidelity_drop.signed": (DROP,),
-    "fidelity_drop.reached": (DROP,),
     "fidelity_keep": (KEPT,),
     "fidelity_keep.signed": (KEPT,),
-    "fidelity_keep.reached": (KEPT,),
     "fidelity_best": (DROP, KEPT),
     "fidelity_best.k": (DROP, KEPT),
     "fidelity_tempme": (KEPT,),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from numbers import Real
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +24,6 @@ from graphgauge.explanation.pyg_question import (
     attribute,
     explanation_value,
     is_heterogeneous,
-    plain_index,
 )
 
 
@@ -67,7 +64,7 @@ def from_pyg(
         the explanations come from different graphs.
     target
         The node, the pair or the graph that was explained; by default the explanation's `index`. If several were
-        explained at once, one of them; `split_pyg` takes all.
+        explained at once, one of them: call it for each.
     target_type
         In a heterogeneous graph, the type of the explained node; by default the only one with as many nodes as the
         module has answers. For a pair, the types of both nodes.
@@ -123,106 +120,6 @@ def from_pyg(
     >>> explanation.from_pyg(theirs, explainer="gradient", target=0, num_hops=2).explainer
     'gradient'
     """
-    return _converted(
-        explanation,
-        model,
-        target,
-        own_rows(explanation, model, topk),
-        explainer=explainer,
-        event=event,
-        target_type=target_type,
-        truth=truth,
-        elapsed=elapsed,
-        seed=seed,
-        masked=masked,
-        num_hops=num_hops,
-        candidates=candidates,
-        units=units,
-        random=random,
-    )[0]
-
-
-def split_pyg(
-    explanation: Any,
-    model: PyGModel | None = None,
-    *,
-    topk: Sequence[int] | int = (),
-    together: str | None = None,
-    **options: Any,
-) -> list[Explanation]:
-    """Explanations from one of torch_geometric that is about several nodes, pairs or graphs: one for each of them.
-
-    All have the same masks, and each is a separate event. `convention="pyg"` gives torch_geometric's numbers, which are
-    means over the targets.
-
-    Parameters
-    ----------
-    together
-        A name of the explanation, by which its events are pooled; by default different for different masks.
-    options
-        Those of `from_pyg`, except `event` and `target`.
-    explanation, model, topk
-        As in `from_pyg`.
-
-    Returns
-    -------
-    list of Explanation
-        One per target.
-
-    Raises
-    ------
-    InputError
-        If the explanation does not name its targets.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from graphgauge import explanation
-    >>> from torch_geometric.explain import Explanation
-    >>> theirs = Explanation(
-    ...     x=torch.eye(3), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), edge_mask=torch.tensor([0.9, 0.2, 0.1]),
-    ...     index=torch.tensor([0, 1]),
-    ... )
-    >>> len(explanation.split_pyg(theirs, num_hops=2))
-    2
-    """
-    index = plain_index(explanation_value(explanation, "index"))
-    targets = index if isinstance(index, list) else [index]
-    if index is None:
-        prediction = explanation_value(explanation, "prediction")
-        answers = explanation_value(explanation, "target") if prediction is None else prediction
-        if answers is None:
-            raise InputError(
-                "says neither which targets nor how many answers it explains",
-                where="explanation",
-                fix="Explain some of them (index=).",
-            )
-        targets = list(range(len(answers)))
-    rows = own_rows(explanation, model, topk)
-    name = together if together is not None else rows.fingerprint
-    return [_converted(explanation, model, each, rows, together=name, **options)[0] for each in targets]
-
-
-def _converted(
-    explanation: Any,
-    model: PyGModel | None,
-    target: Any,
-    own: OwnRows,
-    *,
-    explainer: str = "explainer",
-    event: str | int | None = None,
-    target_type: Any = None,
-    truth: Any = None,
-    elapsed: float | None = None,
-    seed: int | None = None,
-    masked: str | None = None,
-    num_hops: int | None = None,
-    candidates: Any = None,
-    units: Any = None,
-    together: str | None = None,
-    random: int = 3,
-) -> tuple[Explanation, Ints]:
-    """The explanation of one target, and the numbers of its candidates in the whole graph."""
     if model is not None and not isinstance(model, PyGModel):
         raise InputError(
             f"expected a PyGModel, found {type(model).__name__}",
@@ -250,13 +147,14 @@ def _converted(
         subgraph = question.cut(part, grouped, masked, local, len(importance))
     context = Context(subgraph, question.relabelled(part), named, label, flags)
     answers: tuple[OwnAnswers, ...] = ()
+    own = own_rows(explanation, model, topk)
     if own.fits(question):
-        answers = own.of(question.place, label, together)
+        answers = own.of(question.place, label)
         if masked == EDGES:
             draw = seeded(named if named is not None else question.place, 0, "own masks")
             tries = whole_number("random", random, 0)
-            answers += own.at_random(numbers, tries, draw, question.place, label, together)
-    return Explanation(context, importance[numbers], explainer, elapsed, seed, answers), numbers
+            answers += own.at_random(numbers, tries, draw, question.place, label)
+    return Explanation(context, importance[numbers], explainer, elapsed, seed, answers)
 
 
 def explain_pyg(
@@ -271,9 +169,6 @@ def explain_pyg(
     target_type: str | Sequence[str] | None = None,
     units: Any = None,
     random: int = 3,
-    perturb: int = 0,
-    perturb_share: float = 0.05,
-    seed: int = 0,
     **inputs: Any,
 ) -> list[Explanation]:
     """Run explainers of torch_geometric on nodes, pairs or graphs, and collect their explanations with their times.
@@ -293,10 +188,6 @@ def explain_pyg(
         One value per edge, or a function of the target that gives them. See `from_pyg`.
     masked, target_type, units, random
         See `from_pyg`.
-    perturb, perturb_share, seed
-        Each target is explained this many times more, with this share of the entries of the node features taken from
-        another node, for `perturbation_spearman` and `perturbation_jaccard`. Perturbations that change the predicted
-        class are drawn again, at most ten times.
     inputs
         Further arguments of the module, passed to the explainer.
     topk
@@ -336,9 +227,6 @@ def explain_pyg(
         raise InputError("no explainer", where="explainers")
     model = PyGModel.of(first) if model is None else model
     graphs = list(data) if isinstance(data, Sequence) else [data]
-    moves, rng = whole_number("perturb", perturb, 0), np.random.default_rng(whole_number("seed", seed))
-    if not isinstance(perturb_share, Real) or not 0 < perturb_share <= 1:
-        raise OptionError(f"perturb_share must be above 0 and at most 1, not {perturb_share!r:.40}")
     found = []
     for number, graph in enumerate(graphs):
         x, edge_index, given = _arguments(graph, model)
@@ -347,7 +235,6 @@ def explain_pyg(
             place = {} if target is None else {"index": target}
             right = truth(number if target is None else target) if callable(truth) else truth
             event = number if len(graphs) > 1 or target is None else None
-            moved = [_perturbed(first, x, edge_index, {**given}, place, perturb_share, rng) for _ in range(moves)]
             for name, explainer in named.items():
                 wanted = {}
                 if "phenomenon" in str(explainer.explanation_type):
@@ -355,11 +242,9 @@ def explain_pyg(
                 start = perf_counter()
                 said = explainer(x, edge_index, **given, **place, **wanted)
                 seconds = perf_counter() - start
-                one, numbers = _converted(
+                one = from_pyg(
                     said,
                     model,
-                    None,
-                    own_rows(said, model, topk),
                     explainer=name,
                     event=event,
                     truth=right,
@@ -367,15 +252,10 @@ def explain_pyg(
                     masked=masked,
                     target_type=target_type,
                     units=units,
+                    topk=topk,
                     random=random,
                 )
                 found.append(one)
-                for move, other in enumerate(moved):
-                    if other is not None:
-                        again = explainer(other, edge_index, **given, **place, **wanted)
-                        question = Question.of(again, model, None, target_type)
-                        values = Importances.of(again, question).of_kind(one.context.subgraph.masked)[numbers]
-                        found.append(Explanation(one.context, values, name, perturbed=move))
     return found
 
 
@@ -409,28 +289,6 @@ def _labels(graph: Any, target_type: Any) -> Any:
             fix="Store the classes, or the module's predictions, as y.",
         )
     return own
-
-
-def _perturbed(
-    explainer: Any, x: Any, edge_index: Any, given: dict[str, Any], place: dict[str, Any], share: float, rng: Any
-) -> Any:
-    """Node features of which some entries come from another node, with the same predicted class; None if not found."""
-
-    def moved(array: Any) -> Any:
-        rows = as_numeric(array, "x")
-        changed = np.where(rng.random(rows.shape) < share, rng.permuted(rows, axis=0), rows)
-        return array.new_tensor(changed)
-
-    def label(features: Any) -> Any:
-        answer = explainer.get_target(explainer.get_prediction(features, edge_index, **given))
-        return answer if not place else answer[place["index"]]
-
-    before = label(x)
-    for _ in range(10):
-        other = {kind: moved(array) for kind, array in x.items()} if isinstance(x, Mapping) else moved(x)
-        if bool((label(other) == before).all()):
-            return other
-    return None
 
 
 def _targets(
@@ -494,7 +352,6 @@ class OwnRows:
         draw: np.random.Generator,
         place: int,
         label: int | None,
-        together: str | None,
     ) -> tuple[OwnAnswers, ...]:
         """The answers under random masks of the same candidates."""
         found = []
@@ -503,23 +360,15 @@ class OwnRows:
                 assert self.answer is not None
                 other = _shuffled_mask(mask, name, candidates, draw)
                 rows = np.stack([self.rows[name][0], self.answer(other), self.answer(complement(other))])[:, place]
-                found.append(OwnAnswers(rows, self.model_output, name, label, together, number))
+                found.append(OwnAnswers(rows, self.model_output, name, label, number))
         return tuple(found)
-
-    @property
-    def fingerprint(self) -> str:
-        """The same text for the same answers, to tell one explanation from another."""
-        content = b"".join(np.ascontiguousarray(array).tobytes() for array in self.rows.values())
-        return hashlib.sha256(content).hexdigest()[:16]
 
     def fits(self, question: Question) -> bool:
         """Whether the target is a row of the output; a pair that was given directly is not."""
         return all(question.place < array.shape[1] for array in self.rows.values())
 
-    def of(self, place: int, label: int | None, together: str | None) -> tuple[OwnAnswers, ...]:
-        return tuple(
-            OwnAnswers(array[:, place], self.model_output, name, label, together) for name, array in self.rows.items()
-        )
+    def of(self, place: int, label: int | None) -> tuple[OwnAnswers, ...]:
+        return tuple(OwnAnswers(array[:, place], self.model_output, name, label) for name, array in self.rows.items())
 
 
 def own_rows(explanation: Any, model: PyGModel | None, topk: Sequence[int] | int) -> OwnRows:

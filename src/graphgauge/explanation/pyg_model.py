@@ -14,19 +14,18 @@ from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
-from graphgauge.core.options import whole_number
 from graphgauge.explanation.inputs import EDGES, Masks, Subgraph
 from graphgauge.explanation.masks import BOTH_WAYS, FLOWS, MODEL_OUTPUT
 
 TASKS = ("node", "edge", "graph")
-MASKING = ("remove", "weight", "resample")
+MASKING = ("remove", "weight")
 _TASK_FIX = (
     'A module returns one answer per graph with task="graph", per pair with task="edge", per node with task="node".'
 )
 
 
 class PyGModel:
-    """A PyTorch Geometric module `module(x, edge_index, …)`, run on all masks in one disjoint union.
+    """A PyTorch Geometric module `module(x, edge_index, …)`, run on all masks in one disjoint copies.
 
     A heterogeneous module is called as `module(x_dict, edge_index_dict, …)`. Its output is about the nodes of the
     target's type.
@@ -39,20 +38,16 @@ class PyGModel:
     masking
         What happens to masked edges and features. `remove` removes edges from the graph and sets features to 0.
         `weight` multiplies messages of edges by 0, as torch_geometric's explainers do; the edges then still count in
-        the degrees that a layer divides by. `resample` gives an edge another source of the same type, and a feature the
-        value of another node, drawn once for each subgraph, so that masked graphs have as many edges as the whole one.
-    seed
-        For `resample`.
+        the degrees that a layer divides by.
     """
 
     def __init__(
-        self, module: Any, *, model_output: str = "logit", task: str = "node", masking: str = "remove", seed: int = 0
+        self, module: Any, *, model_output: str = "logit", task: str = "node", masking: str = "remove"
     ) -> None:
         if not callable(getattr(module, "parameters", None)):
             raise InputError(f"expected a torch module, found {type(module).__name__}", where="module")
         self.model_output = one_of("model_output", model_output, MODEL_OUTPUT)
         self.task, self.masking = one_of("task", task, TASKS), one_of("masking", masking, MASKING)
-        self._seed = whole_number("seed", seed)
         self._module = module
         caching = [type(layer).__name__ for layer in self._layers() if getattr(layer, "cached", False)]
         if caching:
@@ -63,7 +58,7 @@ class PyGModel:
             )
 
     @classmethod
-    def of(cls, explainer: Any, *, masking: str = "remove", seed: int = 0) -> PyGModel:
+    def of(cls, explainer: Any, *, masking: str = "remove") -> PyGModel:
         """The module of a `torch_geometric.explain.Explainer`, with the task and output of its configuration.
 
         Parameters
@@ -72,8 +67,6 @@ class PyGModel:
             A `torch_geometric.explain.Explainer`.
         masking
             How edges are left out: `remove` or `weight`.
-        seed
-            Seed of the module's random choices.
 
         Returns
         -------
@@ -92,7 +85,7 @@ class PyGModel:
         if config.mode.value == "regression":
             raise InputError("explains a regression, which has no classes", where="explainer")
         output = "probability" if returns == "probs" else "logit"  # the softmax of log-probabilities is exact
-        return cls(explainer.model, model_output=output, task=task, masking=masking, seed=seed)
+        return cls(explainer.model, model_output=output, task=task, masking=masking)
 
     @property
     def name(self) -> str:
@@ -172,33 +165,8 @@ class PyGModel:
         Any
             (B, classes): the module's output for the target.
         """
-        return self.predict_many([subgraph], [target], [masks])[0]
-
-    def predict_many(
-        self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
-    ) -> Sequence[Any]:
-        """Answer for masked copies of several subgraphs, in one call of the module.
-
-        Parameters
-        ----------
-        subgraphs, targets, masks
-            As in `Model.predict`, one each per event.
-
-        Returns
-        -------
-        Sequence[Any]
-            One array of answers per event.
-        """
-        union = _Union(subgraphs, masks, self.masking, self._seed, self._precision)
-        if union.typed and self.task == "node":
-            # The output is about one type; targets of other types are asked about separately.
-            types = [
-                str(each.node_types[node_row(target, len(each.nodes))])
-                for each, target in zip(subgraphs, targets, strict=True)
-            ]
-            if len(set(types)) > 1:
-                return [self.predict(*each) for each in zip(subgraphs, targets, masks, strict=True)]
-        return self._answers(union, targets, union.kept if self.masking == "weight" else None)
+        copies = _Copies(subgraph, masks, self.masking, self._precision)
+        return self._answers(copies, target, copies.kept if self.masking == "weight" else None)
 
     def under_masks(self, x: Any, edge_index: Any, edge_mask: Any, node_mask: Any, inputs: Mapping[str, Any]) -> Any:
         """The module's answers on a whole graph as torch_geometric's metrics mask it, whatever `masking` is.
@@ -285,60 +253,59 @@ class PyGModel:
         finally:
             self._module.train(training)
 
-    def _answers(self, union: _Union, targets: Sequence[Any], weights: AnyArray | None) -> Sequence[Any]:
-        """The module's answers for all copies of the subgraphs, with messages multiplied by weights."""
+    def _answers(self, copies: _Copies, target: Any, weights: AnyArray | None) -> Any:
+        """The module's answers for all copies of the subgraph, with messages multiplied by weights."""
         torch = need("torch", "asking a PyTorch Geometric module")
         like = self._like
 
         def tensor(array: AnyArray) -> Any:
             return _tensor(torch, array, like)
 
-        def together(copies: Sequence[AnyArray]) -> Any:
+        def together(arrays: Sequence[AnyArray]) -> Any:
             """Each array is sent to the device once, and repeated there."""
-            sent = {id(array): tensor(array) for array in copies}
-            return torch.cat([sent[id(array)] for array in copies])
+            sent = {id(array): tensor(array) for array in arrays}
+            return torch.cat([sent[id(array)] for array in arrays])
 
         given: dict[str, Any]
-        if union.typed:
-            x, edge_index, given, kept = self._typed(union, weights, tensor, together)
-            rows = union.rows(targets) if self.task == "node" else np.empty(0, np.int64)
-            of = union.nodes_of(str(union.types[rows[0]])) if len(rows) else np.arange(len(union.owner))
+        if copies.typed:
+            x, edge_index, given, kept = self._typed(copies, weights, tensor, together)
+            rows = copies.rows(target) if self.task == "node" else np.empty(0, np.int64)
+            of = copies.nodes_of(str(copies.types[rows[0]])) if len(rows) else np.arange(len(copies.owner))
             rows = np.searchsorted(of, rows)
         else:
-            given = {name: together(copies) for name, copies in union.arrays.items()}
-            if self.task == "graph" or union.batched:
-                given["batch"] = tensor(union.owner)
-            x, edge_index = given.pop("x"), tensor(union.edge_index)
+            given = {name: together(arrays) for name, arrays in copies.arrays.items()}
+            if self.task == "graph" or copies.batched:
+                given["batch"] = tensor(copies.owner)
+            x, edge_index = given.pop("x"), tensor(copies.edge_index)
             kept = None if weights is None else torch.as_tensor(weights).to(like)
-            of, rows = union.owner, union.rows(targets) if self.task == "node" else np.empty(0, np.int64)
+            of, rows = copies.owner, copies.rows(target) if self.task == "node" else np.empty(0, np.int64)
         if self.task == "edge":
-            given["edge_label_index"] = tensor(union.pairs(targets))
+            given["edge_label_index"] = tensor(copies.pairs(target))
         with self._evaluating():
             answer = self._answer(x, edge_index, kept, given)
-        expected, what = (len(of), "nodes") if self.task == "node" else (len(union), f"{self.task}s")
+        expected, what = (len(of), "nodes") if self.task == "node" else (len(copies), f"{self.task}s")
         if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
             found = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
             raise InputError(f"{found} for {expected} {what}", where="answers of the module", fix=_TASK_FIX)
-        found = answer[tensor(rows)] if self.task == "node" else answer
-        return list(torch.split(found, union.copies))
+        return answer[tensor(rows)] if self.task == "node" else answer
 
     def _typed(
-        self, union: _Union, weights: AnyArray | None, tensor: Any, together: Any
+        self, copies: _Copies, weights: AnyArray | None, tensor: Any, together: Any
     ) -> tuple[Any, Any, dict[str, Any], Any]:
         """Features, edges, other inputs and weights of edges as dictionaries by type."""
         by_name: dict[str, dict[Any, Any]] = {}
-        for key, copies in union.arrays.items():
+        for key, arrays in copies.arrays.items():
             of, _, name = key.rpartition("/")
-            by_name.setdefault(name, {})[_type_key(of)] = together(copies)
+            by_name.setdefault(name, {})[_type_key(of)] = together(arrays)
         if self.task == "graph":
-            by_name["batch"] = {name: tensor(union.owner[union.nodes_of(name)]) for name in union.node_type_names}
-        place = np.empty(len(union.owner), np.int64)
-        for name in union.node_type_names:
-            place[union.nodes_of(name)] = np.arange(len(union.nodes_of(name)))
+            by_name["batch"] = {name: tensor(copies.owner[copies.nodes_of(name)]) for name in copies.node_type_names}
+        place = np.empty(len(copies.owner), np.int64)
+        for name in copies.node_type_names:
+            place[copies.nodes_of(name)] = np.arange(len(copies.nodes_of(name)))
         edges, kept = {}, {}
-        for name in union.edge_type_names:
-            chosen = np.flatnonzero(union.edge_types == name)
-            edges[_type_key(name)] = tensor(place[union.edge_index[:, chosen]])
+        for name in copies.edge_type_names:
+            chosen = np.flatnonzero(copies.edge_types == name)
+            edges[_type_key(name)] = tensor(place[copies.edge_index[:, chosen]])
             if weights is not None:
                 kept[_type_key(name)] = tensor(weights[chosen].astype(np.float64))
         given = {
@@ -396,56 +363,34 @@ def _type_key(name: str) -> Any:
     return parts if len(parts) == 3 else name
 
 
-class _Union:
-    """Masked copies of subgraphs side by side, as one graph without edges between them.
+class _Copies:
+    """Masked copies of a subgraph side by side, as one graph without edges between them.
 
     `arrays` are the module's inputs other than the edges, one array per copy or one for all, by argument name; in a
     heterogeneous graph, by type and name.
     """
 
-    def __init__(
-        self, subgraphs: Sequence[Subgraph], masks: Sequence[Masks], masking: str, seed: int, precision: Any
-    ) -> None:
-        self.copies = [len(part) for part in masks]
-        copies = [subgraph for subgraph, part in zip(subgraphs, masks, strict=True) for _ in part]
-        sizes = np.array([len(subgraph.nodes) for subgraph in copies], np.int64)
-        self._starts = np.cumsum(sizes) - sizes
-        self._nodes = [len(subgraph.nodes) for subgraph in subgraphs]
-        self.owner = np.repeat(np.arange(len(copies)), sizes)
-        self.typed = any(subgraph.node_types is not None for subgraph in subgraphs)
-        if self.typed and any(subgraph.node_types is None for subgraph in subgraphs):
-            raise InputError("has types in some events but not in others", where="subgraph")
-        whole = [subgraph.edge_masks(part) for subgraph, part in zip(subgraphs, masks, strict=True)]
-        self.kept = np.concatenate([part.reshape(-1) for part in whole])
-        others = [_other_sources(subgraph, seed) if masking == "resample" else None for subgraph in subgraphs]
-        edges = [
-            each if other is None else np.stack([np.where(kept, each[0], other), each[1]])
-            for subgraph, part, other in zip(subgraphs, whole, others, strict=True)
-            for each, kept in ((subgraph.edge_index, row) for row in part)
-        ]
-        self.edge_index = np.concatenate(
-            [each + start for each, start in zip(edges, self._starts, strict=True)], axis=1
-        )
-        by_node = _joined(
-            [
-                arrays
-                for subgraph, part in zip(subgraphs, masks, strict=True)
-                for arrays in _node_arrays(subgraph, part, seed if masking == "resample" else None, precision)
-            ]
-        )
-        of_edges = [_edge_arrays(subgraph) for subgraph in subgraphs]
-        by_edge = _joined([arrays for arrays, part in zip(of_edges, masks, strict=True) for _ in part])
+    def __init__(self, subgraph: Subgraph, masks: Masks, masking: str, precision: Any) -> None:
+        self._nodes = len(subgraph.nodes)
+        self._starts = np.arange(len(masks)) * self._nodes
+        self.owner = np.repeat(np.arange(len(masks)), self._nodes)
+        self.typed = subgraph.node_types is not None
+        self.kept = subgraph.edge_masks(masks).reshape(-1)
+        self.edge_index = (subgraph.edge_index[:, np.newaxis] + self._starts[:, np.newaxis]).reshape(2, -1)
+        copies = list(_node_arrays(subgraph, masks, precision))
+        by_node = {name: [arrays[name] for arrays in copies] for name in copies[0]}
+        by_edge = {name: [array] * len(masks) for name, array in _edge_arrays(subgraph).items()}
         if self.typed:
-            self.types = np.concatenate([subgraph.node_types for subgraph in copies])
-            self.edge_types = np.concatenate([subgraph.edge_types for subgraph in copies])
+            self.types = np.tile(subgraph.node_types, len(masks))
+            self.edge_types = np.tile(subgraph.edge_types, len(masks))
             self.node_type_names = list(
                 dict.fromkeys([*(key.rpartition("/")[0] for key in by_node), *np.unique(self.types).tolist()])
             )
-            listed = [str(name) for each in subgraphs for name in each.relations]
-            self.edge_type_names = list(dict.fromkeys([*listed, *np.unique(self.edge_types).tolist()]))
+            relations = map(str, subgraph.relations)
+            self.edge_type_names = list(dict.fromkeys([*relations, *np.unique(self.edge_types).tolist()]))
         if masking == "remove":
             by_edge = {
-                name: [np.concatenate(copies)[self.kept[self._edges_of(name)]]] for name, copies in by_edge.items()
+                name: [np.concatenate(arrays)[self.kept[self._edges_of(name)]]] for name, arrays in by_edge.items()
             }
             self.edge_index = self.edge_index[:, self.kept]
             if self.typed:
@@ -464,26 +409,19 @@ class _Union:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def rows(self, targets: Sequence[Any]) -> Ints:
-        """The row of each copy's target among the nodes of the union."""
-        return self._placed([node_row(target, nodes) for target, nodes in zip(targets, self._nodes, strict=True)])
+    def rows(self, target: Any) -> Ints:
+        """The row of each copy's target among the nodes of all copies."""
+        return self._starts + node_row(target, self._nodes)
 
-    def pairs(self, targets: Sequence[Any]) -> Ints:
-        """The two nodes of each copy's target among the nodes of the union, as two rows."""
-        ends: list[list[int]] = [[], []]
-        for target, nodes in zip(targets, self._nodes, strict=True):
-            if not isinstance(target, Sequence) or isinstance(target, str) or len(target) != 2:
-                raise InputError(f"expected the rows of two nodes, found {target!r:.60}", where="target")
-            for end, node in zip(ends, target, strict=True):
-                end.append(node_row(node, nodes))
-        pairs = np.stack([self._placed(end) for end in ends])
+    def pairs(self, target: Any) -> Ints:
+        """The two nodes of each copy's target among the nodes of all copies, as two rows."""
+        if not isinstance(target, Sequence) or isinstance(target, str) or len(target) != 2:
+            raise InputError(f"expected the rows of two nodes, found {target!r:.60}", where="target")
+        pairs = np.stack([self.rows(node) for node in target])
         if not self.typed:
             return pairs
         # Ends are counted within their type.
         return np.stack([np.searchsorted(self.nodes_of(str(self.types[end[0]])), end) for end in pairs])
-
-    def _placed(self, rows: Sequence[int]) -> Ints:
-        return np.repeat(np.array(rows, np.int64), self.copies) + self._starts
 
 
 def node_row(target: Any, nodes: int) -> int:
@@ -494,8 +432,8 @@ def node_row(target: Any, nodes: int) -> int:
     return int(target)
 
 
-def _node_arrays(subgraph: Subgraph, masks: Masks, seed: int | None, precision: Any) -> Iterator[dict[str, AnyArray]]:
-    """The inputs by node of each masked copy; `seed` says that masked features are those of another node, not 0."""
+def _node_arrays(subgraph: Subgraph, masks: Masks, precision: Any) -> Iterator[dict[str, AnyArray]]:
+    """The inputs by node of each masked copy; masked features are 0."""
     arrays = {
         name: array.astype(precision, copy=False) if array.dtype.kind == "f" else array
         for name, array in subgraph.node_inputs.items()
@@ -509,44 +447,15 @@ def _node_arrays(subgraph: Subgraph, masks: Masks, seed: int | None, precision: 
         return
     names = [name for name in sorted(arrays) if name.rpartition("/")[2] == "x"]
     kept = subgraph.feature_masks(masks)
-    rng = np.random.default_rng(0 if seed is None else seed)
-    other = {
-        name: np.zeros_like(arrays[name]) if seed is None else rng.permuted(arrays[name], axis=0) for name in names
-    }
     for row in range(len(masks)):
         masked = {}
         for name, part in zip(names, kept, strict=True):
             x = arrays[name]
             stays = part[row].reshape(*part[row].shape, *[1] * (x.ndim - 2)) if x.ndim > 1 else part[row][:, 0]
-            masked[name] = np.where(stays, x, other[name])
+            masked[name] = np.where(stays, x, np.zeros_like(x))
         yield {**arrays, **masked}
-
-
-def _other_sources(subgraph: Subgraph, seed: int) -> Ints:
-    """Another source for every edge, of the same type: what a masked edge is replaced by."""
-    rng = np.random.default_rng(seed)
-    source = subgraph.edge_index[0]
-    types = np.zeros(len(subgraph.nodes), np.int64)
-    if subgraph.node_types is not None:
-        types = np.unique(subgraph.node_types, return_inverse=True)[1]
-    found = source.copy()
-    for kind in np.unique(types[source]):
-        pool, chosen = np.flatnonzero(types == kind), np.flatnonzero(types[source] == kind)
-        # A step of 1 to n − 1 from its place in the pool never ends where it began.
-        step = rng.integers(1, len(pool), len(chosen)) if len(pool) > 1 else np.zeros(len(chosen), np.int64)
-        found[chosen] = pool[(np.searchsorted(pool, source[chosen]) + step) % len(pool)]
-    return np.asarray(found)
 
 
 def _edge_arrays(subgraph: Subgraph) -> dict[str, AnyArray]:
     features = None if subgraph.edge_types is not None else subgraph.edge_features
     return ({} if features is None else {"edge_attr": features.astype(np.float64)}) | dict(subgraph.edge_inputs)
-
-
-def _joined(copies: Sequence[Mapping[str, AnyArray]]) -> dict[str, list[AnyArray]]:
-    """The inputs of all copies, by name."""
-    names = list(dict.fromkeys(name for arrays in copies for name in arrays))
-    for name in names:
-        if not all(name in arrays for arrays in copies):
-            raise InputError(f"has {name} in some events but not in others", where="subgraph")
-    return {name: [arrays[name] for arrays in copies] for name in names}

@@ -414,7 +414,7 @@ class Question:
 
     def whole_answers(self, model: PyGModel, masks: Masks) -> AnyArray:
         """The module's answers on the whole graph under masks over all edges; one number per class."""
-        if self.native is None or model.masking == "resample":
+        if self.native is None:
             return self.answers(model, self.whole(), masks)
         x, edge_index, inputs = self.native
         rows = []
@@ -599,7 +599,7 @@ def _one(index: Any) -> Any:
         raise InputError(
             f"explains {len(index)} nodes at once",
             where="target",
-            fix="Choose one with target=, or take all with split_pyg.",
+            fix="Choose one with target=; call from_pyg for each of several.",
         )
     return index
 
@@ -705,7 +705,7 @@ def _pair(index: Any, pairs: Ints | None, nodes: int) -> tuple[list[int], int]:
         raise InputError(
             f"expected one of {pairs.shape[1]} pairs, found {place!r:.60}",
             where="target",
-            fix="Choose one with target=, or take all with split_pyg.",
+            fix="Choose one with target=; call from_pyg for each of several.",
         )
     return [node_row(int(node), nodes) for node in pairs[:, place]], place
 
@@ -721,7 +721,7 @@ def _graph(task: str, index: Any, batch: Ints) -> int:
         raise InputError(
             f"expected one of {len(graphs)} graphs, found {index!r:.60}",
             where="target",
-            fix="Choose one with target=, or take all with split_pyg.",
+            fix="Choose one with target=; call from_pyg for each of several.",
         )
     return index
 

@@ -38,7 +38,7 @@ class Event:
     def __post_init__(self) -> None:
         said = [explanation.key for explanation in self.explanations]
         if len(set(said)) < len(said):
-            name, seed, _ = next(one for index, one in enumerate(said) if one in said[:index])
+            name, seed = next(one for index, one in enumerate(said) if one in said[:index])
             raise InputError(
                 f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}",
                 where="explanations",
@@ -326,16 +326,12 @@ def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         content["elapsed"] = float(explanation.elapsed)
     if explanation.seed is not None:
         content["seed"] = int(explanation.seed)
-    if explanation.perturbed is not None:
-        content["perturbed"] = int(explanation.perturbed)
     return content | ({"own": [_own_to_dict(each) for each in explanation.own]} if explanation.own else {})
 
 
 def _own_to_dict(own: OwnAnswers) -> dict[str, Any]:
     outputs = [[number_to_json(value) for value in row] for row in own.outputs]
     content: dict[str, Any] = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
-    if own.together is not None:
-        content["together"] = own.together
     if own.random is not None:
         content["random"] = own.random
     return content if own.label is None else content | {"label": own.label}
@@ -347,12 +343,7 @@ def _own_from_dict(content: Any) -> OwnAnswers:
     if content.get("model_output") not in MODEL_OUTPUT:
         raise InputError("is missing or unknown", where="own, model_output")
     outputs = _matrix(content.get("outputs"), "own, outputs")
-    together = content.get("together")
-    if together is not None and not isinstance(together, str):
-        raise InputError("expected a name", where="own, together")
-    return OwnAnswers(
-        outputs, content["model_output"], content["name"], content.get("label"), together, content.get("random")
-    )
+    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"), content.get("random"))
 
 
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
@@ -367,7 +358,7 @@ def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Expl
         if not isinstance(listed, list):
             raise InputError("expected a list", where="own")
         own = tuple(map(_own_from_dict, listed))
-        return Explanation(context, values, explainer, seconds, content.get("seed"), own, content.get("perturbed"))
+        return Explanation(context, values, explainer, seconds, content.get("seed"), own)
     except (TypeError, OverflowError) as error:
         raise InputError(str(error), where="importance or elapsed") from None
 

@@ -30,7 +30,6 @@ from graphgauge.explanation.masks import (
     rankings,
     robust_draws,
     robust_masks,
-    tied_share,
     unit_importance,
     whole_and_empty,
 )
@@ -164,32 +163,6 @@ class Path:
         return self._cohesion[pairs, delta_t]
 
 
-class BestSets:
-    """The best set of each size among all masks that were asked about, in place of a ranking.
-
-    A dropped set is best if it changes the score most, a kept one if it changes it least.
-    """
-
-    ranking = None
-
-    def __init__(self, event: Scored, score: str, absolute: bool) -> None:
-        self._event, self._absolute = event, absolute
-        self._scores = np.array(event.score(score))
-
-    def row(self, mode: str, count: int) -> int:
-        rows = self._event.by_size.get(count if mode == "keep" else self._event.units - count)
-        if rows is None:
-            raise InputError(f"no set of {count} edges was tried", where="table")
-        changes = self._scores[self._event.whole] - self._scores[rows]
-        changes = np.abs(changes) if self._absolute else changes
-        return int(rows[np.argmax(changes) if mode == "drop" else np.argmin(changes)])
-
-    def exhausts(self, mode: str, count: int) -> bool:
-        """Whether all sets of this size were tried."""
-        units = self._event.units
-        return len(self._event.by_size.get(count if mode == "keep" else units - count, ())) == math.comb(units, count)
-
-
 class Scored:
     """An answered event: its probabilities, and the index of each mask's answer."""
 
@@ -204,28 +177,13 @@ class Scored:
             raise InputError(f"event {row.id!r:.80} has no mask for the whole or the empty graph", where="table")
         self.whole, self.empty = (self.rows.get(key, -1) for key in ends)
         self.predicted = int(np.argmax(self.probabilities[self.whole])) if settings.asked else -1
-        said = row.of(explainer)
-        self.explanations = [each for each in said if each.perturbed is None]
-        self.perturbed = [each for each in said if each.perturbed is not None]
+        self.explanations = row.of(explainer)
         self.settings = settings
 
     @cached_property
     def draws(self) -> Floats:
         """The random numbers of robust fidelity."""
         return robust_draws(self.row.subgraph, self.row.id, self.settings)
-
-    @cached_property
-    def by_size(self) -> dict[int, Ints]:
-        """The answers by the number of units that are kept."""
-        unit_of, first = self.row.subgraph.unit_of, np.unique(self.row.subgraph.unit_of, return_index=True)[1]
-        units = self.row.masks[:, first]
-        # Masks of other libraries may cut units, and are no sets of them.
-        whole = (units[:, unit_of] == self.row.masks).all(axis=1)
-        kept = np.where(whole, np.count_nonzero(units, axis=1), -1)
-        return {int(size): np.flatnonzero(kept == size) for size in np.unique(kept[whole])}
-
-    def best_sets(self, score: str, absolute: bool) -> list[Any]:
-        return [BestSets(self, score, absolute)]
 
     @cached_property
     def importances(self) -> list[Floats]:
@@ -260,33 +218,9 @@ class Scored:
         """The units of the right explanation; of several, the first."""
         return self.truths[0] if len(self.truths) else None
 
-    @cached_property
-    def perturbed_importances(self) -> list[tuple[Floats, Floats]]:
-        """The importance of the units with a perturbed input, and with the unchanged one and the same seed."""
-        return [
-            (unit_importance(moved, self.settings), unit_importance(plain, self.settings))
-            for moved, plain in self.perturbed_pairs
-        ]
-
-    @cached_property
-    def perturbed_paths(self) -> list[tuple[list[Path], list[Path]]]:
-        """The rankings with a perturbed input, and with the unchanged one and the same seed."""
-        plain = dict(zip(map(id, self.explanations), self.by_explanation, strict=True))
-        return [(self._ranked(moved), plain[id(one)]) for moved, one in self.perturbed_pairs]
-
-    @property
-    def perturbed_pairs(self) -> list[tuple[Explanation, Explanation]]:
-        """The explanations of perturbed inputs, each with that of the unchanged one and the same seed."""
-        plain = {each.seed: each for each in self.explanations}
-        return [(each, plain[each.seed]) for each in self.perturbed if each.seed in plain]
-
     def _ranked(self, explanation: Explanation) -> list[Path]:
         values = unit_importance(explanation, self.settings)
         return [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
-
-    @property
-    def tied(self) -> float:
-        return float(np.mean([tied_share(values) for values in self.importances]))
 
     @cached_property
     def scores(self) -> dict[str, list[float]]:
@@ -340,26 +274,6 @@ class EventSample:
     def at_random(self) -> EventSample:
         return replace(self, paths="random")
 
-    @property
-    def searched(self) -> bool:
-        """Whether the best sets were searched for."""
-        return bool(self.events) and all(event.row.ceiling for event in self.events)
-
-    def best(self, *, signed: bool) -> EventSample:
-        return replace(self, paths="best", rules=replace(self.rules, absolute=not signed))
-
-    def exhausted(self, level: Level | None) -> bool:
-        """Whether all sets of the sizes at a level, or at all levels, were tried in every event."""
-        levels = self.grid if level is None else (level,)
-        return all(
-            event.best_sets("class", True)[0].exhausts(mode, each.of(event.units))
-            for event in self.events
-            if event.units
-            for each in levels
-            for mode in MODES
-            if mode in event.settings.asked
-        )
-
     def only(self, places: Sequence[int]) -> EventSample:
         """Some of the events."""
         return replace(self, events=tuple(self.events[place] for place in places))
@@ -396,8 +310,7 @@ class EventSample:
         if self.paths == "own":
             # An explanation counts once, also if its ties are averaged over several orders.
             return _known_mean(_known_mean(value(event, path) for path in paths) for paths in event.by_explanation)
-        paths = event.best_sets(self.rules.score, self.rules.absolute) if self.paths == "best" else None
-        return _known_mean(value(event, path) for path in paths or getattr(event, self.paths))
+        return _known_mean(value(event, path) for path in getattr(event, self.paths))
 
 
 def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, float] | None) -> Estimate:
@@ -420,7 +333,7 @@ def ordered_mean(values: Sequence[float] | Floats) -> float:
 
 def sample_of(table: AnswerTable, explainer: str, rules: Rules) -> EventSample:
     """The events that an explainer explains."""
-    rows = [row for row in table if any(each.perturbed is None for each in row.of(explainer))]
+    rows = [row for row in table if row.of(explainer)]
     scored = tuple(Scored(row, table.settings, explainer) for row in rows)
     return EventSample(scored, rules, table.settings.grid)
 
@@ -430,11 +343,9 @@ def available(sample: EventSample) -> dict[str, EventSample]:
     found = {"edges": sample}
     conditions: Mapping[str, Iterable[bool]] = {
         "answers": (bool(event.settings.asked) for event in sample.events) if sample.events else (True,),
-        "ceiling": (sample.searched,),
         "truth": (event.truth is not None for event in sample.events),
         "times": (event.row.subgraph.candidate_times is not None for event in sample.events),
         "seeds": (len(event.explanations) > 1 for event in sample.events),
-        "perturbed": (bool(event.perturbed_importances) for event in sample.events if event.perturbed),
         "elapsed": (one.elapsed is not None for event in sample.events for one in event.explanations),
     }
     return found | {name: sample for name, condition in conditions.items() if any(condition)}

@@ -355,57 +355,6 @@ def stability_spearman(sample: EventSample) -> Estimate:
     return _pairwise(sample, agreement, (-1.0, 1.0), f"{_ONE_RUN}, or all importances equal")
 
 
-# -------------------------------------------------------------------------------------- a perturbed input
-
-_NOT_PERTURBED = "not explained with a perturbed input"
-_PERTURBED = _EDGES | {"needs": ("perturbed",), "reference": "agarwal2023", "default": False}
-
-
-def _moved(
-    sample: EventSample,
-    agreements: Callable[[Scored], list[float]],
-    possible: tuple[float, float],
-    reason: str = _NOT_PERTURBED,
-) -> Estimate:
-    """The mean over events of the mean agreement between the explanation and those of perturbed inputs."""
-
-    def value(event: Scored) -> float:
-        found = agreements(event) if event.units else []
-        known = [each for each in found if each == each]
-        return ordered_mean(known) if known else np.nan
-
-    return sample.mean(np.array([value(event) for event in sample.events], float), reason, possible)
-
-
-@metric(key="perturbation_jaccard@{level}", **_PERTURBED | {"chance": _two_draws})
-def perturbation_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
-    """Overlap of the top edges with those under a slightly perturbed input: the mean Jaccard index."""
-
-    def agreements(event: Scored) -> list[float]:
-        return [_common(*pair, level.of(event.units)) for pair in event.perturbed_paths]
-
-    return _moved(sample, agreements, (0.0, 1.0))
-
-
-@metric(
-    key="perturbation_spearman",
-    **_PERTURBED
-    | {
-        "chance": _unrelated,
-        "bounds": (-1, 1),
-        "default": True,
-        "conventions": {"empty": "nan", "ties": "share their rank"},
-    },
-)
-def perturbation_spearman(sample: EventSample) -> Estimate:
-    """Agreement of the ranking with that under a slightly perturbed input: the mean rank correlation."""
-
-    def agreements(event: Scored) -> list[float]:
-        return [_rank_correlation(*pair) for pair in event.perturbed_importances]
-
-    return _moved(sample, agreements, (-1.0, 1.0), f"{_NOT_PERTURBED}, or all importances equal")
-
-
 def _rank_correlation(one: Floats, other: Floats) -> float:
     first, second = _centred_ranks(one), _centred_ranks(other)
     spread = float(np.sqrt((first @ first) * (second @ second)))

@@ -13,9 +13,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.extras import need
-from graphgauge.core.files import atomic_path, first_line, read_json_lines, require_bounded_text
-from graphgauge.core.options import whole_number
+from graphgauge.core.files import atomic_path, read_json_lines, require_bounded_text
 from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.fields import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
@@ -29,26 +27,18 @@ from graphgauge.explanation.records import (
     same_question,
     unpacked_bytes,
 )
-from graphgauge.io.parquet import read_parquet, write_parquet
 
 SCHEMA = "graphgauge/explanation/1"
-_ENDINGS = (".jsonl", ".parquet")
-# Fields whose type differs between rows are stored in Parquet as JSON text.
-_AS_JSON = ("event", "target")
 _SIZES = "Check the numbers of nodes, shapes and truths."
 
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """One event with its distinct masks (R, E) and the model's answers (R, C).
-
-    `ceiling` is the number of further masks with which the best sets were searched for.
-    """
+    """One event with its distinct masks (R, E) and the model's answers (R, C)."""
 
     event: Event
     masks: Masks
     outputs: Floats
-    ceiling: int = 0
 
     @property
     def id(self) -> EventId:
@@ -65,25 +55,26 @@ class Answered:
     def of(self, explainer: str) -> list[Explanation]:
         return [explanation for explanation in self.event.explanations if explanation.explainer == explainer]
 
-    def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
-        record = self.event.to_dict(compact=compact)
-        searched = {"ceiling": self.ceiling} if self.ceiling else {}
-        return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs), **searched}
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.event.to_dict(),
+            "masks": masks_to_text(self.masks),
+            "outputs": _listed_rows(self.outputs),
+        }
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any], model_output: str | None, ceiling: int = 0) -> Answered:
+    def from_dict(cls, record: Mapping[str, Any], model_output: str | None) -> Answered:
         event = Event.from_dict(record)
         for explanation in event.explanations:
             explanation.refuse_nan()
         masks = masks_from_text(record.get("masks"), len(event.subgraph), none=model_output is None)
         if len(set(packed(masks))) < len(masks):
             raise InputError("a mask is listed twice", where="masks")
-        ceiling = whole_number("ceiling", record.get("ceiling", ceiling))
         answer = _rows(record.get("outputs"))
         if not len(masks) and not len(answer):
             return cls(event, masks, np.empty((0, 1)))
         outputs = answer_rows(answer, len(masks), "outputs")
-        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"), ceiling)
+        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"))
 
 
 def _listed_rows(outputs: Floats) -> list[list[Any]]:
@@ -211,7 +202,7 @@ class AnswerTable:
                 if "notes" in record and "event" not in record:
                     notes += _notes(record)
                     continue
-                row = Answered.from_dict(record, settings.model_output, settings.ceiling)
+                row = Answered.from_dict(record, settings.model_output)
                 if row.id in added:
                     raise InputError(f"event {row.id!r:.80} is in the table twice")
                 added[row.id] = row
@@ -244,31 +235,23 @@ class AnswerTable:
             The dictionaries.
         """
         yield header_to_dict(self.settings, self.notes)
-        yield from self._records(compact=True)
-
-    def _records(self, *, compact: bool) -> Iterator[dict[str, Any]]:
-        searched = bool(self.settings.ceiling)
         for row in self.rows:
-            yield row.to_dict(compact=compact) | ({"ceiling": row.ceiling} if searched else {})
+            yield row.to_dict()
 
     def save(self, path: str | Path) -> None:
-        """Write a .jsonl or .parquet file atomically.
+        """Write a .jsonl file atomically.
 
         Parameters
         ----------
         path
-            A file that ends in .jsonl or .parquet.
+            A file that ends in .jsonl.
 
         Raises
         ------
         InputError
             If the file cannot be written.
         """
-        target = path_of(path)
-        if _ending(target) == ".parquet":
-            _write_parquet(header_to_dict(self.settings, self.notes), self._records(compact=False), target)
-        else:
-            _write_lines(self.to_dicts(), target)
+        _write_lines(self.to_dicts(), _table_path(path))
 
 
 def _replaced(rows: Sequence[Answered], added: Mapping[EventId, Answered]) -> list[Answered]:
@@ -317,7 +300,7 @@ def read_table(path: str | Path) -> AnswerTable:
     Parameters
     ----------
     path
-        A .jsonl or .parquet file that `collect` or `AnswerTable.save` wrote.
+        A .jsonl file that `collect` or `AnswerTable.save` wrote.
 
     Returns
     -------
@@ -343,13 +326,7 @@ def read_table(path: str | Path) -> AnswerTable:
     >>> explanation.read_table("answers.jsonl").masks == table.masks
     True
     """
-    target = path_of(path)
-    if _ending(target) == ".parquet":
-        records = list(_read_parquet(target))
-        size = sum(unpacked_bytes(record) for record in records if isinstance(record, Mapping))
-        require_bounded_text(target.stat().st_size, size, str(path), _SIZES)
-        return AnswerTable.of(records, str(path))
-    table, cut_off = AnswerTable.from_lines(target)
+    table, cut_off = AnswerTable.from_lines(_table_path(path))
     if not cut_off:
         return table
     return AnswerTable(
@@ -485,13 +462,13 @@ def _located(place: str) -> Iterator[None]:
         raise InputError(error.what, where=where, fix=error.fix) from None
 
 
-def _ending(path: Path) -> str:
-    ending = path.suffix.lower()
-    if ending not in _ENDINGS:
+def _table_path(path: Any) -> Path:
+    target = path_of(path)
+    if target.suffix.lower() != ".jsonl":
         raise InputError(
-            f"unknown file ending {ending!r} for a table", where=str(path), fix=f"Use {' or '.join(_ENDINGS)}."
+            f"unknown file ending {target.suffix.lower()!r} for a table", where=str(path), fix="Use .jsonl."
         )
-    return ending
+    return target
 
 
 def path_of(path: Any) -> Path:
@@ -508,41 +485,3 @@ def json_line(record: Mapping[str, Any]) -> str:
 def _write_lines(records: Iterable[Mapping[str, Any]], path: Path) -> None:
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
         stream.writelines(map(json_line, records))
-
-
-def _write_parquet(head: Mapping[str, Any], records: Iterable[dict[str, Any]], path: Path) -> None:
-    """Write records as rows, and the header as metadata."""
-    arrow = need("pyarrow", "writing .parquet")
-    rows = list(records)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    # Arrow takes the columns of a table from its first row.
-    rows = [{name: json.dumps(row.get(name)) if name in _AS_JSON else row.get(name) for name in names} for row in rows]
-    try:
-        columns = arrow.Table.from_pylist(rows)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as error:
-        raise InputError(f"events have different types ({error})", where=str(path), fix="Save it as .jsonl.") from None
-    write_parquet(columns.replace_schema_metadata({"graphgauge": json.dumps(head)}), path, compression="zstd")
-
-
-def _read_parquet(path: Path) -> Iterator[Any]:
-    """The header, followed by the records."""
-    content = read_parquet(path)
-    try:
-        head = json.loads((content.schema.metadata or {})[b"graphgauge"])
-        records = [
-            _without_absent(record) | {name: json.loads(record[name]) for name in _AS_JSON}
-            for record in content.to_pylist()
-        ]
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"not a table ({first_line(error)})", where=str(path), fix="Is it a file that save() wrote?"
-        ) from None
-    yield head
-    yield from records
-
-
-def _without_absent(value: Any) -> Any:
-    """Remove empty fields, because Parquet gives every record all fields."""
-    if isinstance(value, dict):
-        return {name: _without_absent(item) for name, item in value.items() if item is not None}
-    return [_without_absent(item) for item in value] if isinstance(value, list) else value

@@ -22,8 +22,6 @@ from graphgauge.forecasting.functions import (
     smape,
     wape,
 )
-from graphgauge.forecasting.grids import cos_latitude
-from graphgauge.forecasting.joint import energy_score
 from graphgauge.forecasting.long import compare_table, evaluate_table
 from graphgauge.forecasting.state import ForecastState
 
@@ -35,12 +33,10 @@ __all__ = [
     "compare",
     "compare_by_horizon",
     "compare_table",
-    "cos_latitude",
     "coverage",
     "crps",
     "ece",
     "ence",
-    "energy_score",
     "evaluate",
     "evaluate_files",
     "evaluate_table",

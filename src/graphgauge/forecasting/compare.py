@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import copysign, inf, isnan, nan, prod
+from math import copysign, inf, isnan, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.core.shown import Sentence
 from graphgauge.forecasting.declared import equal, nearest
-from graphgauge.forecasting.device_counts import step_sums
-from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.joint import joint_sums
 from graphgauge.forecasting.labels import Names
@@ -31,9 +29,9 @@ from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
 # The forms that have each loss; a point has a crps, its absolute error.
 _FORMS = {
-    "crps": ("point", "gaussian", "samples", "quantiles", "distribution"),
+    "crps": ("point", "gaussian", "samples", "quantiles"),
     "crps_fair": ("samples",),
-    "nll": ("gaussian", "distribution"),
+    "nll": ("gaussian",),
     "pinball": ("quantiles",),
     "energy": ("samples",),
 }
@@ -44,7 +42,6 @@ _GIVEN = {
     "gaussian": "std",
     "samples": "samples",
     "quantiles": "quantiles and levels",
-    "distribution": "distribution",
 }
 
 
@@ -101,7 +98,7 @@ def compare(
     """Diebold and Mariano's test (1995), with the long-run variance of the slowest cosines (Lazarus et al. 2018).
 
     `a` and `b` are point forecasts, or mappings with the arguments of `evaluate`: `y_pred` and `std`, `samples`,
-    `quantiles` and `levels`, or `distribution`. `loss` is `absolute` or `squared`, or a score that both have: `crps`
+    or `quantiles` and `levels`. `loss` is `absolute` or `squared`, or a score that both have: `crps`
     (of any kind; that of a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes
     jointly).
 
@@ -217,7 +214,7 @@ def _losses_of_both(
     tail(confidence)  # checked here, also if there will be no interval
     batches = _both(y_true, a, b, common)
     (losses_a, cells, seen), (losses_b, _, other) = (
-        _step_losses(name, y_true, batch, loss, weights) for name, batch in zip("ab", batches, strict=True)
+        _step_losses(name, batch, loss, weights) for name, batch in zip("ab", batches, strict=True)
     )
     if not np.array_equal(seen, other):
         raise InputError(
@@ -325,14 +322,12 @@ def _batch(name: str, y_true: Any, given: Any, common: dict[str, Any], known: Ma
     if unknown is not None:
         raise OptionError(f"{name} has {unknown!r:.60}", fix=f"A forecast has {', '.join(_ARGUMENTS)}.")
     try:
-        return Batch.of(y_true, **arguments, **common, known=known)
+        return Batch.of(y_true, **arguments, **common, known=known).on_host()
     except InputError as error:
         raise _renamed(error, name) from None
 
 
-def _step_losses(
-    name: str, y_true: Any, batch: Batch, loss: str, weights: Any
-) -> tuple[Floats, Floats, NDArray[np.uint8]]:
+def _step_losses(name: str, batch: Batch, loss: str, weights: Any) -> tuple[Floats, Floats, NDArray[np.uint8]]:
     """The summed loss and the number, or weight, of the cells of each time step and horizon, and which cells."""
     forms = _FORMS.get(loss, (batch.form,))
     if batch.form not in forms:
@@ -341,9 +336,8 @@ def _step_losses(
     if loss == "energy" and batch.shape[2] < 2:
         raise OptionError("loss 'energy' needs at least two nodes", fix="Choose loss='crps'.")
     members = 0 if batch.members is None else batch.members.shape[-1]
-    counted = ("scores",) if batch.form in ("gaussian", "distribution") and loss in ("crps", "nll") else ()
-    batch = batch.scored((), bool(counted))
-    scale = None if weights is None else weights_of(node_weights(weights, y_true), batch)
+    counted = ("scores",) if batch.form == "gaussian" and loss in ("crps", "nll") else ()
+    scale = None if weights is None else weights_of(weights, batch)
     layout = Layout(
         batch.form,
         *batch.shape[1:],
@@ -353,10 +347,7 @@ def _step_losses(
         counted=counted,
         weights=None if scale is None else "given",
     )
-    if batch.on_device:
-        parts = [_device_losses(batch, layout, loss, scale)] if prod(batch.shape) else []
-    else:
-        parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
+    parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss, scale), list(batch.slabs(0, 0)))
     if not all(np.isfinite(losses).all() for losses, *_ in parts):
         try:
             batch.refuse_bad_values()
@@ -367,7 +358,7 @@ def _step_losses(
     return losses, cells.astype(np.float64), np.concatenate([part[2] for part in parts] or [np.empty((0, 0), np.uint8)])
 
 
-_ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples", "distribution")
+_ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples")
 
 
 def _slab_losses(
@@ -378,28 +369,13 @@ def _slab_losses(
     steps = len(slab.y)
     seen = np.packbits(slab.counted.reshape(steps, -1), axis=1)
     if loss == "energy":
-        sums = joint_sums(slab, steps, rows.start, None, paths=False)
-        return *_energy_losses(sums, slab.counted.sum(axis=2)), seen
+        sums, cells = joint_sums(slab, steps, rows.start, None), slab.counted.sum(axis=2)
+        scored = sums.counts[..., 0]
+        # NaN if there are cells enough, and no score.
+        scores = np.where((cells > 1) & (scored == 0), np.nan, sums.high[..., 0] + sums.low[..., 0])
+        return scores, scored, seen
     sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64), weights)
     return *_summed_losses(sums, layout, loss), seen
-
-
-def _device_losses(
-    batch: Batch, layout: Layout, loss: str, weights: Floats | None
-) -> tuple[Floats, NDArray[Any], NDArray[np.uint8]]:
-    """The same of a batch on a CUDA device."""
-    if loss == "energy":
-        found, seen = step_sums(batch, replace(layout, counted=("joint",)), weights)
-        assert found.joint is not None
-        return *_energy_losses(found.joint, found.by_horizon.counts[..., 0]), seen
-    found, seen = step_sums(batch, layout, weights)
-    return *_summed_losses(found.by_horizon, layout, loss), seen
-
-
-def _energy_losses(sums: Sums, cells: Ints) -> tuple[Floats, Ints]:
-    """The energy scores and their number, given that of the cells; NaN if there are cells enough, and no score."""
-    scored = sums.counts[..., 0]
-    return np.where((cells > 1) & (scored == 0), np.nan, sums.high[..., 0] + sums.low[..., 0]), scored
 
 
 def _summed_losses(sums: Sums, layout: Layout, loss: str) -> tuple[Floats, NDArray[Any]]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
-from graphgauge.forecasting.options import exact_text
 from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
@@ -177,12 +176,6 @@ def zero_quantile(function: MetricFunction, cells: Cells, params: Mapping[str, A
         return {"zero forecast": max(loss, 0.0) / float(cells.size()[0])}
 
     return _known(cells, level)
-
-
-def base_rate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
-    """The share of truths above the threshold as the probability in every cell (known only afterwards)."""
-    share = float(cells.size(f"above_{exact_text(params['threshold'])}")[0]) / float(cells.size()[0])
-    return {"frequency of the event": Baseline(share * (1 - share))}
 
 
 def shuffled(name: str, over: str = "n") -> Any:

@@ -10,20 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints, as_labels
+from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import are_default, asked, find, select
-from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Table
+from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.forecasting import metrics as _metrics
-from graphgauge.forecasting.conventions import as_reported, checked_convention, masked_by, would_report
 from graphgauge.forecasting.copies import every_so_often, first_steps
 from graphgauge.forecasting.curves import curves
 from graphgauge.forecasting.family import ARRAYS
-from graphgauge.forecasting.grids import node_weights
 from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.measures import CHANCE, Layout, counted_for
 from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins, listed
@@ -31,15 +28,12 @@ from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, rel
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
 
-# Samples of the joint forecast, and the part that counts each.
-_JOINT = {"joint": "joint", "pairs": "joint", "paths": "paths"}
 Percent = _metrics.Percent
 Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
     "gaussian": "std=",
-    "distribution": "distribution=",
     "samples": "samples=",
     "quantiles": "quantiles= and levels=",
     "scaled": "naive=",
@@ -47,7 +41,6 @@ _GIVEN = {
     "scaled_scores": "naive=, and std=, samples=, or quantiles= and levels=",
     "joint": "samples= of at least two nodes",
     "pairs": "samples= and graph=",
-    "paths": "samples= of at least two horizons",
     "spread": "std=",
     "reliability": "std=, samples=, or quantiles= and levels=",
 }
@@ -61,7 +54,6 @@ def evaluate(
     quantiles: Any = None,
     levels: Any = None,
     samples: Any = None,
-    distribution: Any = None,
     mask: Any = None,
     null_value: float | None = None,
     null_tolerance: float = 0.0,
@@ -76,12 +68,9 @@ def evaluate(
     naive: Any = None,
     graph: Any = None,
     weights: Any = None,
-    thresholds: Sequence[float] | float | None = None,
-    convention: str | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
-    seed: int = 0,
     threads: int | None = None,
 ) -> Evaluation:
     """Measure how accurate forecasts on the nodes of a graph are, and whether their uncertainty is calibrated.
@@ -90,23 +79,18 @@ def evaluate(
     ----------
     y_true, y_pred
         Truth and forecast of one shape, whose dimensions `axes` names: NumPy, torch, lists, data frames or xarray. An
-        axis `channel` is read as part of the nodes and adds a breakdown by channel. Dimensions of xarray may have other
-        names, such as lead_time; latitude and longitude become nodes, and a truth by valid time is looked up for
-        forecasts by issue time and lead time. Labels of rows, columns, dimensions and coordinates are matched if two
-        arguments have them; labels that differ are an error. Metrics are pooled over cells, and broken down by horizon
-        and by node. `y_pred` may be left out if `samples` are given (their mean is used), or `quantiles` with a level
-        0.5.
+        axis `channel` is read as part of the nodes and adds a breakdown by channel. Dimensions of xarray that have
+        other names, such as latitude and longitude, become nodes, and a truth by valid time is looked up for forecasts
+        by issue time (time) and lead time (horizon). Labels of rows, columns, dimensions and coordinates are matched if
+        two arguments have them; labels that differ are an error. Metrics are pooled over cells, and broken down by
+        horizon and by node. `y_pred` may be left out if `samples` are given (their mean is used), or `quantiles` with a
+        level 0.5.
     std
         Standard deviations, for a Gaussian forecast.
     quantiles, levels
         Quantiles along a last axis, and their probabilities.
     samples
         Members of an ensemble, or draws, along a last axis.
-    distribution
-        The predicted distributions as one object of the shape of the truth, with a CDF, a quantile function (`ppf` or
-        `icdf`) and a log-density (`logpdf` or `log_prob`): frozen distributions of SciPy, distributions of torch, or
-        your own. A normal one is read as `y_pred` and `std`. Otherwise the CRPS is integrated from 56 quantiles of each
-        cell.
     mask
         True where a cell was observed; other cells may contain any value.
     null_value
@@ -131,20 +115,12 @@ def evaluate(
         For samples: which nodes are neighbours, as an adjacency matrix or as edges, rows (source, target) of positions
         or names. `variogram_score` is over its edges.
     weights
-        One weight per node, such as the cosine of its latitude (`cos_latitude`). Errors and scores over several nodes
+        One weight per node, such as the cosine of its latitude. Errors and scores over several nodes
         are then weighted means; calibration and joint scores are not computed.
-    thresholds
-        For `std`, `samples` and `distribution`: values for `brier_…` (is the truth above?) and `twcrps_…` (CRPS of
-        everything above).
-    convention
-        Also report what another code would, as `by("convention")`: `graph-wavenet`, `libcity`, `libcity-average`,
-        `basicts`, `utilsforecast` or `gluonts`. Those for traffic mask zeros unless `null_value` is given.
     metrics
         Keys to compute instead of all.
     nan
         `raise`, or `omit`: a cell with a NaN is left out and counted.
-    seed
-        Seed of the simulated perfect forecasters for `ece` and `ence`.
     axes
         Names of the dimensions of the arrays, in order.
     confidence
@@ -176,7 +152,6 @@ def evaluate(
     [1.0, 3.0]
     """
     metrics = metric_names(metrics)
-    null_value, null_tolerance = masked_by(convention, null_value, null_tolerance)
     batch = Batch.of(
         y_true,
         y_pred,
@@ -184,7 +159,6 @@ def evaluate(
         quantiles=quantiles,
         levels=levels,
         samples=samples,
-        distribution=distribution,
         mask=mask,
         null_value=null_value,
         null_tolerance=null_tolerance,
@@ -193,7 +167,6 @@ def evaluate(
         nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
         ahead=ahead,
     )
-    weights = node_weights(weights, y_true)
     if weights is not None and batch.channels is not None:
         weights = weights_of(weights, batch)
     state = empty_state(
@@ -207,41 +180,34 @@ def evaluate(
         null_tolerance=null_tolerance,
         graph=graph,
         weights=weights,
-        thresholds=thresholds,
         metrics=metrics,
     )
     _refuse_unused(
         {
             "true": y_true,
             "pred": batch.mean,
-            "std": std if distribution is None else distribution,
+            "std": std,
             "quantiles": quantiles,
             "samples": samples,
         },
         {
             "levels": levels,
             "graph": graph,
-            "thresholds": thresholds,
             "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
             "bins": None if bins == 10 else bins,
         },
     )
-    if batch.form == "distribution" and bins != 10:
-        raise OptionError("distribution= does not take bins", fix="Leave bins= out.")
     if season is not None and naive is None:
         raise OptionError("season needs naive", fix="Pass both, or leave it out.")
-    state.percentiles_by_node = by is None or convention is not None or "node" in listed(by)
     state.update_batch(batch, threads=threads)
     return evaluate_state(
         state,
         horizons=horizons,
         by=by,
         bins=bins,
-        convention=convention,
         metrics=metrics,
         nan=nan,
         confidence=confidence,
-        seed=seed,
         whole=batch,
         threads=threads,
     )
@@ -267,7 +233,6 @@ def empty_state(
     null_tolerance: float = 0.0,
     graph: Any = None,
     weights: Any = None,
-    thresholds: Sequence[float] | float | None = None,
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
@@ -283,7 +248,6 @@ def empty_state(
         null_tolerance=null_tolerance,
         graph=graph,
         weights=weights,
-        thresholds=thresholds,
         metrics=metrics,
         shard=shard,
     )
@@ -298,31 +262,23 @@ def evaluate_state(
     horizons: Sequence[int] | int | None = None,
     by: Sequence[str] | str | None = None,
     bins: int = 10,
-    convention: str | None = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
-    seed: int = 0,
     whole: Batch | None = None,
     threads: int | None = None,
 ) -> Evaluation:
     """Compute the metrics of a state; `whole` is the batch if there was only one."""
-    bins, seed, confidence = checked_bins(bins), whole_number("seed", seed), confidence_level(confidence)
+    bins, confidence = checked_bins(bins), confidence_level(confidence)
     if state.layout is None:
         raise OptionError("the state is empty", fix="Call update() first, also with an empty batch.")
     metrics = metric_names(metrics)
     layout = state.layout
     _require_counted(metrics, layout)
-    spread = _spreads(state, layout, bins, seed, whole, threads)
-    samples = _samples(state, layout, None, spread, seed)
+    spread = _spreads(state, layout, bins, whole, threads)
+    samples = _samples(state, layout, None, spread)
     chosen = select("forecasting", metrics, samples, _swept(state, layout))
     conventions = _conventions(state, layout, nan)
-    reported: dict[str, Table] = {}
-    if checked_convention(convention) is not None:
-        if layout.weights is not None:
-            raise OptionError("other codes have no node weights", fix="Leave convention or weights out.")
-        conventions["convention"] = str(convention)
-        reported["convention"] = _as_reported(str(convention), state, layout, spread)
     axes = _broken_down(state, layout, by, horizons, spread)
     found = measured(
         chosen, samples, confidence=confidence, conventions=conventions, skip=are_default(metrics), by=axes
@@ -340,14 +296,11 @@ def evaluate_state(
         conventions=conventions,
         options={
             "coverage": list(state.coverage),
-            "thresholds": list(state.thresholds),
             "bins": bins,
             "confidence": confidence,
-            "seed": seed,
         },
         breakdowns={axis.name: axis.table for axis in axes}
-        | (curves(samples["reliability"]) if "reliability" in samples else {})
-        | reported,
+        | (curves(samples["reliability"]) if "reliability" in samples else {}),
         skipped=found.skipped,
         materials={
             "cells": samples["errors"],
@@ -356,27 +309,9 @@ def evaluate_state(
             "sampled": every_so_often(whole),
             "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
-        notes=(
-            *_notes(state, layout, horizons),
-            *(would_report(str(convention), table) for table in reported.values()),
-        ),
+        notes=_notes(state, layout, horizons),
         figure=draw,
     )
-
-
-def _as_reported(convention: str, state: ForecastState, layout: Layout, spread: Mapping[str | None, Spread]) -> Table:
-    """What another code would report, from the metrics that were counted."""
-    parts = {axis: _samples(state, layout, axis, spread) for axis in (None, "horizon", "node")}
-
-    def found(key: str, axis: str | None) -> tuple[Floats, Ints] | None:
-        metric, params = find(key, "forecasting")
-        sample = sample_for(metric, parts[axis])
-        if sample is None or not set(counted_for([metric])) <= set(layout.counted):
-            return None
-        estimate = metric(sample, **params)
-        return None if estimate.absent else (np.asarray(estimate.value, np.float64), estimate.n)
-
-    return as_reported(convention, found, _ahead(state, layout))
 
 
 def _ahead(state: ForecastState, layout: Layout) -> list[Any]:
@@ -388,7 +323,6 @@ def _swept(state: ForecastState, layout: Layout) -> dict[str, list[Any]]:
     return {
         "level": [Percent(round(100 * q, 8)) for q in state.coverage],
         "quantile": [Percent(round(100 * q, 8)) for q in layout.levels],
-        "threshold": [_metrics.Threshold(value) for value in state.thresholds],
     }
 
 
@@ -399,7 +333,7 @@ def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = C
     state.update_batch(batch)
     assert state.layout is not None
     _require_counted([key], state.layout)
-    samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), 0, batch))
+    samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), batch))
     return float(metric(sample_for(metric, samples), **params).value[0])
 
 
@@ -447,9 +381,7 @@ def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
     return [ahead.index(value) for value in values]
 
 
-def _samples(
-    state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread], seed: int = 0
-) -> Samples:
+def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread]) -> Samples:
     """The samples for the metrics: over all cells, by horizon or by node."""
     sums = state.by_node if axis in ("node", CHANNEL) else state.by_horizon
     if axis == CHANNEL:
@@ -459,23 +391,20 @@ def _samples(
     if layout.form != "point":
         samples[layout.form] = cells
     if "reliability" in layout.samples and "pit" in layout.counted and axis != CHANNEL:
-        samples["reliability"] = reliability_of(cells, state, axis, seed)
+        samples["reliability"] = reliability_of(cells, state, axis)
     samples |= {name: cells for name in ("scaled", "root_scaled", "scaled_scores") if name in layout.samples}
     if axis in spread:
         samples["spread"] = spread[axis]
-    if layout.form == "samples" and axis not in ("node", CHANNEL):
-        joint = {name: part for name, part in _JOINT.items() if name in layout.samples and part in layout.counted}
-        if axis is not None:
-            joint.pop("paths", None)
-        if joint:
-            sums = by_block(state.joint, cells)
-            found = Vectors(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
-            samples |= dict.fromkeys(joint, found)
+    joint = [name for name in ("joint", "pairs") if name in layout.samples]
+    if joint and "joint" in layout.counted and axis not in ("node", CHANNEL):
+        sums = by_block(state.joint, cells)
+        found = Vectors(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)
+        samples |= dict.fromkeys(joint, found)
     return samples
 
 
 def _spreads(
-    state: ForecastState, layout: Layout, bins: int, seed: int, whole: Batch | None, threads: int | None = None
+    state: ForecastState, layout: Layout, bins: int, whole: Batch | None, threads: int | None = None
 ) -> dict[str | None, Spread]:
     """The bins of all cells and of each horizon: exact for a complete array, otherwise from the histogram."""
     if layout.form != "gaussian" or "bins" not in layout.counted:
@@ -493,7 +422,7 @@ def _spreads(
         cells = Cells(layout, state.by_horizon.pooled().seen(), True)
         excess = by_block(state.excess, cells)
         over_time = (excess.high + excess.low)[:, 0], cells.series("n")[:, 0]
-    return {None: Spread((found[0],), seed, exact, over_time), "horizon": Spread(tuple(found[1:]), seed, exact)}
+    return {None: Spread((found[0],), exact, over_time), "horizon": Spread(tuple(found[1:]), exact)}
 
 
 def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
@@ -509,8 +438,6 @@ def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
             raise OptionError(f"{name} needs {given}", fix="Pass it, or leave the metric out.")
         if not set(counted_for([metric])) <= set(layout.counted):
             raise OptionError(f"{name} was not counted", fix="Name it in metrics= of the state, or leave it out.")
-        if "threshold" in item.params and not item.is_open and float(item.params["threshold"]) not in layout.thresholds:
-            raise OptionError(f"{name} was not counted", fix="Give the state its threshold in thresholds=.")
 
 
 def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, str]:

@@ -11,18 +11,13 @@ from graphgauge.core.forms import Form, Shown
 
 _WITH_ARRAYS = ("mask", "axes", "start", "pred")
 POINT = Form("a point forecast", needs=("true", "pred"), takes=_WITH_ARRAYS)
-GAUSSIAN = Form(
-    "a forecast with std", needs=("true", "pred", "std"), takes=(*_WITH_ARRAYS, "coverage", "bins", "thresholds")
-)
+GAUSSIAN = Form("a forecast with std", needs=("true", "pred", "std"), takes=(*_WITH_ARRAYS, "coverage", "bins"))
 QUANTILES = Form("a forecast of quantiles", needs=("true", "quantiles"), takes=(*_WITH_ARRAYS, "levels", "coverage"))
-SAMPLES = Form(
-    "a forecast of samples", needs=("true", "samples"), takes=(*_WITH_ARRAYS, "coverage", "graph", "thresholds")
-)
-TABLE = Form("a table", needs=("table",), takes=("coverage", "bins", "columns", "model", "thresholds"))
+SAMPLES = Form("a forecast of samples", needs=("true", "samples"), takes=(*_WITH_ARRAYS, "coverage", "graph"))
+TABLE = Form("a table", needs=("table",), takes=("coverage", "bins", "columns", "model"))
 ARRAYS = (POINT, GAUSSIAN, QUANTILES, SAMPLES)
 # Found when the table is opened.
 TABLE_OF_POINTS = Form("a table without a column std", needs=("table",))
-_ANSWERS = ("pred", "std", "quantiles", "samples")
 # Options that need another one.
 _BESIDE = {"start": "save_state", "season": "naive"}
 
@@ -46,7 +41,7 @@ FAMILY = Family(
     package="graphgauge.forecasting",
     forms=(*ARRAYS, TABLE),
     columns=("mae", "rmse", "crps", "pinball", "coverage_95", "mape"),
-    truths={"true": TruthInputs(("true", "mask"), ("naive", "weights", "graph"), _ANSWERS)},
+    truths={"true": TruthInputs(("true", "mask"), ("naive", "weights", "graph"))},
     state="graphgauge.forecasting.state:ForecastState",
     along=("y_true", "y_pred", "std", "quantiles", "samples", "mask"),
     example={

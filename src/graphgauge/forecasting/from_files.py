@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import prod
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -15,10 +14,10 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
-    Choice,
     Confidence,
     File,
     Files,
@@ -28,7 +27,6 @@ from graphgauge.core.fields import (
     Number,
     Output,
     PathLike,
-    Seed,
     Several,
     Text,
     Threads,
@@ -38,21 +36,15 @@ from graphgauge.core.fields import (
 )
 from graphgauge.core.forms import require
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.urls import Url
-from graphgauge.forecasting.conventions import CONVENTIONS, masked_by
 from graphgauge.forecasting.evaluate import empty_state, evaluate
 from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
-from graphgauge.forecasting.grids import COS_LATITUDE
 from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
-from graphgauge.forecasting.long import ROLES, in_order_of_time, table_arrays, truth_columns
+from graphgauge.forecasting.long import ROLES, table_arrays, truth_columns
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
-from graphgauge.forecasting.rows import MOST_CELLS, Once
 from graphgauge.forecasting.state import ForecastState
-from graphgauge.io.ahead import ahead, hashes_wanted
 from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
 from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
 from graphgauge.io.tables import column_batches, column_names
-from graphgauge.io.watch import watched
 
 _ARRAYS = {
     "true": "y_true",
@@ -62,10 +54,9 @@ _ARRAYS = {
     "samples": "samples",
     "mask": "mask",
 }
-_KEYS = ("id", "time", "horizon")
 # Rows of a table whose truth is hashed, for which it must be sorted in memory.
 _MOST_ROWS = 1 << 24
-# Names of a first column that labels the rows, as data frames write it.
+# Names of a column that labels the rows, as data frames write it: the first, or in Parquet the last.
 _INDEX = ("", "time", "ds", "date", "datetime", "timestamp", "index", "__index_level_0__")
 
 
@@ -94,7 +85,7 @@ class Columns(Kind):
         return named
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     true: Annotated[Paths, Files("The truth: a file or quoted pattern, shards in time order. Repeatable.")] = (),
@@ -133,12 +124,6 @@ def evaluate_files(
         PathLike | None, File("For samples: an adjacency matrix, or edges as rows of two node positions.")
     ] = None,
     weights: Annotated[PathLike | None, File("One weight per node, such as the cosine of its latitude.")] = None,
-    thresholds: Annotated[
-        Sequence[float] | float | None, Several("For brier and twcrps: the event is a truth above.", Number(""))
-    ] = None,
-    convention: Annotated[
-        str | None, Choice("Also report what another code would; those for traffic mask zeros.", tuple(CONVENTIONS))
-    ] = None,
     naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
     season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
     start: Annotated[int | None, Whole("Time step at which the arrays begin, for states to merge.", 0)] = None,
@@ -146,7 +131,6 @@ def evaluate_files(
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
     nan: NanPolicy = "raise",
-    seed: Seed = 0,
     threads: Threads = None,
     engine: Engine = ENGINES[0],
     scheduler: Scheduler = None,
@@ -154,7 +138,7 @@ def evaluate_files(
 ) -> Evaluation:
     """Measure forecasts: errors, scores, calibration and coverage.
 
-    Arrays (.npy memory-mapped, .npz, .pt, .safetensors) and tables (.parquet, .csv) are read in blocks.
+    Arrays (.npy memory-mapped, .npz, .pt, .safetensors) are read in blocks, tables (.parquet, .csv) as a whole.
 
     Parameters
     ----------
@@ -184,24 +168,11 @@ def evaluate_files(
     """
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}
-    given["null_value"], given["null_tolerance"] = masked_by(
-        given["convention"], given["null_value"], given["null_tolerance"]
-    )
-    if str(given["weights"]) == COS_LATITUDE:
-        raise OptionError(
-            f"weights {COS_LATITUDE} needs latitudes, which files of arrays do not have",
-            fix="Write one weight per node, np.save('weights.npy', forecasting.cos_latitude(latitudes)), and pass it.",
-        )
     common = _common(given, files)
-    shown = {
-        name: given[name] for name in ("horizons", "by", "bins", "convention", "metrics", "nan", "confidence", "seed")
-    }
+    shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence")}
     state: ForecastState | None
-    if given["table"] is not None and _is_plain_table(given):
-        state = _from_table(given, common, progress)
-        evaluation = state.evaluate(**shown)
-    elif given["table"] is not None:
-        evaluation, state = _from_named_columns(given, common, shown)
+    if given["table"] is not None:
+        evaluation, state = _from_table(given, common, shown, progress)
     else:
         files |= {name: open_arrays(given[name]) for name in _ARRAYS if given[name]}
         evaluation, state = _from_arrays(given, files, common, shown, progress)
@@ -232,7 +203,6 @@ def _common(given: Mapping[str, Any], files: dict[str, list[ArrayFile]]) -> dict
         "graph": neighbours,
         "weights": node_weights,
         "naive": history,
-        "thresholds": given["thresholds"],
         "coverage": given["coverage"],
         "season": given["season"],
         "null_value": given["null_value"],
@@ -282,15 +252,9 @@ def _from_arrays(
             progress.stage("counting", blocks[number].stop, edges[-1])
         state.as_one_part()
         return state.evaluate(**shown), state
-    hashed = hashes_wanted()
-
-    def read(shard: Mapping[str, ArrayFile]) -> dict[str, Any]:
-        for file in shard.values():
-            file.begin(hashed=hashed)
-        return {_ARRAYS[name]: _named(file, file.ahead(0, len(file))) for name, file in shard.items()}
-
     shards = [{name: parts[number] for name, parts in arrays.items()} for number in range(len(blocks))]
-    for block, (files_of, part) in progress.over(zip(blocks, ahead(shards, read, 1), strict=True), edges[-1]):
+    for block, files_of in progress.over(zip(blocks, shards, strict=True), edges[-1]):
+        part: dict[str, Any] = {_ARRAYS[name]: _values(file) for name, file in files_of.items()}
         try:
             state.update(
                 **part, **reading, start=(given["start"] or 0) + block.start, nan=given["nan"], threads=given["threads"]
@@ -312,7 +276,7 @@ class _Shard(NamedTuple):
 
 def _address(file: ArrayFile) -> str:
     """Where another process opens it."""
-    path = str(file.path if isinstance(file.path, Url) else file.path.absolute())
+    path = str(file.path.absolute())
     return path if file.member is None else f"{path}:{file.member}"
 
 
@@ -394,17 +358,18 @@ def _values(file: ArrayFile) -> Any:
 
 
 def _named(file: ArrayFile, values: AnyArray) -> Any:
-    """Rows with column names if the file has some; a column of times, or of an index, labels the rows.
-
-    It is the first, or the last, where pandas writes it to Parquet.
-    """
+    """Rows with column names if the file has some."""
     names = file.columns
     if names is None:
         return values
-    first, last = (len(names) > 1 and names[place].lower() in _INDEX for place in (0, -1))
-    if first:
-        return NamedColumns(values[:, 1:], names[1:], values[:, 0])
-    return NamedColumns(values[:, :-1], names[:-1], values[:, -1]) if last else NamedColumns(values, names)
+    index = next((name for name in (names[0], names[-1]) if name.lower() in _INDEX), None)
+    if index is not None:
+        raise InputError(
+            f"has a column {index!r}, but every column is a node, in the order of time",
+            where=str(file.path),
+            fix="Write the values alone: frame.to_csv(path, index=False), or to_parquet.",
+        )
+    return NamedColumns(values, names)
 
 
 def _one_row(weights: Any) -> Any:
@@ -417,45 +382,21 @@ def _one_row(weights: Any) -> Any:
 # --------------------------------------------------------------------- tables
 
 
-def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Progress) -> ForecastState:
-    """Two passes: first the nodes, times and horizons, then the sums."""
-    path, kept = given["table"], given["save_state"] is not None
-    there = column_names(path)
-    if "std" not in there:
+def _from_table(
+    given: Mapping[str, Any], common: dict[str, Any], shown: dict[str, Any], progress: Progress
+) -> tuple[Evaluation, ForecastState]:
+    arrays = table_arrays(given["table"], columns=given["columns"], model=given["model"])
+    if not {"std", "quantiles"} & set(arrays):
         ignored = [name for name in ("coverage", "bins") if FAMILY.fields[name].is_given(given[name])]
         require(TABLE_OF_POINTS, ["table", *ignored], (*FAMILY.forms, TABLE_OF_POINTS))
-    keys = [name for name in _KEYS if name in there or name != "horizon"]
-    labels = {name: _distinct(path, name) for name in keys}
-    labels.setdefault("horizon", np.array([1]))
-    if labels["horizon"].dtype.kind not in "iu":
-        raise InputError(f"column 'horizon' has {labels['horizon'].dtype}, not whole numbers", where=path)
-    shape = len(labels["time"]), len(labels["horizon"]), len(labels["id"])
-    if options["naive"] is not None and not has_names(options["naive"]) and labels["id"].dtype.kind not in "iu":
-        progress.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
-    moments = in_order_of_time(labels["time"], "time", path).tolist()
-    if moments != sorted(moments):
-        raise InputError("column 'time' has numbers as text", where=path, fix="Write them as numbers.")
-    shard = f"content {file_hash(path)[:32]}" if kept else None
-    names = {"nodes": labels["id"].tolist(), "ahead": labels["horizon"].tolist()}
-    state = _counting(given["metrics"], kept, shard=shard, **names, **options)
-    values = ["y", "mean", *(["std"] if "std" in there else [])]
-    once = Once(shape) if prod(shape) <= MOST_CELLS else None
-    if once is None:
-        progress.say(f"note: {prod(shape):,} cells are too many to check for duplicate rows")
-    for batch in column_batches(path, [*keys, *values]):
-        place = {name: np.searchsorted(labels[name], batch[name]) for name in keys}
-        count = len(batch["y"])
-        horizon = place.get("horizon", np.zeros(count, np.int64))
-        if once is not None and len(again := once.again(place["time"], horizon, place["id"])):
-            cell = ", ".join(f"{name} {batch[name][again[0]]}" for name in keys)
-            raise InputError(
-                f"more than one row has {cell:.120}", where=path, fix="A cell is one row: drop the others."
-            )
-        cells = [_numbers(batch[name], path, name) for name in values]
-        state.add_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=given["nan"])
-    if state.layout is None:
-        raise InputError("has no rows", where=path)
-    return state
+    nodes, ahead = arrays.pop("nodes"), arrays.pop("ahead", None)
+    if common["naive"] is not None and not has_names(common["naive"]) and isinstance(nodes[0], str):
+        progress.say(f"note: the columns of --naive are taken in the order of the ids, {nodes[0]} first")
+    kept = given["save_state"] is not None
+    shard = f"content {file_hash(given['table'])[:32]}" if kept else None
+    state = _counting(given["metrics"], kept, shard=shard, nodes=nodes, ahead=ahead, **common)
+    state.update(**arrays, start=0, nan=given["nan"], threads=given["threads"])
+    return state.evaluate(**shown), state
 
 
 def _truth_in(path: str, columns: Mapping[str, str] | None) -> dict[str, str]:
@@ -467,47 +408,3 @@ def _truth_in(path: str, columns: Mapping[str, str] | None) -> dict[str, str]:
         if rows > _MOST_ROWS:
             return {}
     return {"truth": table_hash({role: np.concatenate([part[name] for part in parts]) for role, name in names.items()})}
-
-
-def _is_plain_table(given: Mapping[str, Any]) -> bool:
-    """Whether the columns are called id, time, y and mean, so that the table can be read in batches."""
-    there = column_names(given["table"])
-    plain = not {"unique_id", "ds"} & set(there) or {"id", "time", "y", "mean"} <= set(there)
-    return given["columns"] is None and given["model"] is None and plain
-
-
-def _from_named_columns(
-    given: Mapping[str, Any], common: dict[str, Any], shown: dict[str, Any]
-) -> tuple[Evaluation, ForecastState]:
-    """A table with other columns, read as a whole."""
-    arrays = table_arrays(given["table"], columns=given["columns"], model=given["model"])
-    labels = {"nodes": arrays.pop("nodes"), "ahead": arrays.pop("ahead", None)}
-    kept = given["save_state"] is not None
-    shard = f"content {file_hash(given['table'])[:32]}" if kept else None
-    state = _counting(given["metrics"], kept, shard=shard, **labels, **common)
-    state.update(**arrays, start=0, nan=given["nan"], threads=given["threads"])
-    return state.evaluate(**shown), state
-
-
-def _distinct(path: str, name: str) -> AnyArray:
-    found: AnyArray | None = None
-    for batch in column_batches(path, [name]):
-        column = np.unique(batch[name])
-        found = column if found is None else np.unique(np.concatenate(_alike(found, column, path, name)))
-    if found is None:
-        raise InputError("has no rows", where=path)
-    if np.isnan(found).any() if found.dtype.kind == "f" else found.dtype.kind == "U" and "" in found:
-        raise InputError(f"column {name!r} has empty cells", where=path)
-    return found
-
-
-def _alike(one: AnyArray, other: AnyArray, path: str, name: str) -> tuple[AnyArray, AnyArray]:
-    if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
-        raise InputError(f"column {name!r} has text in some rows and numbers in others", where=path)
-    return one, other
-
-
-def _numbers(column: AnyArray, path: str, name: str) -> AnyArray:
-    if column.dtype.kind not in "fiu":
-        raise InputError(f"column {name!r} has values that are not numbers", where=path)
-    return column

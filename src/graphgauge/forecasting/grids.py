@@ -1,7 +1,7 @@
-"""Labelled arrays as weather and sensor data have them: other names of the axes, grids, issue times and lead times.
+"""Labelled arrays as weather and sensor data have them: grids, issue times and lead times.
 
-Dimensions of an xarray object get the names time, horizon, node and channel. Those that are left, such as latitude and
-longitude, are nodes. A truth by valid time is looked up for forecasts by issue time and lead time.
+Dimensions of an xarray object are called time, horizon, node and channel. Others, such as latitude and longitude, are
+nodes. A truth by valid time is looked up for forecasts by issue time and lead time.
 """
 
 from __future__ import annotations
@@ -12,17 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_numeric
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.arrays import AnyArray, Ints
+from graphgauge.core.errors import InputError
 from graphgauge.forecasting.options import AXES, CHANNEL
 
-_NAMES = {
-    "time": ("init_time", "issue_time", "forecast_reference_time", "reference_time", "valid_time", "cutoff", "ds"),
-    "horizon": ("lead_time", "lead", "step", "prediction_timedelta", "forecast_period", "h"),
-    "channel": ("variable", "feature"),
-}
-_LATITUDE = ("latitude", "lat", "nav_lat")
-COS_LATITUDE = "cos-latitude"
 _WIDER = ("quantiles", "samples")
 # Units of lead times that are numbers, in nanoseconds.
 _UNITS = {
@@ -58,43 +51,42 @@ def dims_of(value: Any) -> tuple[str, ...] | None:
 
 
 def arranged(given: Mapping[str, Any], axes: Any) -> dict[str, Any]:
-    """The arrays with the dimensions time, horizon, channel and node, if those of the truth can be named so."""
+    """The arrays with the dimensions time, horizon, channel and node, if the truth has a dimension time."""
     truth = dims_of(given["y_true"])
     known = {*AXES, CHANNEL}
-    if truth is None or tuple(axes) != AXES:
+    if truth is None or tuple(axes) != AXES or "time" not in truth:
         return dict(given)
-    read = {name: _renamed(array) for name, array in given.items() if dims_of(array) is not None}
+    read = {name: _read(array) for name, array in given.items() if dims_of(array) is not None}
     dims = read["y_true"].dims
-    if "time" not in dims:
-        return dict(given)
     places = tuple(dim for dim in dims if dim not in known or dim == "node")
+    for name, array in read.items():
+        for dim, labels in array.coords.items():
+            if dim not in known and labels.dtype.kind in "mM":
+                raise InputError(
+                    f"its dimension {dim} has times: which of them are time and horizon?",
+                    where=name,
+                    fix=f"Rename it: .rename({dim}='{'time' if labels.dtype.kind == 'M' else 'horizon'}').",
+                )
     ahead = any("horizon" in read[name].dims for name in read if name not in ("y_true", "mask"))
     if set(dims) <= known and (not ahead or "horizon" in dims):
-        return dict(given) | {name: array for name, array in read.items() if _changed(array, given[name])}
+        return dict(given) | {name: array for name, array in read.items() if _durations(array)}
     found = dict(given) | {name: _stacked(name, array, places) for name, array in read.items()}
     return _by_issue_time(found) if ahead and "horizon" not in dims else found
 
 
-def _changed(array: Labelled, given: Any) -> bool:
-    return array.dims != dims_of(given) or (array.leads is not None and array.leads.dtype.kind == "m")
+def _durations(array: Labelled) -> bool:
+    return array.leads is not None and array.leads.dtype.kind == "m"
 
 
-def _renamed(array: Any) -> Labelled:
+def _read(array: Any) -> Labelled:
     dims = tuple(map(str, array.dims))
     coords = {str(name): array.coords[name] for name in array.coords} if hasattr(array, "coords") else {}
-    new = list(dims)
-    for name, others in _NAMES.items():
-        if name not in dims:
-            place = next((dims.index(other) for other in others if other in dims), None)
-            if place is not None:
-                new[place] = name
-    labels = {name: _values(coords[dim]) for dim, name in zip(dims, new, strict=True) if dim in coords}
+    labels = {dim: _values(coords[dim]) for dim in dims if dim in coords}
     leads = None
     if "horizon" in labels:
-        owner = next(dim for dim, name in zip(dims, new, strict=True) if name == "horizon")
-        leads = _with_unit(labels["horizon"], coords[owner])
+        leads = _with_unit(labels["horizon"], coords["horizon"])
         labels["horizon"] = lead_labels(leads)
-    return Labelled(np.asarray(array.values), tuple(new), labels, leads)
+    return Labelled(np.asarray(array.values), dims, labels, leads)
 
 
 def _values(coordinate: Any) -> AnyArray:
@@ -246,70 +238,3 @@ def _texts(side: AnyArray) -> Any:
     if known.dtype.kind == "f" and known.dtype.itemsize < 8:
         return np.array([str(float(str(label))) for label in known], object)
     return np.array([str(label) for label in known.tolist()], object)
-
-
-# ------------------------------------------------------------------- weights
-
-
-def cos_latitude(latitude: Any) -> Floats:
-    """Node weights of a regular grid: the cosine of the latitude, in degrees, divided by the mean.
-
-    Parameters
-    ----------
-    latitude
-        Degrees from −90 to 90.
-
-    Returns
-    -------
-    numpy.ndarray
-        One weight per latitude, at least 0, with mean 1.
-
-    Raises
-    ------
-    InputError
-        If a latitude is out of range.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> forecasting.cos_latitude([0.0, 60.0]).round(3)
-    array([1.333, 0.667])
-    """
-    degrees = as_numeric(latitude, "latitude").astype(np.float64)
-    if degrees.size and not (np.abs(degrees) <= 90).all():
-        raise InputError("has values outside −90 to 90", where="latitude", fix="Latitudes are in degrees.")
-    weights = np.maximum(np.cos(np.deg2rad(degrees)), 0.0)
-    return np.asarray(weights / weights.mean())
-
-
-def checked_rule(weights: str) -> str:
-    if weights != COS_LATITUDE:
-        raise OptionError(f"weights must be one number per node, or {COS_LATITUDE!r}, not {weights!r:.60}")
-    return weights
-
-
-def node_weights(weights: Any, y_true: Any) -> Any:
-    """Given weights, or those that a name asks for: `cos-latitude` reads the latitude of the truth."""
-    if not isinstance(weights, str):
-        return weights
-    checked_rule(weights)
-    dims = dims_of(y_true) or ()
-    coords = getattr(y_true, "coords", {})
-    name = next((name for name in _LATITUDE if name in coords), None)
-    if name is None:
-        raise InputError(
-            f"weights={COS_LATITUDE!r} needs a coordinate {' or '.join(_LATITUDE[:2])}",
-            where="y_true",
-            fix="Pass weights=cos_latitude(…), with one latitude per node.",
-        )
-    latitude = _values(coords[name])
-    known = {*AXES, CHANNEL, *(other for others in _NAMES.values() for other in others)}
-    places = [dim for dim in dims if dim not in known or dim == "node"]
-    if latitude.ndim != 1 or (name not in places and len(places) != 1):
-        raise InputError(f"the coordinate {name} is not along one dimension of nodes", where="y_true")
-    sizes = dict(zip(dims, np.shape(y_true), strict=True))
-    along = places.index(name) if name in places else 0
-    shape = [sizes[dim] for dim in places]
-    table = np.broadcast_to(latitude.reshape([-1 if at == along else 1 for at in range(len(places))]), shape)
-    labels = {"node": _names([_values(coords[dim]) for dim in places])} if all(dim in coords for dim in places) else {}
-    return Labelled(cos_latitude(table.ravel()), ("node",), labels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -14,18 +13,15 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.mapped import give_back
 from graphgauge.core.options import nan_policy, whole_number
-from graphgauge.forecasting.distributions import Distribution, scored
 from graphgauge.forecasting.grids import arranged
-from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_several, shown
+from graphgauge.forecasting.labels import Names, axes_of, history_of, matched, named, refuse_objects, shown
 from graphgauge.forecasting.on_device import device_of, tensor_of
 from graphgauge.forecasting.options import AXES, CHANNEL, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
-# Numbers processed at once: enough to be worth a call, few enough to fit the cache. More of them on a device.
+# Numbers processed at once: enough to be worth a call, few enough to fit the cache.
 SLAB = 1 << 20
-ON_DEVICE = 1 << 22
 # Steps that are processed at once even if they are wide, because the sums by node of each slab are added up.
 _WIDE_STEPS, _WIDE = 32, 24
 # Arrays that need no conversion are processed in as many times as much, and in at least so many pieces.
@@ -43,15 +39,12 @@ class Slab:
     members: AnyArray | None
     mask: Mask | None
     dropped: int
-    # Of a predicted distribution, the columns of `score_names`.
-    scores: AnyArray | None = None
 
     def copy(self) -> Slab:
         """The same in memory of its own."""
-        more = (None if a is None else a.copy() for a in (self.std, self.quantiles, self.members, self.scores))
-        std, quantiles, members, scores = more
+        std, quantiles, members = (None if a is None else a.copy() for a in (self.std, self.quantiles, self.members))
         mask = None if self.mask is None else self.mask.copy()
-        return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped, scores)
+        return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped)
 
     def rearranged(self, parts: Sequence[tuple[slice, int]]) -> Slab:
         """Some steps of one horizon each, one after the other, as steps of a single horizon."""
@@ -67,7 +60,6 @@ class Slab:
             taken(self.members),
             taken(self.mask),
             0,
-            taken(self.scores),
         )
 
     @property
@@ -100,10 +92,6 @@ class Batch:
     places: list[Any] | None = None
     # The labels along the axes as they were given, before steps were sorted.
     labels: Mapping[str, Names] = field(default_factory=dict)
-    # Predicted distributions, the point that stands for them, and what a state needs of them.
-    distribution: Distribution | None = None
-    point_of: str = ""
-    scores: AnyArray | None = None
 
     @classmethod
     def of(
@@ -115,7 +103,6 @@ class Batch:
         quantiles: Any = None,
         levels: Any = None,
         samples: Any = None,
-        distribution: Any = None,
         mask: Any = None,
         null_value: float | None = None,
         null_tolerance: float = 0.0,
@@ -128,14 +115,7 @@ class Batch:
         """Check and align the arrays; `nodes`, `ahead` and `known` are labels that labelled arrays must match."""
         nan_policy(nan)
         said = [
-            name
-            for name, given in (
-                ("std", std),
-                ("quantiles", quantiles),
-                ("samples", samples),
-                ("distribution", distribution),
-            )
-            if given is not None
+            name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples)) if given is not None
         ]
         if len(said) > 1:
             raise InputError(f"{' and '.join(said)} are given", fix="Pass only one of them.")
@@ -149,25 +129,17 @@ class Batch:
             "samples": samples,
             "mask": mask,
         }
-        refuse_several(given)
-        predicted, point_of = None, ""
-        if distribution is not None:
-            shape = y_true.shape if is_tensor(y_true) else as_numeric(y_true, "y_true").shape
-            predicted = Distribution.of(distribution, tuple(shape))
-            normal = predicted.gaussian()
-            if normal is not None:
-                (point, std), predicted = normal, None
-            else:
-                point, point_of = predicted.point() if y_pred is None else (y_pred, "")
-            y_pred = point if y_pred is None else y_pred
+        refuse_objects(given)
         checked_null(null_value)
         checked_tolerance(null_tolerance, null_value)
-        given = arranged(given | {"y_pred": y_pred, "std": std}, axes)
+        given = arranged(given, axes)
         names = checked_axes(axes_of(given["y_true"], axes))
         found = matched(given, names, {"node": nodes, "horizon": ahead, **(known or {})})
         original = given["y_true"]
         y_true, y_pred, std, quantiles, samples, mask = (found.arrays[name] for name in given)
-        device = None if predicted is not None else device_of(y_true, (y_pred, std, quantiles, samples))
+        device = None
+        if quantiles is None and samples is None:
+            device = device_of(y_true, (y_pred, std))
         y = _on(device, y_true, "y_true")
         if y.ndim == 1 and names == AXES:
             names = ("time",)  # a single series has only a time axis
@@ -180,12 +152,6 @@ class Batch:
         probabilities = () if levels is None else checked_levels(levels)
         if levels is not None and not probabilities:
             raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
-        if distribution is not None and original is not y_true and not _same_order(given["y_true"], y):
-            raise InputError(
-                "has no labels, but those of y_true had to be put in another order",
-                where="distribution",
-                fix="Give y_true in the order of nodes=, with the axes in the order of axes=.",
-            )
         quantiles = in_order(quantiles, found.levels, probabilities)
         labelled = dict(zip(names, map(shown, found.names), strict=False))
         batch = cls(
@@ -208,8 +174,6 @@ class Batch:
                 for axis, label in zip(names, found.unsorted, strict=False)
                 if label is not None and not label.counted
             },
-            distribution=predicted,
-            point_of=point_of,
         )
         batch._require_point()
         return batch if CHANNEL not in names else batch._without_channel(labelled.get(CHANNEL))
@@ -228,9 +192,7 @@ class Batch:
             if array is None:
                 return None
             last_axes = range(len(self.axes), array.ndim)
-            if self.on_device:
-                return array.permute(*order, *last_axes)  # folded slab by slab, because that takes a copy
-            moved = array.transpose(*order, *last_axes)
+            moved = (array.permute if self.on_device else array.transpose)(*order, *last_axes)
             kept = len(others)
             together = prod(moved.shape[kept : kept + len(last)])  # not -1: an array may have no cell
             return moved.reshape(*moved.shape[:kept], together, *moved.shape[kept + len(last) :])
@@ -256,15 +218,6 @@ class Batch:
             places=self.nodes,
         )
 
-    def scored(self, coverage: Sequence[float], with_scores: bool, thresholds: Sequence[float] = ()) -> Batch:
-        """The same with what a state with these levels and thresholds needs of the predicted distributions."""
-        if self.distribution is None:
-            return self
-        known = self.distribution
-        truth = self.y.astype(np.float64).reshape(known.shape)
-        columns = scored(known, truth, coverage, with_scores, thresholds)
-        return replace(self, scores=columns.reshape(*self.y.shape, columns.shape[-1]))
-
     def _require_point(self) -> None:
         if self.members is not None and self.members.shape[-1] < 2:
             raise InputError(
@@ -281,8 +234,6 @@ class Batch:
 
     @property
     def form(self) -> str:
-        if self.distribution is not None:
-            return "distribution"
         if self.std is not None:
             return "gaussian"
         return "quantiles" if self.quantiles is not None else "point" if self.members is None else "samples"
@@ -290,24 +241,19 @@ class Batch:
     @property
     def point(self) -> str:
         """The point forecast that errors are computed from."""
-        if self.point_of:
-            return self.point_of
         return "y_pred" if self.mean is not None else "the median" if self.members is None else "the members' mean"
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Steps, horizons and nodes."""
-        lengths = tuple(self.y.shape)
-        if len(lengths) > len(self.axes):
-            lengths = (*lengths[:-2], lengths[-2] * lengths[-1])
-        sizes = dict(zip(self.axes, lengths, strict=True))
+        sizes = dict(zip(self.axes, self.y.shape, strict=True))
         steps, horizons, nodes = (sizes.get(name, 1) for name in AXES)
         return steps, horizons, nodes
 
     @property
     def width(self) -> int:
         """How many numbers a cell has."""
-        extra = sum(int(a.shape[-1]) for a in (self.quantiles, self.members, self.scores) if a is not None)
+        extra = sum(int(a.shape[-1]) for a in (self.quantiles, self.members) if a is not None)
         return 2 + (self.std is not None) + extra
 
     def _rows(self, array: AnyArray, rows: slice) -> AnyArray:
@@ -320,22 +266,8 @@ class Batch:
 
     @property
     def on_device(self) -> bool:
-        """Whether the arrays are tensors on a CUDA device; those of channels have an axis of them before the nodes."""
+        """Whether the arrays are tensors on a CUDA device: a point or Gaussian forecast."""
         return is_tensor(self.y)
-
-    def views(self, array: Any) -> list[Any]:
-        """A tensor as (time, horizon, node), with a last axis if it has one, for each channel."""
-        axis = len(self.axes) - 1
-        channels = list(array.unbind(axis)) if self.y.ndim > len(self.axes) else [array]
-        return [self._in_order(channel) for channel in channels or [array.flatten(axis, axis + 1)]]
-
-    def _in_order(self, array: Any) -> Any:
-        kept = [name for name in AXES if name in self.axes]
-        last = range(len(self.axes), array.ndim)
-        ordered = array.permute(*(self.axes.index(name) for name in kept), *last)
-        for place, name in enumerate(AXES):
-            ordered = ordered if name in self.axes else ordered.unsqueeze(place)
-        return ordered
 
     def on_host(self, rows: slice = slice(None)) -> Batch:
         """The same, or some time steps of it, as NumPy arrays."""
@@ -344,19 +276,13 @@ class Batch:
         part = tuple(rows if name == "time" else slice(None) for name in self.axes)
 
         def copied(array: Any, name: str) -> Any:
-            if array is None:
-                return None
-            some = array[part]
-            node = len(self.axes) - 1
-            return as_numeric(some.flatten(node, node + 1) if self.y.ndim > len(self.axes) else some, name)
+            return None if array is None else as_numeric(array[part], name)
 
         return replace(
             self,
             y=copied(self.y, "y_true"),
             mean=copied(self.mean, "y_pred"),
             std=copied(self.std, "std"),
-            quantiles=copied(self.quantiles, "quantiles"),
-            members=copied(self.members, "samples"),
             mask=copied(self.mask, "mask"),
         )
 
@@ -377,7 +303,6 @@ class Batch:
             parts.get("samples"),
             mask,
             dropped,
-            parts.get("distribution"),
         )
 
     @property
@@ -390,15 +315,9 @@ class Batch:
             floats and given[0].dtype in (np.float32, np.float64) and list(self.axes) == order and self.nan == "raise"
         )
 
-    def give_back(self, rows: slice) -> None:
-        """Give back the memory of these steps of mapped files; what is still needed comes from the page cache."""
-        for _, array in (*self._arrays(), ("mask", self.mask)):
-            if isinstance(array, np.ndarray):
-                give_back(self._rows(array, rows))
-
     def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
         yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))
-        yield from (("quantiles", self.quantiles), ("samples", self.members), ("distribution", self.scores))
+        yield from (("quantiles", self.quantiles), ("samples", self.members))
 
     def _point(self, parts: dict[str, AnyArray]) -> AnyArray:
         if "y_pred" in parts:
@@ -433,9 +352,7 @@ class Batch:
         length = 1 << shift
         size = max(1, horizons * nodes * self.width)
         room = max(1, SLAB // size, min(_WIDE_STEPS, _WIDE * SLAB // size))
-        if self.on_device:
-            room = max(1, ON_DEVICE // size)
-        elif in_place:
+        if in_place:
             # A few for each of the usual numbers of processors, because each costs a call and sums to add.
             room = max(room, _IN_PLACE * SLAB // size)
             pieces = min(_PIECES, max(1, steps * size // SLAB))
@@ -452,16 +369,13 @@ class Batch:
 
     def refuse_bad_values(self) -> None:
         """Raise an error that names the first invalid value among the cells that count."""
-        found: dict[tuple[str, str, str], _Bad] = {}
-        time = self.axes.index("time")
-        for rows in [rows for rows, _ in self.slabs(0, 0)] if self.on_device else [slice(0, None)]:
-            for fault, bad in self.on_host(rows)._faults():
-                found.setdefault(fault, _Bad()).add(bad, time, rows.start)
-        for (name, what, fix), values in found.items():
-            if values.count:
-                place = values.first[0] if len(values.first) == 1 else values.first
+        for (name, what, fix), bad in self.on_host()._faults():
+            count = int(np.count_nonzero(bad))
+            if count:
+                first = tuple(int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape))
                 raise InputError(
-                    f"{values.count} of {values.size} values are {what}, the first at index {place}",
+                    f"{count} of {bad.size} values are {what}, the first at index "
+                    f"{first[0] if len(first) == 1 else first}",
                     where=name,
                     fix=fix,
                 )
@@ -485,36 +399,9 @@ class Batch:
                 continue
             yield (name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.'), among(missing)
         for name, array in given:
-            fix = "Mask these cells."
-            if name == "distribution":
-                fix = "A truth outside of the support has no density: mask it, or choose metrics= without nll."
-            yield (name, "infinite", fix), among(np.isinf(array))
+            yield (name, "infinite", "Mask these cells."), among(np.isinf(array))
         if self.std is not None:
             yield ("std", "not above 0", "Standard deviations must be positive."), among(~(self.std > 0))
-
-
-@dataclass
-class _Bad:
-    """How many values are bad, of how many, and the index of the first."""
-
-    count: int = 0
-    size: int = 0
-    first: tuple[int, ...] = ()
-
-    def add(self, bad: Mask, axis: int, start: int) -> None:
-        """Add a part, which begins at `start` along one axis."""
-        count = int(np.count_nonzero(bad))
-        if count:
-            place = [int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape)]
-            place[axis] += start
-            self.first = min(self.first, tuple(place)) if self.count else tuple(place)
-        self.count, self.size = self.count + count, self.size + bad.size
-
-
-def _same_order(given: Any, y: AnyArray) -> bool:
-    """Whether the truth was read in its own order; latitudes and longitudes may have become one axis."""
-    plain = as_numeric(given, "y_true").reshape(-1)
-    return np.array_equal(plain, y.reshape(-1), equal_nan=plain.dtype.kind == "f")
 
 
 def checked_null(null_value: Any) -> Any:
@@ -534,6 +421,11 @@ def checked_tolerance(tolerance: Any, null_value: float | None) -> float:
 
 def checked_weights(weights: Any) -> NDArray[np.float64]:
     """One weight per node, as floats whose mean is 1."""
+    if isinstance(weights, str):
+        raise OptionError(
+            f"weights must be one number per node, not {weights!r:.60}",
+            fix="Compute them, such as weights=np.cos(np.deg2rad(latitude)).",
+        )
     given = as_numeric(weights, "weights").astype(np.float64)
     require_shape(given, (None,), "weights", "Pass one weight per node.")
     if not np.isfinite(given).all() or (given < 0).any() or not (given > 0).any():
@@ -618,7 +510,7 @@ def naive_scale(
 
 
 def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...]) -> Any:
-    """Quantiles in the order of their levels, if they are labelled with levels: 0.9, 90, q90, "90 %"."""
+    """Quantiles in the order of their levels, if they are labelled with levels."""
     if named is None or named == list(range(len(named))) or len(named) != len(levels):
         return quantiles  # positions, or another shape, which is refused later
     own = _labelled_levels(named)
@@ -628,24 +520,18 @@ def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...])
         raise InputError(
             f"labelled {', '.join(map(str, named)) if not own else names:.120}, but levels= are {wanted_names:.120}",
             where="quantiles",
-            fix="Label them with their levels, such as 0.1 or q10, and pass the same levels.",
+            fix="Label them with their levels, such as 0.1, and pass the same levels.",
         )
     return np.take(quantiles, [place for place in places if place is not None], axis=-1)
 
 
-_LEVEL = re.compile(r"\s*[A-Za-z_.\- ]*?(\d*\.?\d+)\s*%?\s*")
-
-
 def _labelled_levels(named: list[Any]) -> list[float]:
-    """The probabilities that labels name, as such or in percent; nothing if they name none."""
-    texts = ["0.5" if str(name).strip().lower() in ("median", "q_median") else str(name) for name in named]
-    found = [_LEVEL.fullmatch(text) for text in texts]
-    numbers = [float(match[1]) for match in found if match is not None]
-    if len(numbers) < len(named):
+    """The probabilities that are the labels; nothing if they are none."""
+    try:
+        numbers = [float(name) for name in named]
+    except ValueError:
         return []
-    if all(0 < number < 1 for number in numbers) and not any("%" in text for text in texts):
-        return numbers
-    return [number / 100 for number in numbers] if all(0 < number < 100 for number in numbers) else []
+    return numbers if all(0 < number < 1 for number in numbers) else []
 
 
 def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:

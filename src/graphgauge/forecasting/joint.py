@@ -1,4 +1,4 @@
-"""The joint forecast: do members that belong together fit the truth of several nodes, or horizons, at once?"""
+"""The joint forecast: do members that belong together fit the truth of several nodes at once?"""
 
 from __future__ import annotations
 
@@ -9,57 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.inputs import Slab
-from graphgauge.forecasting.on_device import plain_energy
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_columns import column_sums
 from graphgauge.kernels.forecast_joint import Joint, energy_scores, variogram_scores
 
 # The order of the variogram, as recommended by Scheuerer and Hamill.
 POWER = 0.5
-_SCORES = ("energy", "variogram", "path")
-
-
-def energy_score(y_true: Any, samples: Any) -> float:
-    """Mean energy score of ensembles of vectors: of the members' distances to the truth and to each other.
-
-    Tensors on a CUDA device stay there.
-
-    Parameters
-    ----------
-    y_true
-        Truths (vectors, components).
-    samples
-        Members (vectors, components, members).
-
-    Returns
-    -------
-    float
-        At least 0, in the unit of the truth; NaN with fewer than two components.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, or a value is NaN.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> forecasting.energy_score([[0.0, 0.0]], [[[3.0, 0.0], [4.0, 0.0]]])
-    1.25
-    """
-    found = plain_energy(y_true, samples)
-    if found is not None:
-        return found if y_true.shape[1] > 1 else np.nan
-    y, members = as_numeric(y_true, "y_true"), as_numeric(samples, "samples")
-    require_shape(y, (None, None), "y_true", "One row per vector, one column per component.")
-    require_shape(members, (*y.shape, None), "samples", "The shape of y_true, and the members along a last axis.")
-    for name, values in (("y_true", y), ("samples", members)):
-        refuse_nan(values, name, fix="Leave these vectors out.")
-    scores = energy_scores(y, members).score
-    return float(scores.mean()) if len(scores) else np.nan
+_SCORES = ("energy", "variogram")
 
 
 @dataclass(frozen=True)
@@ -81,66 +40,38 @@ class JointLayout:
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
-        return ("n", "variogram_n", "path_n")
+        return ("n", "variogram_n")
 
     def column(self, name: str) -> int:
         return self.floats.index(name)
 
 
-def joint_sums(
-    slab: Slab, blocks: int, first: int, graph: Ints | None, *, nodes: bool = True, paths: bool = True
-) -> Sums:
-    """The joint scores of a slab by time block and horizon; those of paths are in the first horizon.
+def joint_sums(slab: Slab, blocks: int, first: int, graph: Ints | None) -> Sums:
+    """The joint scores of a slab by time block and horizon.
 
     `first` is the index of the first step, `graph` are pairs of nodes.
     """
     assert slab.members is not None
     steps, horizons, size = slab.y.shape
-    found: dict[str, Any] = {}
+    found: dict[str, Joint] = {}
 
     def vectors(array: Any) -> Any:
         return None if array is None else array.reshape(steps * horizons, *array.shape[2:])
 
-    def paths_of(array: Any) -> Any:
-        return None if array is None else np.moveaxis(array, 2, 1).reshape(steps * size, horizons, *array.shape[3:])
-
-    if nodes and size > 1:
-        given = vectors(slab.y), vectors(slab.members), vectors(slab.mask)
-        found["energy"] = energy_scores(*given, first=first * horizons)
+    if size > 1:
+        y, members, mask = vectors(slab.y), vectors(slab.members), vectors(slab.mask)
+        found["energy"] = energy_scores(y, members, mask, first=first * horizons)
         if graph is not None:
-            y, members, mask = given
             found["variogram"] = variogram_scores(y, members, graph, mask, power=POWER, first=first * horizons)
-    if paths and horizons > 1:
-        found["path"] = energy_scores(paths_of(slab.y), paths_of(slab.members), paths_of(slab.mask), first=first * size)
-    floats, counts = [], []
-    for name in _SCORES:
-        score = found.get(name)
-        for values in (None, None) if score is None else score:
-            floats.append(_by_horizon(values, name, steps, horizons))
-        counts.append(_counted(score, name, steps, horizons))
+    nothing = Joint(*np.full((2, steps * horizons), np.nan))
+    scores = [found.get(name, nothing) for name in _SCORES]
+
+    def by_step(values: Any) -> Any:
+        return values.reshape(steps, horizons)
+
+    floats = [by_step(np.where(np.isnan(values), 0.0, values)) for score in scores for values in score]
+    counts = [by_step(~np.isnan(score.score)) for score in scores]
     return column_sums(floats, counts, (blocks, steps // max(blocks, 1), horizons, 1))[0]
-
-
-def _by_horizon(values: Any, name: str, steps: int, horizons: int) -> Any:
-    table = np.zeros((steps, horizons))
-    if values is not None:
-        known = np.where(np.isnan(values), 0.0, values)
-        if name == "path":
-            table[:, 0] = known.reshape(steps, -1).sum(axis=1)
-        else:
-            table[:] = known.reshape(steps, horizons)
-    return table
-
-
-def _counted(score: Joint | None, name: str, steps: int, horizons: int) -> Any:
-    if score is None:
-        return np.zeros((steps, horizons), np.int64)
-    there = ~np.isnan(score.score)
-    if name != "path":
-        return there.reshape(steps, horizons)
-    table = np.zeros((steps, horizons), np.int64)
-    table[:, 0] = there.reshape(steps, -1).sum(axis=1)
-    return table
 
 
 def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:

@@ -56,9 +56,15 @@ class Matched:
     unsorted: list[Names | None] = field(default_factory=list)
 
 
-def refuse_several(given: Mapping[str, Any]) -> None:
-    """Refuse a dataset of xarray, which contains several arrays."""
+def refuse_objects(given: Mapping[str, Any]) -> None:
+    """Refuse distributions of torch or SciPy, and a dataset of xarray, which contains several arrays."""
     for name, value in given.items():
+        if callable(getattr(value, "cdf", None)) or callable(getattr(value, "log_prob", None)):
+            raise InputError(
+                f"is a distribution ({type(value).__name__}), not numbers",
+                where=name,
+                fix="Draw from it, samples=d.sample((200,)).movedim(0, -1), or pass its quantiles= at levels=.",
+            )
         variables = getattr(value, "data_vars", None)
         if variables is not None:
             raise InputError(
@@ -298,11 +304,10 @@ def shown(names: Names | None) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The columns of a file, and the labels of its rows if it has some, with the interface of a data frame."""
+    """Values whose columns have names, with the interface of a data frame."""
 
     values: Any
     columns: list[str]
-    index: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -329,7 +334,7 @@ class LabelledRow:
 
 def _read(value: Any, name: str) -> _Array | None:
     """The plain values and labels of an array that names its axes; None for everything else."""
-    refuse_several({name: value})
+    refuse_objects({name: value})
     value = _as_frame(value)
     dims = dims_of(value)
     if dims is not None:

@@ -351,8 +351,8 @@ def _given_horizons(frame: _Frame, name: str) -> tuple[AnyArray, Ints]:
 def _counted_horizons(frame: _Frame, roles: Mapping[str, str]) -> Ints:
     """How many steps each row is ahead of its issue time.
 
-    The step may be a number, a month, or, if steps are uneven as those of working days, the next time in the table.
-    Several ways to count may fit; the one with the fewest horizons is taken.
+    A step is a number or a duration, or the next time in the table, or in the series. Several ways to count may fit;
+    the one with the fewest horizons is taken.
     """
     valid, issued = _complete(frame, roles["time"]), _complete(frame, roles["issued"])
     if {valid.dtype.kind, issued.dtype.kind} & {"U"} or (valid.dtype.kind == "M") != (issued.dtype.kind == "M"):
@@ -368,36 +368,18 @@ def _counted_horizons(frame: _Frame, roles: Mapping[str, str]) -> Ints:
         raise InputError(f"{roles['time']!r} is not after {roles['issued']!r} in every row", where=frame.where)
     times = np.unique(np.concatenate([valid, issued]))
     first, last = np.searchsorted(times, issued), np.searchsorted(times, valid)
-    ways = []
-    for position in (_months(times), _even_steps(times)):
-        if position is not None:
-            ways.append(position[last] - position[first])
-    ways.append(last - first)
-    ways.append(_steps_of_each(_places(frame, roles["id"])[1], first, last, len(times)))
+    ways = [last - first, _steps_of_each(_places(frame, roles["id"])[1], first, last, len(times))]
+    even = _even_steps(times)
+    if even is not None:
+        ways.insert(0, even[last] - even[first])
     return np.asarray(min(ways, key=lambda horizon: len(np.unique(horizon))), np.int64)
 
 
-def _months(times: AnyArray) -> Ints | None:
-    """The number of each time if all are at the same place in a month, or all at the end of one."""
-    if times.dtype.kind != "M" or len(times) < 2:
-        return None
-    months = times.astype("M8[M]")
-    start, to_end = times - months.astype(times.dtype), (months + 1).astype(times.dtype) - times
-    if len(np.unique(months)) < len(times) or (len(np.unique(start)) > 1 and len(np.unique(to_end)) > 1):
-        return None
-    return _even_steps(months.astype(np.int64))
-
-
 def _even_steps(times: AnyArray) -> Ints | None:
-    """The number of each time on an even grid; None if there is no such grid, or if only working days occur."""
+    """The number of each time on an even grid; None if there is no such grid."""
     if len(times) < 2:
         return None
     if times.dtype.kind == "M":
-        days = times.astype("M8[D]")
-        if np.is_busday(days).all() and len(np.unique(days)) > 1 and days[-1] - days[0] >= np.timedelta64(7, "D"):
-            weekly = not ((times - times[0]) % np.timedelta64(7, "D")).astype(np.int64).any()
-            if not weekly:
-                return None
         times = times.astype(np.int64)
     gaps = np.diff(times)
     if times.dtype.kind == "f":

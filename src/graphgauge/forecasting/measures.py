@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
-from graphgauge.forecasting.distributions import score_names
 from graphgauge.forecasting.inputs import Slab
-from graphgauge.forecasting.options import exact_text
 from graphgauge.kernels.doubled import dd_times, sum_along
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
 from graphgauge.kernels.forecast_cells import SUMS
@@ -50,7 +48,6 @@ ALL = (
     "pit",
     "bins",
     "joint",
-    "paths",
 )
 _NEEDED = {
     "bias": ("bias",),
@@ -70,13 +67,11 @@ _NEEDED = {
 CHANCE = "chance"
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
-_HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
+_HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint"}
 
 
-# Forms that have scores at thresholds.
-_WITH_THRESHOLDS = ("gaussian", "samples", "distribution")
 # Parts that have no node weights.
-UNWEIGHTED = ("pit", "bins", "joint", "paths")
+UNWEIGHTED = ("pit", "bins", "joint")
 
 
 def counted_for(metrics: Iterable[Metric] | None) -> tuple[str, ...]:
@@ -108,7 +103,6 @@ class Layout:
     graph: str | None = None
     # Node weights as text; the sums by horizon are then weighted, and so are the counts, as further sums.
     weights: str | None = None
-    thresholds: tuple[float, ...] = ()
     # Whether squared naive errors are known, too.
     root_scaled: bool = False
 
@@ -123,7 +117,6 @@ class Layout:
         if self.form == "samples" and self.weights is None:
             several = self.nodes > 1
             found += ["joint"] * several + ["pairs"] * (several and self.graph is not None)
-            found += ["paths"] * (self.horizons > 1)
         return frozenset(found)
 
     @cached_property
@@ -148,11 +141,6 @@ class Layout:
         elif self.form == "samples":
             names += ("crps", "crps_fair")
             names += self._at("over", self.reachable) * over + self._at("width", self.reachable) * wide
-        elif self.form == "distribution":
-            names += ("nll", "crps") * ("scores" in self.counted)
-            names += self._at("over", self.coverage) * over + self._at("width", self.coverage) * wide
-        if self.form in _WITH_THRESHOLDS:
-            names += self._above("brier") + self._above("twcrps")
         names += ("scaled",) * self.scaled + ("scaled_square",) * self.root_scaled
         if self.scaled and "scaled_scores" in self.counted:
             names += self._at("msis", self.bounded)
@@ -161,9 +149,6 @@ class Layout:
     @staticmethod
     def _at(kind: str, levels: Iterable[float]) -> tuple[str, ...]:
         return tuple(f"{kind}_{level:g}" for level in levels)
-
-    def _above(self, kind: str) -> tuple[str, ...]:
-        return tuple(f"{kind}_{exact_text(threshold)}" for threshold in self.thresholds)
 
     def column(self, name: str) -> int:
         """The place of a sum, which must have been counted."""
@@ -182,10 +167,6 @@ class Layout:
             names += (*self._at("below", self.levels), *self._at("inside", pairs), "crossing")
         elif self.form == "samples":
             names += self._at("inside", self.reachable)
-        elif self.form == "distribution":
-            names += self._at("inside", self.coverage)
-        if self.form in _WITH_THRESHOLDS:
-            names += self._above("above")
         return (*names, "scaled_n") if self.scaled else names
 
     @cached_property
@@ -193,7 +174,7 @@ class Layout:
         """The levels of the central intervals that the forecast has."""
         if self.form == "quantiles":
             return tuple(self.levels[high] - self.levels[low] for low, high in self.pairs)
-        return {"gaussian": self.coverage, "distribution": self.coverage, "samples": self.reachable}.get(self.form, ())
+        return {"gaussian": self.coverage, "samples": self.reachable}.get(self.form, ())
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -294,15 +275,14 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
         levels, wide = layout.levels, "spread" in layout.counted
         quantiles = slab.quantiles.reshape(*shape, len(levels))
         parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
-    kernels_do_all = scale is None and slab.members is None and slab.scores is None and not layout.thresholds
-    floats, counts = ({}, {}) if kernels_do_all else _columns(slab, layout, scale)
-    if floats or counts:
+    if scale is not None or slab.members is not None:
+        floats, counts = _columns(slab, layout, scale)
         parts.append(column_sums(list(floats.values()), list(counts.values()), shape, place=place))
-    by_horizon, by_node = (part[0] if len(part) == 1 else joined_columns(part) for part in zip(*parts, strict=True))
+    by_horizon, by_node = (part[0] if len(part) == 1 else _joined(part) for part in zip(*parts, strict=True))
     return by_horizon, by_node
 
 
-def joined_columns(parts: Sequence[Sums]) -> Sums:
+def _joined(parts: Sequence[Sums]) -> Sums:
     tables = zip(*((part.high, part.low, part.counts) for part in parts), strict=True)
     return Sums(*(np.concatenate(table, axis=-1) for table in tables))
 
@@ -330,32 +310,6 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
             counts |= {f"inside_{level:g}": (low <= y) & (y <= high) for level, (low, high) in ends.items()}
             floats = {name: _spread_out(values, counted) for name, values in floats.items()}
             counts = {name: _spread_out(values, counted) for name, values in counts.items()}
-        if slab.scores is not None:
-            said = _said(slab, layout)
-            truth = slab.y.astype(np.float64)
-            ends = {level: (said[f"low_{level:g}"], said[f"high_{level:g}"]) for level in layout.coverage}
-            found = {name: said[name] for name in ("nll", "crps") * ("scores" in layout.counted)}
-            if "over" in layout.counted:
-                found |= {
-                    f"over_{level:g}": np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
-                    for level, (low, high) in ends.items()
-                }
-            if "spread" in layout.counted:
-                found |= {f"width_{level:g}": high - low for level, (low, high) in ends.items()}
-            floats |= {name: np.where(counted, values, 0.0) for name, values in found.items()}
-            counts |= {
-                f"inside_{level:g}": (low <= truth) & (truth <= high) & counted for level, (low, high) in ends.items()
-            }
-        if layout.thresholds and layout.form in _WITH_THRESHOLDS:
-            of_threshold = {threshold: _at_threshold(slab, layout, threshold) for threshold in layout.thresholds}
-            for place, name in enumerate(("brier", "twcrps")):
-                floats |= {
-                    f"{name}_{exact_text(threshold)}": _spread_out(scores[place], counted)
-                    for threshold, scores in of_threshold.items()
-                }
-            counts |= {
-                f"above_{exact_text(threshold)}": (slab.y > threshold) & counted for threshold in layout.thresholds
-            }
         if scale is not None:
             by_node, by_node_squared = scale if scale.ndim == 2 else (scale, scale)
             known = counted & (by_node > 0)
@@ -373,13 +327,6 @@ def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns,
     return floats, counts
 
 
-def _said(slab: Slab, layout: Layout) -> dict[str, Floats]:
-    """What was computed from the predicted distributions of a slab."""
-    assert slab.scores is not None
-    names = score_names(layout.coverage, "scores" in layout.counted, layout.thresholds)
-    return dict(zip(names, np.moveaxis(slab.scores, -1, 0), strict=True))
-
-
 def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats]]:
     """Winkler's score of each cell, for each level."""
     y = slab.y.astype(np.float64)
@@ -390,44 +337,11 @@ def _interval_scores(slab: Slab, layout: Layout) -> Iterator[tuple[float, Floats
             low, high = slab.mean - margin, slab.mean + margin
         elif members is not None:
             low, high = central(members, level)
-        elif slab.scores is not None:
-            low, high = (_said(slab, layout)[f"{end}_{level:g}"] for end in ("low", "high"))
         else:
             assert slab.quantiles is not None
             low, high = (slab.quantiles[..., end].astype(np.float64) for end in layout.pairs[place])
         outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
         yield level, (high - low) + 2 / (1 - level) * outside
-
-
-def _at_threshold(slab: Slab, layout: Layout, threshold: float) -> tuple[Floats, Floats]:
-    """The Brier score of the event that the truth is above, and the CRPS of everything above, of the counted cells."""
-    counted = slab.counted
-    if slab.scores is not None:
-        said, name = _said(slab, layout), exact_text(threshold)
-        return said[f"brier_{name}"][counted], said[f"twcrps_{name}"][counted]
-    y = slab.y[counted].astype(np.float64)
-    event = y > threshold
-    if slab.members is not None:
-        members = slab.members[counted]
-        score, _ = ensemble_scores(np.maximum(y, threshold), np.maximum(members, threshold))
-        return np.square((members > threshold).mean(axis=-1) - event), score
-    from scipy.special import ndtr
-
-    assert slab.std is not None
-    mean, std = (array[counted].astype(np.float64) for array in (slab.mean, slab.std))
-    at, truth = (threshold - mean) / std, (y - mean) / std
-    # ∫ Φ² up to the truth from the threshold on, and ∫ (1 − Φ)² from the greater of the two on.
-    score = np.where(event, _squared_normal(truth) - _squared_normal(at), 0.0) + _squared_normal(-np.maximum(truth, at))
-    return np.square(ndtr(-at) - event), np.maximum(std * score, 0.0)
-
-
-def _squared_normal(z: Floats) -> Floats:
-    """∫ Φ(x)² dx from −∞ to z."""
-    from scipy.special import ndtr
-
-    below = ndtr(z)
-    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    return np.asarray(below * (z * below + 2 * density) - ndtr(np.sqrt(2) * z) / np.sqrt(np.pi))
 
 
 def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:
@@ -437,20 +351,15 @@ def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:
     return table
 
 
-def _doubles(values: NDArray[np.floating]) -> Floats:
-    return values.astype(np.float64, copy=False)
-
-
-def central(members: Any, level: float, doubles: Callable[[Any], Any] = _doubles) -> tuple[Any, Any]:
+def central(members: NDArray[np.floating], level: float) -> tuple[Floats, Floats]:
     """The ends of the central interval, at ranks p·(m + 1) among the sorted members.
 
     A truth that is exchangeable with the members is between them with that probability, for any number of members.
-    `doubles` converts members to float64.
     """
     ends = []
     for p in ((1 - level) / 2, (1 + level) / 2):
         place = min(max(p * (members.shape[-1] + 1) - 1, 0.0), members.shape[-1] - 1.0)
         before = min(int(place + 1e-9), members.shape[-1] - 2)
-        below, above = (doubles(members[..., at]) for at in (before, before + 1))
+        below, above = (members[..., at].astype(np.float64, copy=False) for at in (before, before + 1))
         ends.append(below + (place - before) * (above - below))
     return ends[0], ends[1]

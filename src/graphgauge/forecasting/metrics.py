@@ -11,7 +11,6 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
 from graphgauge.forecasting import declared as _declared
-from graphgauge.forecasting.options import exact_text
 from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread, Vectors
 
 
@@ -22,21 +21,13 @@ class Percent(float):
         return format(float(self), form or "g")
 
 
-class Threshold(float):
-    """A threshold as written in keys, with all its digits: 30, or 101325.25."""
-
-    def __format__(self, form: str) -> str:
-        return exact_text(self) if form in ("", "g") else format(float(self), form)
-
-
 # The default level of an interval.
 _LEVEL = Percent(95)
-_MEDIAN, _ZERO = Percent(50), Threshold(0)
+_MEDIAN = Percent(50)
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 
 _FEW_NODES = "no time step has two observed nodes"
 _NO_PAIR = "no edge has two observed nodes"
-_SHORT = "no node has two observed horizons"
 
 # ---------------------------------------------------------------- declarations
 
@@ -61,7 +52,7 @@ _ERRORS: dict[str, Any] = {
     "laws": _DIRECTED,
 }
 _SAID = _ERRORS | {
-    "needs": ("gaussian", "samples", "quantiles", "distribution"),
+    "needs": ("gaussian", "samples", "quantiles"),
     "laws": _DIRECTED | {"monotone": _MOVED},
 }
 _BETWEEN = _SAID | {"conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"}}
@@ -232,12 +223,12 @@ def r2(cells: Cells) -> Estimate:
     key="nll",
     **_SAID
     | {
-        "needs": ("gaussian", "distribution"),
+        "needs": ("gaussian",),
         "bounds": (-inf, inf),
         "chance": _declared.climate,
         "reference": "good1952",
         "laws": _DIRECTED,
-        "conventions": _POOLED | {"density": "Gaussian, or as given; natural logarithm"},
+        "conventions": _POOLED | {"density": "Gaussian; natural logarithm"},
     },
 )
 def nll(cells: Cells) -> Estimate:
@@ -252,8 +243,7 @@ def nll(cells: Cells) -> Estimate:
         "reference": "gneiting2007",
         "conventions": _POOLED
         | {
-            "from": "a Gaussian in closed form; other distributions by quadrature over levels; members as they are; "
-            "quantiles, each for the levels nearest to it",
+            "from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it",
         },
     },
 )
@@ -341,38 +331,6 @@ def wql(cells: Cells) -> Estimate:
     return Estimate(value, cells.n, influence, reason=cells.reason("every truth is 0"))
 
 
-_EVENTS = _SAID | {"needs": ("gaussian", "samples", "distribution")}
-
-
-@metric(
-    key="brier_{threshold}",
-    **_EVENTS
-    | {
-        "bounds": (0, 1),
-        "chance": _declared.base_rate,
-        "reference": "brier1950",
-        "conventions": _POOLED | {"event": "the truth is above the threshold"},
-    },
-)
-def brier(cells: Cells, *, threshold: Threshold = _ZERO) -> Estimate:
-    """Brier score of the event that the truth is above a threshold: mean squared error of its predicted probability."""
-    return cells.mean(f"brier_{threshold:g}")
-
-
-@metric(
-    key="twcrps_{threshold}",
-    **_EVENTS
-    | {
-        "reference": "gneiting2011",
-        "chance": NoChance("depends on the truths above the threshold"),
-        "conventions": _POOLED | {"weight": "1 above the threshold, 0 below"},
-    },
-)
-def twcrps(cells: Cells, *, threshold: Threshold = _ZERO) -> Estimate:
-    """Threshold-weighted CRPS: only the part of the distribution above a threshold is scored."""
-    return cells.mean(f"twcrps_{threshold:g}")
-
-
 def _weighted(cells: Cells, weights: Floats) -> Estimate:
     parts = [cells.mean(f"pinball_{level:g}") for level in cells.layout.levels]
     value = sum(weight * part.value for weight, part in zip(weights, parts, strict=True))
@@ -400,17 +358,6 @@ _PAIRS = _VECTORS | {
     "reference": "scheuerer2015",
     "conventions": {"order": "0.5", "pairs": "joined by an edge, both observed; mean over pairs, then over steps"},
 }
-_PATHS = _VECTORS | {
-    "needs": ("paths",),
-    "chance": _declared.shuffled("path", "path_n"),
-    "conventions": {"vector": "all observed horizons of a node from one time step, at least two"},
-}
-_GAIN: dict[str, Any] = {
-    "direction": "higher",
-    "bounds": (-inf, 1),
-    "chance": _declared.no_gain,
-    "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SHUFFLED},
-}
 
 
 @metric(key="energy_score", **_JOINT)
@@ -419,7 +366,16 @@ def energy_score(joint: Vectors) -> Estimate:
     return joint.mean("energy", reason=_FEW_NODES)
 
 
-@metric(key="energy_gain", **_JOINT | _GAIN)
+@metric(
+    key="energy_gain",
+    **_JOINT
+    | {
+        "direction": "higher",
+        "bounds": (-inf, 1),
+        "chance": _declared.no_gain,
+        "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SHUFFLED},
+    },
+)
 def energy_gain(joint: Vectors) -> Estimate:
     """Share of the energy score that the members' dependence between nodes saves, compared with shuffled members."""
     return joint.gain("energy", reason=_FEW_NODES)
@@ -429,24 +385,6 @@ def energy_gain(joint: Vectors) -> Estimate:
 def variogram_score(pairs: Vectors) -> Estimate:
     """Squared error of the expected root distance between neighbouring nodes, mean over the edges of the graph."""
     return pairs.mean("variogram", "variogram_n", reason=_NO_PAIR)
-
-
-@metric(key="variogram_gain", **_PAIRS | _GAIN)
-def variogram_gain(pairs: Vectors) -> Estimate:
-    """Share of the variogram score that the members' dependence between neighbours saves."""
-    return pairs.gain("variogram", "variogram_n", reason=_NO_PAIR)
-
-
-@metric(key="path_energy_score", **_PATHS)
-def path_energy_score(paths: Vectors) -> Estimate:
-    """Energy score of the path of each node over all horizons."""
-    return paths.mean("path", "path_n", reason=_SHORT)
-
-
-@metric(key="path_energy_gain", **_PATHS | _GAIN)
-def path_energy_gain(paths: Vectors) -> Estimate:
-    """Share of the path energy score that the members' dependence between horizons saves."""
-    return paths.gain("path", "path_n", reason=_SHORT)
 
 
 # ---------------------------------------------------------------- calibration

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor
-from graphgauge.kernels.device_joint import energy_sum
 
 _FLOATS = ("torch.float16", "torch.bfloat16", "torch.float32", "torch.float64")
 
 
 def device_of(y_true: Any, forecasts: Iterable[Any]) -> Any:
-    """The CUDA device of forecasts that are counted there; None if they are counted on the host.
+    """The CUDA device of point and Gaussian forecasts that are counted there; None if they are counted on the host.
 
     All arrays of a forecast are there, as dense floats. Truths are floats, and may be on the host.
     """
@@ -34,17 +32,6 @@ def tensor_of(array: Any, name: str, device: Any) -> Any:
     import torch
 
     return torch.tensor(np.ascontiguousarray(as_numeric(array, name)), device=device)
-
-
-def plain_energy(y: Any, members: Any) -> float | None:
-    """The mean energy score of ensembles (vectors, components, members) on a device.
-
-    None if the host has to look: at other types and shapes, and at NaN.
-    """
-    if not is_cuda(y) or not _dense(y, members) or y.ndim != 2 or members.shape[:-1] != y.shape or not members.numel():
-        return None
-    total = energy_sum(y.detach(), members.detach())
-    return total / len(y) if isfinite(total) else None
 
 
 def _dense(*arrays: Any) -> bool:

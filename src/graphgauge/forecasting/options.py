@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -56,16 +55,6 @@ def as_written(values: AnyArray) -> tuple[float, ...]:
     return tuple(float(str(value)) if short else float(value) for value in values.ravel())
 
 
-def exact_text(value: float) -> str:
-    """A number with as many digits as it needs, for the keys of metrics.
-
-    >>> exact_text(30.0), exact_text(101325.25)
-    ('30', '101325.25')
-    """
-    short = f"{float(value):g}"
-    return short if float(short) == float(value) else repr(float(value)).removesuffix(".0")
-
-
 def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
     """Probabilities that increase."""
     values = probabilities(levels, name)
@@ -86,17 +75,6 @@ def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float
         if "level" in item.params and not item.is_open:
             levels.append(item.params["level"] / 100)
     return checked_levels(sorted({round(level, 10) for level in levels}), "coverage")
-
-
-def threshold_values(thresholds: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
-    """The thresholds, and those in the names of the metrics, in increasing order."""
-    values = [] if thresholds is None else list(as_written(as_numeric(thresholds, "thresholds")))
-    for item in asked("forecasting", metrics) if metrics else ():
-        if "threshold" in item.params and not item.is_open:
-            values.append(float(item.params["threshold"]))
-    if not all(isfinite(value) for value in values):
-        raise OptionError("thresholds must be finite")
-    return tuple(sorted({value + 0.0 for value in values}))
 
 
 def checked_bins(bins: int) -> int:

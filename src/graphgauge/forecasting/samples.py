@@ -119,14 +119,14 @@ class Blocks(Generic[L]):
 class Vectors(Blocks[JointLayout]):
     """Scores of the joint forecast; the cells are vectors."""
 
-    def gain(self, name: str, over: str = "n", *, reason: str = NOTHING) -> Estimate:
+    def gain(self, name: str, *, reason: str) -> Estimate:
         """1 − a sum over the same with shuffled members."""
-        count, base = self.count(over), self.total(f"{name}_shuffled")
+        count, base = self.n, self.total(f"{name}_shuffled")
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = np.where(base > 0, self.total(name) / base, np.nan)
             influence = -(self.series(name) - ratio * self.series(f"{name}_shuffled")) / base
         why = reason if not count.any() else "the members are all equal to the truth"
-        return Estimate(1 - ratio, count, influence, reason=why, facts={"over": over})
+        return Estimate(1 - ratio, count, influence, reason=why)
 
 
 class Cells(Blocks[Layout]):
@@ -238,7 +238,6 @@ class Reliability:
     below: Floats
     n: Ints
     over_time: tuple[Floats, Floats] | None = None
-    seed: int = 0
 
     @property
     def share(self) -> Floats:
@@ -256,9 +255,7 @@ class Reliability:
         inside = None
         if self.over_time is not None:
             inside = self.over_time[0][:, high] - self.over_time[0][:, low], self.over_time[1]
-        return Reliability(
-            self.p[high] - self.p[low], self.below[:, high] - self.below[:, low], self.n, inside, self.seed
-        )
+        return Reliability(self.p[high] - self.p[low], self.below[:, high] - self.below[:, low], self.n, inside)
 
     @cached_property
     def perfect(self) -> Reliability | None:
@@ -274,7 +271,7 @@ class Reliability:
         waves = transforms((below - self.share[0] * cells[:, np.newaxis]) / max(int(self.n[0]), 1), cells)
         if waves is None:
             return None
-        draws = drawn(waves, self.seed)
+        draws = drawn(waves)
         n = np.ones(_DRAWS, np.int64)
         return Reliability(self.p, np.clip(self.p + draws, 0.0, 1.0), n)
 
@@ -304,7 +301,6 @@ class Spread:
     """Bins of predicted standard deviation for each group."""
 
     bins: tuple[Bins, ...]
-    seed: int
     exact: bool
     # Σ(e² − σ²) by time block and range of standard deviations, and cells by time block, if the order is known.
     over_time: tuple[Floats, Floats] | None = None
@@ -382,8 +378,8 @@ class Spread:
     def _null_over_time(self, waves: Floats) -> tuple[Floats, Floats]:
         bins = self.bins[0]
         # Cells of one range that are in different bins deviate on their own, too.
-        apart = np.random.default_rng(self.seed + 1).standard_normal((_DRAWS, len(bins.n))) * np.sqrt(bins.within)
-        return self.distances(np.maximum(bins.var + drawn(waves, self.seed) + apart, 0.0))
+        apart = np.random.default_rng(1).standard_normal((_DRAWS, len(bins.n))) * np.sqrt(bins.within)
+        return self.distances(np.maximum(bins.var + drawn(waves) + apart, 0.0))
 
     def _null_of_independent(self) -> tuple[Floats, Floats]:
         """The squared errors of a bin are drawn from the gamma distribution with the same mean and variance.
@@ -391,16 +387,16 @@ class Spread:
         This is exact if the bin's standard deviations are equal.
         """
         bins = self.bins[0]
-        draw = np.random.default_rng(self.seed)
+        draw = np.random.default_rng(0)
         with np.errstate(invalid="ignore", divide="ignore"):
             shape = np.where(bins.n > 0, bins.var**2 / (2 * bins.var2), 1.0)
             scale = np.where(bins.n > 0, 2 * bins.var2 / bins.var, 1.0)
         return self.distances(draw.gamma(shape, scale, (_DRAWS, len(bins.n))))
 
 
-def drawn(waves: Floats, seed: int) -> Floats:
+def drawn(waves: Floats) -> Floats:
     """Draws of a multivariate Student's t with the covariance of the transforms, and as many degrees of freedom."""
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng(0)
     count = len(waves)
     scale = np.sqrt(count / draw.chisquare(count, (_DRAWS, 1)))
     return np.asarray(draw.standard_normal((_DRAWS, count)) @ waves * scale)
@@ -409,7 +405,7 @@ def drawn(waves: Floats, seed: int) -> Floats:
 _DRAWS = 2000
 
 
-def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: int) -> Reliability:
+def reliability_of(cells: Cells, state: ForecastState, axis: str | None) -> Reliability:
     """By horizon, by node, or over all cells, as in `cells`."""
     layout = cells.layout
     known = axis is None and cells.ordered
@@ -417,14 +413,14 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: i
         names = [f"below_{level:g}" for level in layout.levels]
         below = np.stack([cells.count(name) for name in names], axis=1)
         over_time = np.hstack([cells.series(name) for name in names]) if known else None
-        return Reliability(np.array(layout.levels), below.astype(float), cells.n, _timed(over_time, cells), seed)
+        return Reliability(np.array(layout.levels), below.astype(float), cells.n, _timed(over_time, cells))
     p, place = np.array(GRID), 1 if axis == "node" else 0
     over_time = np.cumsum(by_block(state.pit, cells).counts.sum(axis=1), axis=1)[:, :-1] if known else None
     timed = _timed(over_time, cells)
-    if layout.form in ("gaussian", "distribution"):
+    if layout.form == "gaussian":
         counts = state.node_pit if axis == "node" else state.pit.counts.sum(axis=0)
         counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
-        return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n, timed, seed)
+        return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n, timed)
     (group, less, equal), count = state.ranks[place].cells()
     if axis is None:
         (less, equal), count = tally([less, equal], count)
@@ -432,7 +428,7 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: i
     # A truth has one of m + 1 ranks among m members. Ties make several ranks possible; its mass is spread over them.
     reached = np.clip((p[:, np.newaxis] * (layout.members + 1) - less) / (equal + 1), 0, 1) * count
     below = np.stack([np.bincount(group, row, len(cells.n)) for row in reached], axis=1)
-    return Reliability(p, below.astype(float), cells.n, timed, seed)
+    return Reliability(p, below.astype(float), cells.n, timed)
 
 
 def _timed(values: NDArray[Any] | None, cells: Cells) -> tuple[Floats, Floats] | None:

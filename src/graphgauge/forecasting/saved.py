@@ -13,16 +13,16 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.forecasting.joint import Pairs, graph_text
 from graphgauge.forecasting.measures import ALL, CHANCE, Layout
-from graphgauge.forecasting.rows import Steps
 from graphgauge.forecasting.state import ForecastState
+from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast_calibration import StdCells
 
 _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")
-_OPTIONS = ("axes", "coverage", "thresholds", "nodes", "ahead", "null_value", "null_tolerance")
+_OPTIONS = ("axes", "coverage", "nodes", "ahead", "null_value", "null_tolerance")
 # Changes with the columns of the sums.
-_COLUMNS = 5
+_COLUMNS = 6
 _FACTS = ("counted", "point", "channels", "ordered", "placed", "omits", "cells", "dropped")
 # Facts that files of earlier versions lack.
 _LATER = {"places": None, "labelled": False, "unlabelled": False}
@@ -50,7 +50,7 @@ def save(state: ForecastState, place: Place) -> None:
             arrays[f"ranks.{group}"] = np.array([*columns, counts], np.int64)
     facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS, *_LATER)}
     facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
-    facts |= {"seen": state.seen.ranges, "rows": state.rows.ranges, "columns": _COLUMNS}
+    facts |= {"seen": state.seen.ranges, "columns": _COLUMNS}
     save_state(place, state.kind, facts, arrays)
 
 
@@ -77,7 +77,7 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.counted = tuple(part for part in (*ALL, CHANCE) if part in facts["counted"])
     state.shards = CountedShards(facts["shards"])
     state.ordered, state.placed = bool(facts["ordered"]), bool(facts["placed"])
-    state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])
+    state.omits, state.seen = bool(facts["omits"]), Steps(facts["seen"])
     state.cells, state.dropped = int(facts["cells"]), int(facts["dropped"])
     state.point, state.channels = str(facts["point"]), facts["channels"]
     for name, default in _LATER.items():
@@ -113,8 +113,7 @@ def _require_consistent(state: ForecastState, layout: Layout) -> None:
     size = layout.horizons * layout.nodes
     if counted != state.n or state.cells < state.n + state.dropped:
         raise ValueError("counts that differ")
-    whole = state.placed and not state.rows
-    if whole and len(state.seen) * size != state.cells:
+    if state.placed and len(state.seen) * size != state.cells:
         raise ValueError("steps that are not those counted")
     for sums in (state.by_horizon, state.by_node):
         for name in ("abs", "square"):

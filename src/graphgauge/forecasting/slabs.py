@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.forecasting.device_counts import Blocks, Rows, counted
+from graphgauge.forecasting.device_counts import Blocks, counted
 from graphgauge.forecasting.inputs import Batch, Slab
 from graphgauge.forecasting.joint import JointLayout, joint_sums
 from graphgauge.forecasting.measures import GRID, Layout, gaussian_edges, measured
-from graphgauge.forecasting.rows import side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
@@ -22,8 +21,6 @@ from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, map_blocks
 
-_RANK_MEMORY = 1 << 30
-
 
 class _Histograms(NamedTuple):
     """The histograms of a slab: positions of truths and errors by spread, both by time block too, and ranks."""
@@ -31,7 +28,7 @@ class _Histograms(NamedTuple):
     pit: Ints | None = None
     spread: list[StdCells] | None = None
     excess: tuple[Floats, Floats] | None = None
-    ranks: list[Rows] | None = None
+    ranks: list[list[Ints]] | None = None
     joint: Sums | None = None
 
 
@@ -45,7 +42,6 @@ class SlabSums:
     scale: Floats | None
     weights: Floats | None
     graph: Any
-    percentiles_by_node: bool
     spread: list[StdCells]
     cells: int
     dropped: int
@@ -61,17 +57,16 @@ class SlabSums:
         # A slab is within one block of the horizons, and so within one of the nodes.
         self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
         most, gaussian = self.by_horizon.most, layout.form == "gaussian"
-        smooth = layout.form in ("gaussian", "distribution")
         places = len(GRID) + 1 if "pit" in layout.counted else 0
         # Over time, so that calibration can be judged although truths depend on each other.
-        self.pit = BlockSums(layout.horizons, 0, places * (smooth or layout.form == "samples"), most)
+        self.pit = BlockSums(layout.horizons, 0, places * (gaussian or layout.form == "samples"), most)
         self.excess = BlockSums(1, SPREAD_KEYS * (gaussian and "bins" in layout.counted), 0, most)
-        self.node_pit: Ints = np.zeros((layout.nodes, places * smooth), np.int64)
+        self.node_pit: Ints = np.zeros((layout.nodes, places * gaussian), np.int64)
         self.joint_layout = JointLayout(layout.members)
         joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
         self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
         self.spread = [nothing() for _ in range(layout.horizons)]
-        self.ranks = [Histogram(3, _RANK_MEMORY) for _ in range(2)]
+        self.ranks = [Histogram(3) for _ in range(2)]
 
     @property
     def _tables(self) -> tuple[BlockSums, ...]:
@@ -81,7 +76,7 @@ class SlabSums:
     def _only_sums(self) -> bool:
         """Whether all that is counted are sums of the kernel, which need no memory per cell."""
         assert self.layout is not None
-        plain = self.layout.form in ("point", "gaussian", "quantiles") and not self.layout.thresholds
+        plain = self.layout.form in ("point", "gaussian", "quantiles")
         return plain and self.scale is None and self.weights is None and not self._has_histograms
 
     @property
@@ -92,7 +87,7 @@ class SlabSums:
     @property
     def _counts_joint(self) -> bool:
         layout = self.layout
-        return layout is not None and layout.form == "samples" and not {"joint", "paths"}.isdisjoint(layout.counted)
+        return layout is not None and layout.form == "samples" and "joint" in layout.counted
 
     def _count(self, batch: Batch, start: int, threads: int | None) -> None:
         assert self.layout is not None
@@ -100,8 +95,9 @@ class SlabSums:
         for sums in self._tables:
             sums.reserve(start, steps)
         if batch.on_device:
-            self._count_on_device(batch, start)
-            return
+            if self._counted_on_device(batch, start):
+                return
+            batch = batch.on_host()
         slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or available_threads())
@@ -132,10 +128,7 @@ class SlabSums:
         more = self._histograms(slab, blocks, tables)
         if self._counts_joint:
             pairs = None if self.graph is None else self.graph.pairs
-            nodes, paths = ("joint" in self.layout.counted, "paths" in self.layout.counted)
-            joint = joint_sums(slab, blocks, start + rows.start, pairs, nodes=nodes, paths=paths)
-            more = more._replace(joint=joint)
-        batch.give_back(rows)
+            more = more._replace(joint=joint_sums(slab, blocks, start + rows.start, pairs))
         return *sums, more, slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:
@@ -147,7 +140,7 @@ class SlabSums:
     def _histograms(self, slab: Slab, blocks: int, tables: list[NDArray[np.int32]]) -> _Histograms:
         assert self.layout is not None
         pit = spread = excess = None
-        ranks: list[Rows] | None = None
+        ranks: list[list[Ints]] | None = None
         if slab.std is not None and "pit" in self.layout.counted:
             try:
                 by_node = tables.pop()
@@ -160,29 +153,16 @@ class SlabSums:
         if slab.std is not None and "bins" in self.layout.counted:
             spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
             excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
-        if slab.scores is not None and "pit" in self.layout.counted:
-            step, horizon, node = np.nonzero(slab.counted)
-            size = len(GRID) + 1
-            bins = np.searchsorted(np.array(GRID), slab.scores[..., 0][slab.counted])
-            pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
-            counts = np.bincount(node * size + bins, minlength=slab.y.shape[2] * size)
-            tables.append(counts.reshape(-1, size).astype(np.int32))
         if slab.members is not None and "pit" in self.layout.counted:
             step, horizon, node = np.nonzero(slab.counted)
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
             less, equal = ((members < truth).sum(axis=1), (members == truth).sum(axis=1))
-            ranks = [([group, less.astype(np.int64), equal.astype(np.int64)], None) for group in (horizon, node)]
-            size = len(GRID) + 1
-            bins = (2 * less + equal) * size // (2 * (self.layout.members + 1))
-            pit = self._counted_by_block(step * blocks // len(slab.y), horizon, bins, blocks)
+            ranks = [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
+            shape = blocks, self.layout.horizons, len(GRID) + 1
+            bins = (2 * less + equal) * shape[2] // (2 * (self.layout.members + 1))
+            place = (step * blocks // len(slab.y) * shape[1] + horizon) * shape[2] + bins
+            pit = np.bincount(place, minlength=prod(shape)).reshape(shape)
         return _Histograms(pit, spread, excess, ranks)
-
-    def _counted_by_block(self, block: Ints, horizon: Ints, bins: Ints, blocks: int) -> Ints:
-        """Positions of truths, counted by time block and horizon."""
-        assert self.layout is not None
-        shape = (blocks, self.layout.horizons, len(GRID) + 1)
-        group = (block * self.layout.horizons + horizon) * shape[2] + bins
-        return np.bincount(group, minlength=int(np.prod(shape))).reshape(shape)
 
     def _add(self, step: int, steps: int, horizon: Sums, node: Sums, more: _Histograms) -> None:
         assert self.layout is not None
@@ -200,60 +180,26 @@ class SlabSums:
         if more.joint is not None:
             self.joint.add_blocks(block, more.joint)
         if more.ranks is not None:
-            for known, (rows, counts) in zip(self.ranks, more.ranks, strict=True):
-                known.add(rows, counts)
+            for known, rows in zip(self.ranks, more.ranks, strict=True):
+                known.add(rows)
 
-    def _count_on_device(self, batch: Batch, start: int) -> None:
-        """Count tensors on their device."""
-        assert self.layout is not None
-        steps = batch.shape[0]
-        if not prod(batch.shape):
-            return
-        blocks = Blocks(start, self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift)
-        graph = None if self.graph is None else self.graph.pairs
-        found = counted(
-            batch,
-            self.layout,
-            blocks,
-            scale=self.scale,
-            weights=self.weights,
-            graph=graph,
-            by_node_pit=self.percentiles_by_node,
-        )
-        self._require_sound(batch, found.by_horizon)
-        more = _Histograms(found.pit, found.spread, found.excess, found.ranks, found.joint)
-        self._add(start, steps, found.by_horizon, found.by_node, more)
-        if found.spread is not None:
-            self.spread = [joined(pair) for pair in zip(self.spread, found.spread, strict=True)]
-        if found.node_pit is not None:
-            self.node_pit += found.node_pit
-        self.dropped += found.dropped
-
-    def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
-        assert self.layout is not None
-        slab, blocks, nodes = side_by_side(
-            row.slab(part), step >> self.by_horizon.shift, horizon, node, self.layout.horizons
-        )
-        scale, weights = (None if known is None else known[..., nodes] for known in (self.scale, self.weights))
-        horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale, weights=weights)
-        self._require_sound(row, horizon_sums)
-        for at, number in enumerate(blocks.tolist()):
-            self.by_horizon.add(number, horizon_sums.of_block(at))
-            self.by_node.add(number >> self.by_node.shift - self.by_horizon.shift, node_sums.of_block(at), nodes)
-        tables: list[NDArray[np.int32]] = []
-        more = self._histograms(slab, len(blocks), tables)
-        for at, number in enumerate(blocks.tolist()):
-            if more.pit is not None:
-                self.pit.add_blocks(number, _only_counts(more.pit[at : at + 1]))
-            if more.excess is not None:
-                high, low = more.excess
-                self.excess.add_blocks(number, _only_sums((high[at : at + 1], low[at : at + 1])))
-        for table in tables:
-            self.node_pit[nodes] += table
-        if more.spread is not None:
-            self.spread = [joined(pair) for pair in zip(self.spread, more.spread, strict=True)]
-        self.dropped += slab.dropped
-        self.cells += len(step)
+    def _counted_on_device(self, batch: Batch, start: int) -> bool:
+        """Count tensors on their device, if all that is counted are sums and percentiles that it computes."""
+        layout = self.layout
+        assert layout is not None
+        counts_spread = layout.form == "gaussian" and "bins" in layout.counted
+        if counts_spread or self.scale is not None or self.weights is not None or not prod(batch.shape):
+            return False
+        found = counted(batch, layout, Blocks(start, self.by_horizon.shift, self.by_node.shift - self.by_horizon.shift))
+        if found is None:
+            return False
+        sums, dropped = found
+        self._require_sound(batch, sums.by_horizon)
+        self._add(start, batch.shape[0], sums.by_horizon, sums.by_node, _Histograms(sums.pit))
+        if sums.node_pit is not None:
+            self.node_pit += sums.node_pit
+        self.dropped += dropped
+        return True
 
     def _adopt(self, other: SlabSums) -> None:
         """Take the sums of another state, which may go on counting."""
@@ -262,7 +208,7 @@ class SlabSums:
         for table in self._tables if not other.ordered else ():
             table.collapse()
         self.node_pit, self.spread = other.node_pit.copy(), list(other.spread)
-        self.ranks = [Histogram(3, _RANK_MEMORY) for _ in other.ranks]
+        self.ranks = [Histogram(3) for _ in other.ranks]
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
         self.ordered, self.placed, self.point, self.omits = other.ordered, other.placed, other.point, other.omits

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.forecasting.device_counts import fine_cells
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.kernels.doubled import Pair, dd_add, exact_bincount
 from graphgauge.kernels.forecast_calibration import SPREAD_KEYS, STD_BITS, StdCells, places_of, spread_key
@@ -119,8 +118,6 @@ _FEW = 8
 
 def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads: int | None = None) -> list[StdCells]:
     """The cells of some keys at full resolution, for all horizons together and then for each; `keys` in that order."""
-    if batch.on_device:
-        return fine_cells(batch, slabs, keys)
     any_group = np.unique(np.concatenate(keys))
 
     def of_slab(rows: slice) -> list[Pair | StdCells]:
@@ -139,7 +136,6 @@ def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads:
                 chosen &= horizon == group - 1
             pair = std[chosen], error[chosen]
             found.append(pair if few else _distinct(*pair))
-        batch.give_back(rows)
         return found
 
     parts = map_blocks(of_slab, slabs, threads=threads)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from hashlib import sha256
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import asked
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
-from graphgauge.forecasting.grids import checked_rule, node_weights
 from graphgauge.forecasting.inputs import (
     Batch,
     checked_null,
@@ -35,27 +33,21 @@ from graphgauge.forecasting.options import (
     checked_axes,
     checked_start,
     interval_levels,
-    threshold_values,
 )
-from graphgauge.forecasting.rows import MOST_CELLS, Once, Steps, checked_places
 from graphgauge.forecasting.slabs import SlabSums
-from graphgauge.kernels.jit import expect
-from graphgauge.kernels.threads import even_blocks
+from graphgauge.forecasting.steps import Steps
 
 if TYPE_CHECKING:
     from graphgauge.core.evaluation import Evaluation
 
 
-# Rows of a long table that are arranged into arrays at once.
-_ROWS = 1 << 18
-# Fixes for parts that were read differently, and for steps that were counted twice.
+# Fixes for parts that were read differently.
 _SAME = {
     "null_value": "Give every part the same null_value.",
     "null_tolerance": "Give every part the same null_tolerance.",
     "masked": "Give every part a mask=, all True if nothing is missing.",
     "weights": "Give every part the same node weights.",
 }
-_TWICE = "Count each step once; start= is the index of a batch's first step."
 
 
 class ForecastState(SlabSums):
@@ -85,12 +77,10 @@ class ForecastState(SlabSums):
         null_tolerance: float = 0.0,
         graph: Any = None,
         weights: Any = None,
-        thresholds: Sequence[float] | float | None = None,
         metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
         metrics = metric_names(metrics)
-        self.thresholds = threshold_values(thresholds, metrics)
         self.axes = checked_axes(axes)
         self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
@@ -106,9 +96,7 @@ class ForecastState(SlabSums):
             self.scale = naive_scale(history, season, null_value, self.null_tolerance)
             self._history = as_numeric(history, "naive")
         self.weights: Floats | None = None
-        # Read from the coordinates of the first batch.
-        self._weights_rule = checked_rule(weights) if isinstance(weights, str) else None
-        if weights is not None and self._weights_rule is None:
+        if weights is not None:
             known, given = history_of(weights, "weights")
             self.nodes, given = named(self.nodes, known, given, "weights")
             self.weights = checked_weights(given)
@@ -117,8 +105,6 @@ class ForecastState(SlabSums):
         self.counted = counted_for(None if metrics is None else [item.metric for item in asked("forecasting", metrics)])
         self._first_shard = shard
         self.graph = graph
-        # Whether percentiles are counted by node where that takes a pass of its own: on a device.
-        self.percentiles_by_node = True
         self.reset()
 
     def reset(self) -> None:
@@ -126,9 +112,7 @@ class ForecastState(SlabSums):
         self.layout: Layout | None = None
         self.dropped = self.cells = 0
         self.ordered, self.placed, self.omits = True, True, False
-        # Steps counted from arrays, and from rows, which may contain other cells of the same steps.
-        self.seen, self.rows = Steps(), Steps()
-        self._once: Once | None = None
+        self.seen = Steps()
         self.point = "y_pred"
         self.channels: list[Any] | None = None
         self.places: list[Any] | None = None
@@ -148,7 +132,6 @@ class ForecastState(SlabSums):
         quantiles: Any = None,
         levels: Any = None,
         samples: Any = None,
-        distribution: Any = None,
         mask: Any = None,
         null_value: float | None = None,
         null_tolerance: float | None = None,
@@ -160,7 +143,7 @@ class ForecastState(SlabSums):
 
         Parameters
         ----------
-        y_true, y_pred, std, quantiles, levels, samples, distribution, mask, null_value, null_tolerance, nan, threads
+        y_true, y_pred, std, quantiles, levels, samples, mask, null_value, null_tolerance, nan, threads
             As in `graphgauge.forecasting.evaluate`, for the time steps of this batch.
         start
             Index of the first time step; by default the one after the last batch.
@@ -185,10 +168,6 @@ class ForecastState(SlabSums):
         >>> state.n, state.evaluate()["mae"].value
         (48, 1.0)
         """
-        if self._weights_rule is not None:
-            known, found = history_of(node_weights(self._weights_rule, y_true), "weights")
-            self.nodes, found = named(self.nodes, known, found, "weights")
-            self.weights, self._weights_rule = checked_weights(found), None
         batch = Batch.of(
             y_true,
             y_pred,
@@ -196,7 +175,6 @@ class ForecastState(SlabSums):
             quantiles=quantiles,
             levels=levels,
             samples=samples,
-            distribution=distribution,
             mask=mask,
             null_value=self.null_value if null_value is None else null_value,
             null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance,
@@ -230,7 +208,6 @@ class ForecastState(SlabSums):
         steps, horizons, nodes = batch.shape
         self._require_labels(batch)
         self._repeat_by_channel(batch.channels, nodes)
-        batch = batch.scored(self.coverage, "scores" in self._parts, self.thresholds)
         layout = Layout(
             batch.form,
             horizons,
@@ -245,7 +222,6 @@ class ForecastState(SlabSums):
             batch.mask is not None,
             self._graph_text(batch),
             self._weights_text,
-            self.thresholds,
             self._root_scaled,
         )
         fresh = self._fresh(layout)
@@ -268,126 +244,6 @@ class ForecastState(SlabSums):
         self._mark()
         self._absorb(fresh)
 
-    def update_rows(
-        self,
-        step: Any,
-        horizon: Any,
-        node: Any,
-        y_true: Any,
-        y_pred: Any,
-        std: Any = None,
-        *,
-        shape: tuple[int, int, int],
-        null_value: float | None = None,
-        nan: str = "raise",
-    ) -> ForecastState:
-        """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node).
-
-        A cell counts once: a second row for it is an error, also in a later call.
-
-        Parameters
-        ----------
-        step, horizon, node
-            The position of each row, from 0.
-        y_true, y_pred, std
-            Truth, forecast and standard deviation of each row.
-        shape
-            How many steps, horizons and nodes there are.
-        null_value
-            Truths that stand for a missing value.
-        nan
-            `raise`, or `omit` to drop and count rows with a NaN.
-
-        Returns
-        -------
-        ForecastState
-            This state.
-
-        Raises
-        ------
-        InputError
-            If a cell occurs twice, or a position is outside of `shape`.
-        """
-        count = len(as_numeric(y_true, "y_true"))
-        places = [
-            checked_places(given, name, count, size)
-            for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
-        ]
-        if self._once is None and prod(shape) <= MOST_CELLS:
-            if self.rows and shape[0]:  # counted before the state was saved, so the cells are no longer known
-                self.rows.refuse_shared(Steps([(0, shape[0])]), _TWICE)
-            self._once = Once(shape)
-        if self._once is not None and len(again := self._once.repeated(*places)):
-            cell = ", ".join(str(int(place[again[0]])) for place in places)
-            raise InputError(
-                f"row {again[0]} is a second row for the step, horizon and node {cell}",
-                where="step",
-                fix="A cell is one row: drop the others.",
-            )
-        at, ahead, of = places
-        self.add_rows(at, ahead, of, y_true, y_pred, std, shape=shape, null_value=null_value, nan=nan)
-        if self._once is not None:
-            self._once.mark(*places)
-        return self
-
-    def add_rows(
-        self,
-        step: Any,
-        horizon: Any,
-        node: Any,
-        y_true: Any,
-        y_pred: Any,
-        std: Any = None,
-        *,
-        shape: tuple[int, int, int],
-        null_value: float | None = None,
-        nan: str = "raise",
-    ) -> None:
-        """`update_rows` for rows whose cells are known to be new.
-
-        Parameters
-        ----------
-        step, horizon, node, y_true, y_pred, std, shape, null_value, nan
-            As in `update_rows`.
-        """
-        null_value = self.null_value if null_value is None else null_value
-        row = Batch.of(
-            y_true, y_pred, std=std, axes=("time",), null_value=null_value, null_tolerance=self.null_tolerance, nan=nan
-        )
-        steps, horizons, nodes = shape
-        step, horizon, node = (
-            checked_places(given, name, len(row.y), size)
-            for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
-        )
-        layout = Layout(
-            row.form,
-            horizons,
-            nodes,
-            self.coverage,
-            scaled=self.scale is not None,
-            counted=self._parts,
-            null_value=null_text(null_value),
-            null_tolerance=self.null_tolerance,
-            weights=self._weights_text,
-            thresholds=self.thresholds,
-            root_scaled=self._root_scaled,
-        )
-        fresh = self._fresh(layout)
-        self._require_layout(fresh)
-        self._require_history(null_value, self.null_tolerance)
-        fresh.placed, fresh.omits = True, nan == "omit"
-        rows = Steps([(0, steps)] if steps else ())
-        self.seen.refuse_shared(rows, _TWICE)
-        for sums in fresh._tables:
-            sums.reserve(0, steps)
-        expect(len(row.y) * (8 if row.form == "gaussian" else 2))
-        for part in even_blocks(len(row.y), -(-len(row.y) // _ROWS)):
-            fresh._add_rows(row, part, step[part], horizon[part], node[part])
-        self._mark()
-        self._absorb(fresh)
-        # Rows of one step may come in several calls.
-        self.rows = max(self.rows, rows, key=lambda known: known.ranges)
-
     def _fresh(self, layout: Layout) -> ForecastState:
         """An empty state with the same options, allocated for the layout."""
         other = object.__new__(ForecastState)
@@ -402,11 +258,9 @@ class ForecastState(SlabSums):
             "null_tolerance",
             "graph",
             "weights",
-            "thresholds",
-            "percentiles_by_node",
         ):
             setattr(other, name, getattr(self, name))
-        other._history = other._weights_rule = None
+        other._history = None
         other._first_shard = None
         other.reset()
         other.lay_out(layout)
@@ -529,9 +383,7 @@ class ForecastState(SlabSums):
         """
         if not isinstance(other, ForecastState):
             raise TypeError(f"cannot merge {type(other).__name__} into a ForecastState")
-        alike = all(
-            getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted", "thresholds")
-        )
+        alike = all(getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted"))
         names = [(getattr(self, name), getattr(other, name)) for name in ("nodes", "ahead")]
         alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
@@ -554,7 +406,7 @@ class ForecastState(SlabSums):
 
     def forget_place(self) -> None:
         """Drop the position in time, for a state whose steps count from its own beginning."""
-        self.placed, self.seen, self.rows = False, Steps(), Steps()
+        self.placed, self.seen = False, Steps()
 
     def _require_layout(self, other: ForecastState) -> None:
         if self.layout is None or other.layout is None or self.layout == other.layout:
@@ -567,9 +419,7 @@ class ForecastState(SlabSums):
 
     def _require_apart(self, other: ForecastState) -> None:
         """Reject steps that both have counted."""
-        for mine in (self.seen, self.rows):
-            for theirs in (other.seen, other.rows):
-                mine.refuse_shared(theirs, _TWICE)
+        self.seen.refuse_shared(other.seen, "Count each step once; start= is the index of a batch's first step.")
 
     def _require_history(self, null_value: float | None, tolerance: float) -> None:
         """Reject a null value that was not masked in the history."""
@@ -605,7 +455,7 @@ class ForecastState(SlabSums):
         self.nodes = self.nodes if self.nodes is not None else other.nodes
         self.ahead = self.ahead if self.ahead is not None else other.ahead
         self.graph = self.graph if self.graph is not None else other.graph
-        self.seen, self.rows = self.seen.union(other.seen), self.rows.union(other.rows)
+        self.seen = self.seen.union(other.seen)
         self.omits = self.omits or other.omits
         self.cells += other.cells
         self.dropped += other.dropped
@@ -623,7 +473,7 @@ class ForecastState(SlabSums):
         Parameters
         ----------
         options
-            `by`, `horizons`, `bins`, `metrics`, `confidence` and `seed`.
+            `by`, `horizons`, `bins`, `metrics` and `confidence`.
 
         Returns
         -------

@@ -122,13 +122,6 @@ class BlockSums:
         self.high[rows], self.low[rows] = dd_add(self.high[rows], self.low[rows], sums.high, sums.low)
         self.counts[rows] += sums.counts
 
-    def add(self, block: int, sums: Sums, groups: Ints | slice = slice(None)) -> None:
-        """Add to the block with this number, for all groups or for some."""
-        self._empty = None
-        at = int(np.searchsorted(self.at, block)), groups
-        self.high[at], self.low[at] = dd_add(self.high[at], self.low[at], sums.high, sums.low)
-        self.counts[at] += sums.counts
-
     def merge(self, other: BlockSums) -> None:
         """Add the blocks of another table, each to the block with the same steps."""
         theirs = other.copy()

@@ -1,16 +1,13 @@
 """Generators of discrete structures: are their samples valid, novel, diverse and as requested?"""
 
-from typing import Any
-
-from graphgauge.core.renamed import say_renamed
 from graphgauge.generation.collect import collect
 from graphgauge.generation.compare_samples import SampleComparison, compare_samples
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.from_files import evaluate_files
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.molecules import Molecules, evaluate_molecules, molecule_scores
-from graphgauge.generation.points import PairwiseDistance, energy_distance, mmd, pairwise_distance, prdc, silhouette
-from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
+from graphgauge.generation.points import energy_distance, mmd, prdc
+from graphgauge.generation.subjects import Case, Labelled
 from graphgauge.generation.table import SampleTable
 
 __all__ = [
@@ -18,7 +15,6 @@ __all__ = [
     "Graphs",
     "Labelled",
     "Molecules",
-    "PairwiseDistance",
     "SampleComparison",
     "SampleTable",
     "collect",
@@ -29,15 +25,5 @@ __all__ = [
     "evaluate_molecules",
     "mmd",
     "molecule_scores",
-    "open_checkpoint",
-    "pairwise_distance",
     "prdc",
-    "silhouette",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Table":
-        say_renamed("generation.Table", "generation.SampleTable")
-        return SampleTable
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

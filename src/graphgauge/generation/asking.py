@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric, is_cuda, refuse_nan
+from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
@@ -20,8 +20,6 @@ class Respondent:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        # The CUDA device that it answers from.
-        self.device: Any = None
 
     def place(self, method: str) -> str:
         return f"{type(self._inner).__name__}.{method}"
@@ -35,9 +33,7 @@ class Respondent:
             # torch warns about tensors that share a read-only array, but this copy is not shared.
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")
             given = [protected(argument) for argument in arguments]
-            found = getattr(self._inner, method)(*given, **options)
-        self.device = found.device if is_cuda(found) else self.device
-        return found
+            return getattr(self._inner, method)(*given, **options)
 
     def whole_answer(self, method: str, samples: Any) -> Any:
         """A method's answer for all samples at once; None is an error, because it would look like a missing method."""

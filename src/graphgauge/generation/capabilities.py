@@ -11,7 +11,6 @@ from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.conditioning import Answers
-from graphgauge.generation.sections.dependence import Dependent
 from graphgauge.generation.sections.described import Described
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.drawn import Drawn
@@ -48,11 +47,10 @@ PARTS = {
     ),
     "train": Part(lambda table: table.train is not None, "no training set given"),
     "classifier": Part(lambda table: table.predicted is not None, "no classifier given"),
-    "bits": Part(lambda table: not _are_graphs(table) and not table.tabular, "samples are graphs", is_kind=True),
-    "rows": Part(lambda table: table.tabular, "samples are not rows of a table", is_kind=True),
+    "bits": Part(lambda table: not _are_graphs(table), "samples are graphs", is_kind=True),
     "graphs": Part(_are_graphs, "samples are not graphs", is_kind=True),
     "vectors": Part(
-        lambda table: encoded(table) or not (_are_graphs(table) or table.tabular),
+        lambda table: encoded(table) or not _are_graphs(table),
         "samples are neither bits nor have latent vectors",
         is_kind=True,
     ),
@@ -74,7 +72,6 @@ NEEDS = {
     "pairs": Need(("generate", "bits"), lambda own: own.attempts),
     "copies": Need(("data", "generate", "train"), lambda own: own.attempts),
     "statistics": Need(("data", "generate", "statistics"), lambda own: own.statistics),
-    "columns": Need(("data", "generate", "statistics", "rows"), lambda own: own.dependence),
     "encodings": Need(("data", "generate", "vectors"), lambda own: own.encodings),
     "recognition": Need(("data", "generate"), lambda own: own.recognition),
     "graphs": Need(("data", "generate", "graphs"), lambda own: own.graphs),
@@ -107,10 +104,6 @@ class Capabilities:
     @cached_property
     def statistics(self) -> TwoSided[Described]:
         return TwoSided(self._table.labels, sides=Described(self._table, self._draws), **self._common)
-
-    @cached_property
-    def dependence(self) -> TwoSided[Dependent]:
-        return TwoSided(self._table.labels, sides=Dependent(self._table, self._draws), **self._common)
 
     @cached_property
     def encodings(self) -> TwoSided[Encoded]:

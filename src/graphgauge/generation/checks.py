@@ -87,8 +87,8 @@ def near_copies(results: Mapping[str, Result]) -> Evidence | None:
         return None
     if _copied(results) is not None:  # the stronger finding
         return None
-    # Half of the way from a perfect generator to one that only copies. Very small samples, and rows of few columns with
-    # one of them changed, may be as near to others as to their origin: then only the nearest copies are recognised.
+    # Half of the way from a perfect generator to one that only copies. Very small samples may be as near to others as
+    # to their origin: then only the nearest copies are recognised.
     copies = _level(nearer, "near_copy")
     furthest = 1.0 if copies is None or copies <= perfect.high else copies
     if not nearer.value > max(perfect.high, (furthest + perfect.value) / 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from graphgauge.generation.asking import Respondent, joined
 from graphgauge.generation.capabilities import PARTS
 from graphgauge.generation.graph_reading import as_list
 from graphgauge.generation.graphs import Graphs, is_graphs
-from graphgauge.generation.inputs import Codes, SampleReading, Samples, as_samples, read_conditions, thresholded
+from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
 from graphgauge.generation.overlap import learned
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import SampleTable
@@ -126,39 +127,17 @@ def collect(
     >>> generation.evaluate(table)["validity_rate"].value
     0.9
     """
-    collection = Collection(
-        subject,
-        data=data,
-        train=train,
-        classifier=classifier,
-        classifier_data=classifier_data,
-        num_samples=num_samples,
-        temperature=temperature,
-        threshold=threshold,
-        seed=seed,
-        progress=progress,
-    )
-    return collection.table(sections)
+    case = subject if isinstance(subject, Case) else Case(subject)
+    given = {"data": data, "train": train, "classifier": classifier, "classifier_data": classifier_data}
+    case = replace(case, **{name: value for name, value in given.items() if value is not None})
+    options = _checked(num_samples, temperature, threshold, seed)
+    return _Collection(case, options, progress or (lambda stage, done, total: None)).table(sections)
 
 
-class Collection:
-    """A subject with its data. Answers are kept, so that sections can be requested one by one."""
+class _Collection:
+    """A subject with its data; each answer is asked for once, and only if a section needs it."""
 
-    def __init__(
-        self,
-        subject: Any,
-        *,
-        data: Any = None,
-        train: Any = None,
-        classifier: Any = None,
-        classifier_data: Any = None,
-        num_samples: int = 100,
-        temperature: float = 1.0,
-        threshold: float = 0.5,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> None:
-        case = subject if isinstance(subject, Case) else Case(subject)
+    def __init__(self, case: Case, options: dict[str, Any], progress: Progress) -> None:
         self.offers = offers(case.subject)
         if not any(found for name, found in self.offers.items() if name not in ("conditions", "validate")):
             raise InputError(
@@ -166,19 +145,15 @@ class Collection:
                 where="subject",
                 fix="See graphgauge.generation.subjects.",
             )
-        judge = classifier if classifier is not None else case.classifier
+        judge = case.classifier
         self._subject, self._classifier = Respondent(case.subject), None if judge is None else Respondent(judge)
         if self._classifier is not None and not callable(self._classifier.attribute("predict")):
             raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
-        self._data = _pair(data if data is not None else case.data, "data")
-        self._train = _pair(train if train is not None else case.train, "train", alone=True)
-        judged = classifier_data if classifier_data is not None else case.classifier_data
-        self._judged = _pair(judged, "classifier_data")
-        self._case = case
-        self.options = _checked(num_samples, temperature, threshold, seed)
-        self._progress = progress or (lambda stage, done, total: None)
+        self._data, self._judged = _pair(case.data, "data"), _pair(case.classifier_data, "classifier_data")
+        self._train = _pair(case.train, "train", alone=True)
+        self._notes, self.options, self._progress = case.notes, options, progress
 
-    def table(self, sections: Sequence[str] | str | None = None) -> SampleTable:
+    def table(self, sections: Sequence[str] | str | None) -> SampleTable:
         """The answers that some sections need, or all."""
         try:
             return self._table(_named(sections) if sections else set(_ASKED))
@@ -211,8 +186,6 @@ class Collection:
                 given |= {"real_valid": self._real_valid, "excluded_valid": self._excluded_valid}
         if "generate" in asked:
             given |= {"generated": self._attempts[0], "conditions": self._attempts[1], "valid": self._valid}
-            if self._given is not None and len(self._excluded):
-                given["copied"] = self._copied
             if "encode" in asked:
                 given["generated_latents"] = self._generated_latents
             if "statistics" in asked:
@@ -225,8 +198,7 @@ class Collection:
             channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),
             options=self.options,
             missing=missing,
-            device=self._subject.device,
-            notes=(*self._case.notes, *(self._judged_out if "classifier_predicted" in given else ())),
+            notes=self._notes,
             **given,
         )
 
@@ -297,7 +269,7 @@ class Collection:
     def _held_out(self) -> Codes:
         """The indices of real samples that the subject was not trained on."""
         assert self._given is not None
-        return np.flatnonzero(~learned(self._given, self._learned_from, self._case.seen))
+        return np.flatnonzero(~learned(self._given, self._learned_from))
 
     @cached_property
     def _real(self) -> Samples | None:
@@ -416,13 +388,6 @@ class Collection:
         return _taken(self._given, np.setdiff1d(np.arange(len(self._given)), self._held_out))
 
     @cached_property
-    def _copied(self) -> Any:
-        """Which attempts are training samples."""
-        kind = "graphs" if is_graphs(self._attempts[0]) else "bits"
-        attempts = as_samples(self._attempts[0], "generated", SampleReading(kind))
-        return learned(attempts, self._learned_from, None if isinstance(attempts, Graphs) else self._case.seen)
-
-    @cached_property
     def _excluded_valid(self) -> Any:
         """The validity of the real samples that were left out."""
         return self._subject.whole_answer("validate", self._shown_left) if len(self._excluded) else None
@@ -463,33 +428,18 @@ class Collection:
         """The classifier's predictions on generated samples, and on real ones that it was not trained on."""
         answers: dict[str, Any] = {"predicted": self._predicted(self._attempts[0])}
         if self._unseen is not None:
-            samples, codes, _ = self._unseen
+            samples, codes = self._unseen
             answers |= {"classifier_labels": codes, "classifier_predicted": self._predicted(samples)}
         return answers
 
     @cached_property
-    def _unseen(self) -> tuple[Any, Codes, int] | None:
-        """Real samples that the classifier was not trained on, their codes, and how many it was trained on."""
+    def _unseen(self) -> tuple[Any, Codes] | None:
+        """Real samples that the classifier was not trained on, and their codes."""
         if self._judged is not None:
             given = as_samples(self._judged.samples, "classifier_data")
             samples: Any = list(self._judged.samples) if isinstance(given, Graphs) else given
-            codes = self._codes(self._judged, "classifier_data", len(given))
-        elif self._real is not None:
-            given, samples, codes = self._real, self._shown, self._real_codes
-        else:
-            return None
-        seen = learned(given, None, self._case.classifier_seen)
-        if not seen.any():
-            return samples, codes, 0
-        return samples[~seen], codes[~seen], int(np.count_nonzero(seen))
-
-    @property
-    def _judged_out(self) -> tuple[str, ...]:
-        samples, _, seen = self._unseen or ((), None, 0)
-        if not seen:
-            return ()
-        total = len(samples) + seen
-        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it was trained on them",)
+            return samples, self._codes(self._judged, "classifier_data", len(given))
+        return None if self._real is None else (self._shown, self._real_codes)
 
     def _predicted(self, samples: Any) -> Any:
         assert self._classifier is not None

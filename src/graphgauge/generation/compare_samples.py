@@ -83,7 +83,6 @@ def compare_samples(
     edge_labels: Sequence[str] | str | None = None,
     convention: str = DEFAULT_CONVENTION,
     metrics: Sequence[str] | str | None = None,
-    nan: str = "raise",
     confidence: float = 0.95,
     permutations: int = 999,
     resamples: int = 1000,
@@ -103,7 +102,7 @@ def compare_samples(
 
     Parameters
     ----------
-    real, real_valid, train, statistics, nan
+    real, real_valid, train, statistics
         As in `evaluate`.
     generated, valid, generated_statistics
         The same for each generator, by name; at least two generators.
@@ -162,7 +161,6 @@ def compare_samples(
         "node_labels": node_labels,
         "edge_labels": edge_labels,
         "real_valid": real_valid,
-        "nan": nan,
     }
     tables: dict[str, SampleTable] = {}
     remarks = {}
@@ -232,7 +230,7 @@ def _require_same_kind(first: SampleTable, other: SampleTable, name: str) -> Non
     where = f"generated[{name!r}]"
     graphs = [part for part in pair if isinstance(part, Graphs)]
     shapes = {part.shape[1:] for part in pair if isinstance(part, np.ndarray)}
-    if len(graphs) == 1 or len(shapes) > 1 or first.tabular != other.tabular:
+    if len(graphs) == 1 or len(shapes) > 1:
         raise InputError("samples of another kind or shape than those of the first generator", where=where)
     require_alike(graphs, where)
     columns = [set(table.generated_statistics or ()) for table in (first, other)]
@@ -334,7 +332,7 @@ def _measures(first: SampleTable, second: SampleTable, frame: Frame, convention:
             compared = [part.take(np.arange(min(len(part), most))) for part in made]
             parts = padded(*(chosen.features(part) for part in (first.real.take(fit), *compared)))
             found.append(_discrepancy(f"{kind}_mmd", parts, chosen.kernel, rules.score, draws))
-    elif not first.tabular:
+    else:
         parts = [part.reshape(len(part), -1).astype(float) for part in (first.real[fit], *made)]
         every = np.concatenate(parts)
         distances = squared_distances(every, every)

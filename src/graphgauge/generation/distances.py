@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints, on_device
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.kernels import device_pairs
-from graphgauge.kernels.pairs import Common, common_bits, hamming_sums, packed, row_hamming
+from graphgauge.kernels.pairs import common_bits, hamming_sums, packed, row_hamming
 from graphgauge.stats.intervals import is_rounding
 
 Bits = NDArray[np.bool_]
@@ -46,10 +45,8 @@ def pair_distances(bits: Bits, kind: str) -> Floats:
     return np.where(either > 0, 1 - common / np.maximum(either, 1), 0.0)
 
 
-def hamming_pairs(bits: Bits, *, threads: int | None = None, device: Any = None) -> Pairs:
+def hamming_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
     """Hamming distance in bits, from column counts and one Gram matrix; mean and standard deviation are exact.
-
-    All pairs are compared on a CUDA device, if one is given.
 
     >>> hamming_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
     1.3333333333333333
@@ -57,35 +54,20 @@ def hamming_pairs(bits: Bits, *, threads: int | None = None, device: Any = None)
     n = len(_matrix(bits))
     if n < 2:
         return Pairs(math.nan, math.nan, np.full(n, np.nan))
-    there = device is not None
-    sums = device_pairs.hamming_sums(on_device(bits, device)) if there else hamming_sums(bits, threads=threads)
-    mean, std = hamming_moments(n, *sums)
-    return Pairs(mean, std, row_hamming(bits) / (n - 1))
-
-
-def hamming_moments(n: int, total: int, squares: int) -> tuple[float, float]:
-    """Mean and standard deviation of a distance, from its sum and that of its squares over the pairs of n samples."""
+    total, squares = hamming_sums(bits, threads=threads)
     pairs = n * (n - 1) // 2
     # In integers up to the last division, so nothing cancels.
-    return (total / pairs, math.sqrt((pairs * squares - total**2) / pairs**2)) if pairs else (math.nan, math.nan)
+    std = math.sqrt((pairs * squares - total**2) / pairs**2)
+    return Pairs(total / pairs, std, row_hamming(bits) / (n - 1))
 
 
-def jaccard_pairs(bits: Bits, *, threads: int | None = None, device: Any = None) -> Pairs:
+def jaccard_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
     """Jaccard distance 1 − |a ∩ b| / |a ∪ b|, from a histogram of both sizes; two empty samples are at distance 0.
-
-    All pairs are compared on a CUDA device, if one is given.
 
     >>> jaccard_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
     0.8333333333333334
     """
-    rows = _matrix(bits)
-    if device is not None:
-        return jaccard_of(device_pairs.common_bits(on_device(rows, device)))
-    return jaccard_of(common_bits(rows, threads=threads))
-
-
-def jaccard_of(common: Common) -> Pairs:
-    """Jaccard distances, from the common bits of all pairs."""
+    common = common_bits(_matrix(bits), threads=threads)
     pairs = int(common.pairs.sum())
     if not pairs:
         return Pairs(math.nan, math.nan, np.full(len(common.row_similarity), np.nan))

@@ -20,8 +20,8 @@ Cells = tuple[int, int, Ints, Ints, Ints]
 
 
 def drawings(table: SampleTable) -> dict[str, Table]:
-    """The cells of a few samples, and what each sample is; nothing for samples that are rows of a table."""
-    if table.tabular or table.generated is None:
+    """The cells of a few samples, and what each sample is."""
+    if table.generated is None:
         return {}
     chosen = [(_words(table, int(row)), 0.0, cells) for row, cells in _spread(table.generated, _GENERATED)]
     if table.real is not None and chosen:

@@ -1,10 +1,8 @@
-"""Evaluate generators. Each section is evaluated separately, and an evaluation combines its sections."""
+"""Evaluate generators, section by section."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,10 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.findings import Finding
-from graphgauge.core.metric import asked, find, sections, select
-from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
+from graphgauge.core.loop import Chosen
+from graphgauge.core.metric import asked, select
+from graphgauge.core.options import confidence_level, metric_names, whole_number
+from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
@@ -23,45 +22,11 @@ from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.section_results import Request, cutoffs, section_results
-from graphgauge.generation.sections.dependence import PAIRS
-from graphgauge.generation.sections.latent_space import CENTROIDS, DIMENSION
-from graphgauge.generation.sections.recognition import FEATURES
+from graphgauge.generation.section_results import Request, section_results
 from graphgauge.generation.table import SampleTable
 
-# Columns that accompany a column of values: the number of items, and the interval.
-_BESIDE = re.compile(r"\.(n|low|high)$")
-
-# The arguments that a table takes the place of.
-_INPUTS = (
-    "real",
-    "generated",
-    "real_conditions",
-    "conditions",
-    "train",
-    "train_conditions",
-    "train_latents",
-    "train_statistics",
-    "valid",
-    "reconstructed",
-    "latents",
-    "latent_variances",
-    "generated_latents",
-    "leaks",
-    "statistics",
-    "generated_statistics",
-    "predicted",
-    "classifier_labels",
-    "classifier_predicted",
-    "labels",
-    "ordered",
-    "channels",
-    "threshold",
-    "real_valid",
-    "samples",
-    "node_labels",
-    "edge_labels",
-)
+# The arguments that go with a table; it takes the place of the others.
+_OPTIONS = ("table", "convention", "metrics", "empty", "confidence", "seed", "resamples", "permutations", "threads")
 
 
 def evaluate(
@@ -96,13 +61,11 @@ def evaluate(
     edge_labels: Sequence[str] | str | None = None,
     convention: str = DEFAULT_CONVENTION,
     metrics: Sequence[str] | str | None = None,
-    k: Sequence[int] | int = 10,
     empty: int | str = 1,
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 1000,
     permutations: int = 999,
-    nan: str = "raise",
     threads: int | None = None,
 ) -> Evaluation:
     """Measure whether generated samples are valid, novel, diverse and as requested.
@@ -112,8 +75,7 @@ def evaluate(
     table
         The result of `collect` or `SampleTable.load`; or pass any of the following arguments instead.
     real, generated
-        Samples: arrays (n, *shape) of 0 and 1, graphs (networkx, PyG data, lists of edges, adjacency matrices), or
-        tables (`{column: values}`, data frames), whose columns are the statistics.
+        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, PyG data, lists of edges, adjacency matrices).
         `real_conditions` and `conditions` are their true and their requested conditions: codes or names.
     train
         The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
@@ -130,7 +92,7 @@ def evaluate(
         whether the encoder is given the condition; `threshold` is the probability above
         which reconstructions became bits.
     statistics, generated_statistics
-        `{name: (n,)}`, statistics whose distributions are compared: numbers, or text for categories.
+        `{name: (n,)}` or a data frame, statistics whose distributions are compared: numbers, or text for categories.
     predicted
         The condition that a classifier predicts for each generated sample; `classifier_labels` and
         `classifier_predicted` are the true and predicted conditions of real held-out samples. Numbers are codes if the
@@ -149,14 +111,10 @@ def evaluate(
         `polygraph`.
     metrics
         Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
-    k
-        Sizes of `unique@k`.
     empty
         The score of an empty sample with an empty reconstruction: 1, `"nan"`, or `"skip"`.
     resamples, permutations
         Number of draws for null distributions and bootstraps, and of permutations in tests, all from `seed`.
-    nan
-        `raise`, or `omit`: samples with a NaN in any argument are dropped and counted.
     confidence
         Level of the intervals.
     seed
@@ -178,7 +136,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If samples have different shapes, or a value is NaN and `nan` is `raise`.
+        If samples have different shapes, or a value is NaN.
     OptionError
         If an argument has no such value.
 
@@ -192,33 +150,33 @@ def evaluate(
     >>> ev["novelty"].value, ev["overall_uniqueness_ratio"].value
     (0.0, 0.75)
     """
-    said = locals()
-    given = {name: said[name] for name in _INPUTS if said[name] is not None and said[name] is not False}
+    given = {
+        name: value
+        for name, value in locals().items()
+        if name not in _OPTIONS and value is not None and value is not False
+    }
     if table is None and real is None and generated is None:
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
     if table is None:
         _refuse_unused(given, empty)
         options = {"threshold": given.pop("threshold")} if "threshold" in given else {}
-        table = SampleTable.of(nan=nan, options=options, **given)
+        table = SampleTable.of(options=options, **given)
     elif not isinstance(table, SampleTable):
         kind = type(table).__name__
         raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
-    elif given or nan_policy(nan) != "raise":
-        names = ", ".join([*given, *(["nan"] if nan != "raise" else [])])
-        raise OptionError(f"a table already contains samples: {names}")
+    elif given:
+        raise OptionError(f"a table already contains samples: {', '.join(given)}")
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     request = Request(
         None if chosen is None else tuple(chosen),
-        cutoffs(k),
         empty,
         confidence_level(confidence),
         draws,
-        nan,
         threads,
         convention,
     )
-    return joined([evaluate_section(table, name, request) for name in request.by_section], request)
+    return evaluated(table, request)
 
 
 def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
@@ -238,11 +196,50 @@ def require_graphs(convention: str, samples: Any) -> None:
         )
 
 
-def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:
-    """One requested section: its results, breakdowns and skipped parts."""
-    names = request.by_section[name]
+def evaluated(table: SampleTable, request: Request, progress: Progress = SILENT) -> Evaluation:
+    """The requested sections of a table: their results, breakdowns and skipped parts."""
     require_graphs(request.convention, table.real if table.generated is None else table.generated)
-    at_hand = Capabilities(table, request.empty, request.draws, request.threads, request.convention)
+    results: list[Result] = []
+    breakdowns: dict[str, Table] = {}
+    conventions: dict[str, str] = {}
+    skipped: dict[str, str] = {}
+    materials: dict[str, Any] = {}
+    for place, (name, names) in enumerate(request.by_section.items()):
+        at_hand = Capabilities(table, request.empty, request.draws, request.threads, request.convention)
+        chosen, left_out = _chosen(name, names, table, request, at_hand)
+        part = section_results(chosen, table, request, at_hand)
+        results += part.results
+        conventions |= part.conventions
+        for axis, breakdown in part.breakdowns.items():
+            held = breakdowns[axis].columns if axis in breakdowns else {}
+            breakdowns[axis] = Table(axis, {**held, **breakdown.columns})
+        skipped |= left_out
+        if len(table.labels) > 1:
+            for sample in at_hand.made.values():
+                skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
+        materials |= at_hand.made  # for the checks, which use all sections together
+        progress.stage("sections", place + 1, len(request.by_section))
+    if table.real is not None:
+        materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
+    results.sort(key=lambda result: result.is_companion)
+    return Evaluation(
+        FAMILY,
+        results,
+        conventions=conventions,
+        options={**table.options, **request.options},
+        breakdowns=breakdowns,
+        skipped=skipped,
+        materials=materials,
+        notes=_notes(table),
+        figure=_draw,
+        drawings=drawings(table),
+    )
+
+
+def _chosen(
+    name: str, names: Sequence[str], table: SampleTable, request: Request, at_hand: Capabilities
+) -> tuple[list[Chosen], dict[str, str]]:
+    """The metrics of a section that can be computed, and why the others cannot."""
     skipped: dict[str, str] = {}
     wanted = asked(FAMILY, names)
     possible = [item for item in wanted if at_hand.applies(item.metric)]
@@ -254,106 +251,10 @@ def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluat
             skipped[item.metric.key] = reason
     if possible and len(skipped) == len({item.metric.key for item in possible}):
         skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
-    swept = {"k": request.k, "statistic": tuple(table.statistics or ())}
-    chosen = select(FAMILY, names, at_hand.names, swept)
-    cutoffs([params["k"] for _, params in chosen if "k" in params])  # a key may have any value
-    part = section_results(chosen, table, request, at_hand)
-    if len(table.labels) > 1:
-        for sample in at_hand.made.values():
-            skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
-    found = Evaluation(
-        FAMILY,
-        part.results,
-        conventions=part.conventions,
-        breakdowns=part.breakdowns,
-        skipped=skipped,
-        options={**table.options, **request.options, "asked": {name: names}},
-        notes=_notes(table),
-        drawings=drawings(table),
-    )
-    found.materials |= at_hand.made  # for the checks, which use all sections together
-    if table.real is not None:
-        found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
-    return found
-
-
-def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
-    """Combine sections into one evaluation."""
-    results: list[Result] = []
-    breakdowns: dict[str, Table] = {}
-    conventions: dict[str, str] = {}
-    options: dict[str, Any] = {}
-    skipped: dict[str, str] = {}
-    notes: dict[str, None] = {}
-    materials: dict[str, Any] = {}
-    earlier: dict[str, Finding] = {}
-    drawn: dict[str, Table] = {}
-    for part in parts:
-        drawn |= part.drawings
-        results += [replace(result, breakdowns={}) for result in part.values()]
-        conventions |= part.conventions
-        options |= {**part.options, "asked": {**options.get("asked", {}), **part.options["asked"]}}
-        skipped |= part.skipped
-        notes |= dict.fromkeys(part.notes)
-        materials |= part.materials
-        earlier |= {finding.check: finding for finding in part.findings}
-        for axis, breakdown in part.breakdowns.items():
-            held = breakdowns[axis].columns if axis in breakdowns else {}
-            breakdowns[axis] = Table(axis, {**held, **breakdown.columns})
-    results.sort(key=lambda result: result.is_companion)
-    whole = Evaluation(
-        FAMILY,
-        results,
-        conventions=conventions,
-        options=options | request.options,
-        breakdowns=breakdowns,
-        skipped=skipped,
-        materials=materials,
-        notes=tuple(notes),
-        figure=_draw,
-        drawings=drawn,
-    )
-    # A section read from a file has no samples, but it has the findings of its original evaluation.
-    whole.findings = tuple((earlier | {finding.check: finding for finding in whole.findings}).values())
-    return whole
-
-
-def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation | None:
-    """One section of an evaluation read from a file, or None if it was requested differently."""
-    asked_then = evaluation.options.get("asked")
-    names = request.by_section[name]
-    if name not in evaluation.sections or not isinstance(asked_then, Mapping) or asked_then.get(name) != names:
-        return None
-    results = evaluation.section(name)
-    statistics = {result.params.get("statistic") for result in results.values()}
-    breakdowns: dict[str, Table] = {}
-    for axis, table in evaluation.breakdowns.items():
-        own = {table.column_of(key) for key in results}
-        beside = {column: {column, _BESIDE.sub("", column)} for column in table.columns}
-        kept = {column: table[column] for column, bases in beside.items() if own & bases}
-        own_axes = {"latent_space": (CENTROIDS, DIMENSION), "statistical": (FEATURES, PAIRS)}
-        if axis in statistics or axis in own_axes.get(name, ()):
-            breakdowns[axis] = table
-        elif kept:
-            breakdowns[axis] = Table(axis, {axis: table[axis], "n": table["n"], **kept})
-    return Evaluation(
-        FAMILY,
-        list(results.values()),
-        conventions=evaluation.conventions,
-        options={**evaluation.options, "asked": {name: names}},
-        breakdowns=breakdowns,
-        notes=evaluation.notes,
-        findings=evaluation.findings,
-        skipped={key: why for key, why in evaluation.skipped.items() if _is_of(key, name)},
-        drawings=evaluation.drawings,
-    )
-
-
-def _is_of(key: str, name: str) -> bool:
-    """Whether a skipped metric or condition belongs to this section."""
-    if key in {item.name for item in sections(FAMILY)}:
-        return False
-    return key.startswith(f"{name} of ") or (" of " not in key and find(key, FAMILY)[0].section == name)
+    chosen = select(FAMILY, names, at_hand.names, {"statistic": tuple(table.statistics or ())})
+    for _, params in chosen:
+        whole_number("k", params.get("k", 1), 1)  # a key may have any value
+    return chosen, skipped
 
 
 def _notes(table: SampleTable) -> tuple[str, ...]:

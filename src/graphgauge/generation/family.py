@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family, TruthInputs
 from graphgauge.core.forms import Form
 
 # Options for sampling from a generator.
@@ -22,8 +22,12 @@ _DESCRIBED = (
     "train_latents",
     "latent_variances",
 )
-CHECKPOINT = Form("a checkpoint", needs=("checkpoint",), takes=("data", "classifier_checkpoint", "cpu", *_ASKING))
 SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING))
+CHECKPOINT = Form(
+    "a checkpoint for module:factory",
+    needs=("subject", "checkpoint"),
+    takes=("classifier_checkpoint", "cpu", *SUBJECT.takes),
+)
 SAMPLES = Form(
     "the form with samples",
     any_of=("real", "generated"),
@@ -41,7 +45,6 @@ SAMPLES = Form(
         "node_labels",
         "edge_labels",
         *_DESCRIBED,
-        "nan",
     ),
     beside={
         "against": ("generated",),
@@ -68,34 +71,20 @@ SAMPLES = Form(
 )
 TABLE = Form("a table", needs=("table",), takes=("empty",))
 
-_ASKED = "it is asked in one process"
-_KEEP = "Keep its answers with save_table, and evaluate that table."
-
 FAMILY = Family(
     "generation",
     line=BUILT_IN["generation"],
     question="Are generated samples valid, new, diverse, and as requested?",
     headlines=("overall_mean_distance", "overall_uniqueness_ratio", "validity_rate"),
     package="graphgauge.generation",
-    forms=(CHECKPOINT, SUBJECT, SAMPLES, TABLE),
+    forms=(SUBJECT, CHECKPOINT, SAMPLES, TABLE),
     truths={
-        # What was computed from generated samples, such as their validity, is no answer: only its author has it.
         "real": TruthInputs(
             ("real",),
             ("real_conditions", "real_valid", "statistics", "train", "train_conditions", "train_statistics"),
-            ("generated",),
         ),
-        "data": TruthInputs(("data",), ("train", "classifier_checkpoint"), ("checkpoint",)),
+        "data": TruthInputs(("data",), ("train", "classifier_checkpoint")),
     },
-    splits=(
-        Split("a checkpoint", ("checkpoint",), why=_ASKED, instead=_KEEP),
-        Split("a subject", ("subject",), why=_ASKED, instead=_KEEP),
-        Split("samples of two generators", ("against",), why="their comparison takes all samples at once"),
-        *(
-            Split(form, (name,), into="sections", joined="results and samples of each section")
-            for form, name in (("collected answers", "table"), ("real samples", "real"), ("samples", "generated"))
-        ),
-    ),
     example={
         "real": "generation/data/real.npy",
         "generated": "generation/{method}/{seed}/generated.npy",

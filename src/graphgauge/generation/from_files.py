@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
@@ -23,7 +22,6 @@ from graphgauge.core.fields import (
     File,
     Flag,
     Metrics,
-    NanPolicy,
     Number,
     Output,
     PathLike,
@@ -31,16 +29,14 @@ from graphgauge.core.fields import (
     Several,
     Threads,
     Whole,
-    located,
-    plain,
 )
 from graphgauge.core.files import read_json, require_file, split_member
+from graphgauge.core.grids import is_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.core.state import load_state
-from graphgauge.generation.collect import Collection
+from graphgauge.generation.collect import collect
 from graphgauge.generation.compare_samples import compare_samples, compared_metrics
-from graphgauge.generation.evaluate import evaluate_section, joined, part_of
+from graphgauge.generation.evaluate import evaluated
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
 from graphgauge.generation.graph_mmd import CONVENTIONS, DEFAULT_CONVENTION
 from graphgauge.generation.graphs import Graphs
@@ -48,41 +44,27 @@ from graphgauge.generation.inputs import SAMPLE_KINDS, as_categories
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.molecules import Molecules, as_arguments
 from graphgauge.generation.section_results import Request
-from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
+from graphgauge.generation.subjects import Labelled
 from graphgauge.generation.table import SampleTable
 from graphgauge.io import delimited, parquet
 from graphgauge.io.arrays import OPENERS, read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import arrays_hash, receipt_input
 from graphgauge.io.npz import read_npz
-from graphgauge.io.watch import watched
-
-_LATER = "not evaluated yet"
-Inputs = Callable[[], list[Mapping[str, Any]]]
 
 
-class Store(Protocol):
-    """Where an evaluation keeps its sections as they are done, so that a stopped one can resume."""
-
-    def place(self, family: str) -> Path | None: ...
-    def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path: ...
-
-
-@watched
+@of_files
 def evaluate_files(
     *,
-    checkpoint: Annotated[PathLike | None, File("A trained generator; the file names its subject.")] = None,
-    data: Annotated[
-        PathLike | None, File("Real samples, as the subject reads them, or .npz: samples, conditions.")
+    subject: Annotated[str | None, Factory("Code that makes a subject, or a case.")] = None,
+    checkpoint: Annotated[PathLike | None, File("A trained generator: passed to the factory as checkpoint=.")] = None,
+    classifier_checkpoint: Annotated[
+        PathLike | None, File("A trained classifier: passed to the factory as classifier_checkpoint=.")
     ] = None,
-    classifier_checkpoint: Annotated[PathLike | None, File("A trained classifier, for conditioning.")] = None,
-    subject: Annotated[str | None, Factory("Instead of a checkpoint: code that makes a subject, or a case.")] = None,
+    data: Annotated[PathLike | None, File("Real samples of a subject, .npz: samples, conditions.")] = None,
     real: Annotated[
         PathLike | None,
-        File(
-            "Without a model: real samples, an array of bits, .json with graphs, .smi with SMILES, or a table (.csv, "
-            ".parquet)."
-        ),
+        File("Without a model: real samples, an array of bits, .json with graphs, or .smi with SMILES."),
     ] = None,
     generated: Annotated[PathLike | None, File("Generated samples, likewise.")] = None,
     against: Annotated[
@@ -120,32 +102,23 @@ def evaluate_files(
     num_samples: Annotated[int, Whole("Attempts per condition.", 1)] = 100,
     temperature: Annotated[float, Number("Sampling temperature.")] = 1.0,
     threshold: Annotated[float, Number("Probabilities above it become bits.")] = 0.5,
-    k: Annotated[Sequence[int] | int, Several("Sizes of unique@k.", Whole("", 1))] = (10,),
     empty: Annotated[str, Choice("Score of a reconstruction if both sides are empty.", ("1", "nan", "skip"))] = "1",
     resamples: Annotated[int, Whole("Draws for nulls and bootstraps.", 1)] = 1000,
     permutations: Annotated[int, Whole("Permutations of tests.", 1)] = 999,
     convention: Annotated[str, Choice("How graphs are compared.", tuple(CONVENTIONS))] = DEFAULT_CONVENTION,
-    cpu: Annotated[bool, Flag("Do not use an accelerator.")] = False,
+    cpu: Annotated[bool, Flag("Passed to the factory as cpu=True: do not use an accelerator.")] = False,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
-    nan: NanPolicy = "raise",
     seed: Seed = 0,
     threads: Threads = None,
-    engine: Engine = ENGINES[0],
-    scheduler: Scheduler = None,
     progress: Progress = SILENT,
-    store: Store | None = None,
 ) -> Evaluation:
     """Evaluate whether generated samples are valid, new, diverse, realistic, and match their condition.
-
-    With --output the result file is rewritten after each section; a stopped run resumes from there.
 
     Parameters
     ----------
     progress
         Where progress is reported; silent by default.
-    store
-        Where results of finished sections are written, to go on from.
 
     Returns
     -------
@@ -174,142 +147,75 @@ def evaluate_files(
     asked = given["metrics"]
     request = Request(
         None if asked is None else tuple(asked),
-        given["k"],
         1 if given["empty"] == "1" else given["empty"],
         given["confidence"],
         Draws(given["seed"], given["resamples"], given["permutations"]),
-        given["nan"],
         given["threads"],
         given["convention"],
     )
     names = list(request.by_section)  # an unknown name should fail before the evaluation
     form = FAMILY.check(given)
-    source = _SOURCES[form](given, progress)
-    described = cache(source.inputs)  # hash only once
-    path = None if store is None else store.place("generation")
-    earlier = (
-        None if path is None else _earlier(path, {**source.options, **request.options}, described, given, progress)
-    )
-    known = {} if earlier is None else {name: part_of(earlier, name, request) for name in names}
-    missing = [name for name in names if known.get(name) is None]
-    if given["engine"] == "dask":
-        evaluated = _on_cluster(form, given, missing, request)
-    else:
-        evaluated = (evaluate_section(source.table(name), name, request) for name in missing)
-    parts: list[Evaluation] = []
-    for place, name in enumerate(names):
-        part = known.get(name)
-        if part is None:
-            part = next(evaluated)
-        else:
-            progress.say(f"{name}: taken from {path}")
-        parts.append(part)
-        progress.stage("sections", place + 1, len(names))
-        evaluation = _tagged(joined(parts, request), source.model)
-        if store is not None and path is not None and place + 1 < len(names):
-            evaluation.skipped |= dict.fromkeys(names[place + 1 :], _LATER)
-            store.write(evaluation, path, described)
+    # A table that is kept has the answers of all sections.
+    source = _SOURCES[form](given, [] if given["save_table"] is not None else names, progress)
+    evaluation = evaluated(source.table, request, progress)
+    if source.model:
+        evaluation.run["tags"] = {"model": Path(source.model).name}
     if given["save_table"] is not None:
-        source.table(None).save(given["save_table"])
-    evaluation.inputs = described
+        source.table.save(given["save_table"])
+    evaluation.inputs = source.inputs
     return evaluation
-
-
-class _Section(NamedTuple):
-    """One section, of samples that the worker reads itself."""
-
-    form: str
-    given: Mapping[str, Any]
-    name: str
-    request: Request
-
-
-def _on_cluster(form: Any, given: Mapping[str, Any], names: Sequence[str], request: Request) -> Iterator[Evaluation]:
-    sent = located(FAMILY.fields, {name: given[name] for name in FAMILY.fields}, Path.cwd())
-    for part, materials in mapped(_evaluated_section, [_Section(form.name, sent, name, request) for name in names]):
-        part.materials |= materials  # an evaluation of another process comes without them
-        yield part
-
-
-def _evaluated_section(task: _Section) -> tuple[Evaluation, dict[str, Any]]:
-    source = next(source for form, source in _SOURCES.items() if form.name == task.form)(task.given, SILENT)
-    found = evaluate_section(source.table(task.name), task.name, task.request)
-    return found, {name: material for name, material in found.materials.items() if name != "results"}
-
-
-# Options that say how samples are read.
-_READ_AS = ("labels", "ordered", "samples", "node_labels", "edge_labels")
 
 
 @dataclass(frozen=True)
 class Source:
-    """The source of samples: the table that a section needs (None: the whole), and its inputs."""
+    """The samples and where they are from: inputs of a receipt, and the model that was asked."""
 
-    table: Callable[[str | None], SampleTable]
-    options: Mapping[str, Any]
-    inputs: Inputs
+    table: SampleTable
+    inputs: Callable[[], list[Mapping[str, Any]]]
     model: str = ""
 
 
-def _from_checkpoint(given: Mapping[str, Any], progress: Progress) -> Source:
-    files = {name: given[name] for name in ("checkpoint", "data", "classifier_checkpoint") if given[name]}
-    if given["data"] is not None and not Path(given["data"]).is_file():
-        raise InputError("no such file", where=given["data"])
-    case = open_checkpoint(
-        given["checkpoint"],
-        data=given["data"],
-        classifier=given["classifier_checkpoint"],
-        device=best_device(given["cpu"]),
-    )
-    return _asking(case, {}, given, progress, files, given["checkpoint"])
+# Options that the factory of a subject is called with, if they are given.
+_OPENED = ("checkpoint", "classifier_checkpoint", "cpu")
 
 
-def _from_subject(given: Mapping[str, Any], progress: Progress) -> Source:
-    subject = made(given["subject"])
-    pairs = {name: _pair(given[name]) for name in ("data", "train") if given[name]}
-    files = {name: given[name] for name in pairs}
-    files |= {f"code.{name}": str(path) for name, path in sources(given["subject"], Path.cwd()).items()}
-    return _asking(subject, pairs, given, progress, files, given["subject"])
-
-
-def _asking(
-    subject: Case | Any,
-    pairs: Mapping[str, Any],
-    given: Mapping[str, Any],
-    progress: Progress,
-    files: Mapping[str, str],
-    model: str,
-) -> Source:
-    collection = Collection(
+def _from_subject(given: Mapping[str, Any], sections: Sequence[str], progress: Progress) -> Source:
+    factory = given["subject"]
+    opened = {name: given[name] for name in _OPENED if given[name]}
+    files = {name: given[name] for name in ("checkpoint", "classifier_checkpoint", "data", "train") if given[name]}
+    for name in ("checkpoint", "classifier_checkpoint"):
+        if name in files:
+            require_file(Path(files[name]), files[name])
+    subject = made(factory, **opened)
+    files |= {f"code.{name}": str(path) for name, path in sources(factory, Path.cwd()).items()}
+    table = collect(
         subject,
         num_samples=given["num_samples"],
         temperature=given["temperature"],
         threshold=given["threshold"],
         seed=given["seed"],
+        sections=sections,
         progress=progress.stage,
-        **pairs,
+        **{name: _pair(given[name]) for name in ("data", "train") if given[name]},
     )
     return Source(
-        lambda name: collection.table(None if name is None else [name]),
-        collection.options,
-        lambda: [receipt_input(name, path) for name, path in files.items()],
-        model,
+        table, lambda: [receipt_input(name, path) for name, path in files.items()], given["checkpoint"] or factory
     )
 
 
-def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
+def _from_samples(given: Mapping[str, Any], sections: Sequence[str], progress: Progress) -> Source:
     names = ("real", "generated", "train", "against", *_READERS)
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
     if any(_is_smiles(path) for path in files.values()):
         read = _molecules(read, files)
-    options = {name: given[name] for name in ("nan", *_READ_AS)}
+    options = {name: given[name] for name in ("labels", "ordered", "samples", "node_labels", "edge_labels")}
     rival_names: tuple[str, ...] = ("against", "against_valid", "against_statistics")
     other = {name: read.pop(name) for name in rival_names if name in read}
     table = SampleTable.of(**options, **read)
     if other:
         table = replace(table, notes=(*table.notes, *_compared(given, read, other)))
-    return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
+    return Source(table, lambda: [receipt_input(name, path) for name, path in files.items()])
 
 
 def _is_smiles(path: str) -> bool:
@@ -366,7 +272,6 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[
             "resamples",
             "seed",
             "metrics",
-            "nan",
         )
     }
     found = compare_samples(
@@ -383,20 +288,18 @@ def _compared(given: Mapping[str, Any], read: Mapping[str, Any], other: Mapping[
     return [*notes, *remarks, *(one.without_remark() for one in found)]
 
 
-def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
-    table = SampleTable.load(given["table"])
-
+def _from_table(given: Mapping[str, Any], sections: Sequence[str], progress: Progress) -> Source:
     def inputs() -> list[Mapping[str, Any]]:
         _, _, arrays = load_state(given["table"])
         real = {name: array for name, array in arrays.items() if name.startswith(("real", "train"))}
         return [{**receipt_input("table", given["table"]), **({"truth": arrays_hash(real)} if real else {})}]
 
-    return Source(lambda name: table, table.options, inputs)
+    return Source(SampleTable.load(given["table"]), inputs)
 
 
-_SOURCES: dict[Any, Callable[[Mapping[str, Any], Progress], Source]] = {
-    CHECKPOINT: _from_checkpoint,
+_SOURCES: dict[Any, Callable[[Mapping[str, Any], Sequence[str], Progress], Source]] = {
     SUBJECT: _from_subject,
+    CHECKPOINT: _from_subject,
     SAMPLES: _from_samples,
     TABLE: _from_table,
 }
@@ -466,10 +369,13 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 def _read_samples(path: str) -> Any:
-    """An array of bits, a table with a head, or the graphs in a JSON file: lists of edges, or {"nodes": number,
-    "edges": […]} each."""
-    if path.endswith((".csv", ".parquet")) and _has_head(path):
-        return _read_statistics(path)
+    """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
+    if path.lower().endswith(".parquet") or _has_head(path):
+        raise InputError(
+            "the rows of a table are not samples",
+            where=path,
+            fix=f"Pass its columns beside the samples that they describe: --real boards.npy --statistics {path}.",
+        )
     if path.lower().endswith((".g6", ".s6")):
         return _read_graph6(path)
     if _is_smiles(path):
@@ -484,6 +390,14 @@ def _read_samples(path: str) -> Any:
     except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Each is a list of edges [source, target]."
         raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _has_head(path: str) -> bool:
+    """Whether this is a .csv whose first line names its columns."""
+    if not path.lower().endswith(".csv") or not Path(path).is_file():
+        return False  # the reader of arrays reports what is missing
+    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+        return not all(is_number(cell) for cell in file.readline().split(","))
 
 
 def _read_sample_array(path: str) -> Any:
@@ -518,25 +432,6 @@ def _read_graph6(path: str) -> Graphs:
     return Graphs.of(found if isinstance(found, list) else [found], path)
 
 
-def _has_head(path: str) -> bool:
-    """Whether the first line of a table names its columns."""
-    if not Path(path).is_file():
-        return False  # the reader of arrays reports it
-    if path.endswith(".parquet"):
-        return True
-    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
-        first = file.readline().strip()
-    return any(not _is_number(cell) for cell in first.split(","))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _graph(item: Any) -> Any:
     edges = [(source, target) for source, target in (item["edges"] if isinstance(item, dict) else item)]
     return {**item, "edges": edges} if isinstance(item, dict) else edges
@@ -547,41 +442,3 @@ def _pair(path: str) -> Labelled:
     if not path.endswith(".npz"):
         raise InputError("expected an .npz with the arrays samples and conditions", where=path)
     return Labelled(read_array(f"{path}:samples"), read_labels(f"{path}:conditions"))
-
-
-def _earlier(
-    path: Path, options: Mapping[str, Any], inputs: Inputs, given: Mapping[str, Any], progress: Progress
-) -> Evaluation | None:
-    """The results of an earlier run with the same inputs and options."""
-    if not path.exists():
-        return None
-    try:
-        content = read_content(path)
-        evaluation = evaluation_from_dict(content, where=str(path))
-        hashes = {entry["name"]: entry["hash"] for entry in content["receipt"]["inputs"]}
-        version = content["receipt"]["versions"]["graphgauge"]
-        told = content["receipt"].get("command", {}).get("options", {})
-    except (InputError, KeyError, TypeError):
-        raise InputError("is not a result file", where=str(path), fix="Name another --output, or remove it.") from None
-    fresh = Evaluation("generation", [], options=options).to_dict()
-    same = {
-        "options": {name: content["options"].get(name) for name in fresh["options"]} == fresh["options"],
-        "inputs": hashes == {entry["name"]: entry["hash"] for entry in inputs()},
-        "version": version == fresh["receipt"]["versions"]["graphgauge"],
-        "nan": evaluation.conventions.get("nan") == given["nan"],
-        "reading": {name: told[name] for name in _READ_AS if name in told}
-        == {name: plain(given[name]) for name in _READ_AS if FAMILY.fields[name].is_given(given[name])},
-        # Breakdowns in side files are not read back.
-        "length": not content["side_files"],
-    }
-    changed = [name for name, unchanged in same.items() if not unchanged]
-    if evaluation.family != "generation" or changed:
-        progress.say(f"{path}: different {', '.join(changed) or 'family'}, so everything is evaluated again")
-        return None
-    return evaluation
-
-
-def _tagged(evaluation: Evaluation, model: str) -> Evaluation:
-    if model:
-        evaluation.run["tags"] = {"model": Path(model).name}
-    return evaluation

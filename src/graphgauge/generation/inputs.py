@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ from graphgauge.core.arrays import (
     Floats,
     as_labels,
     as_numeric,
-    is_cuda,
     is_tensor,
     on_host,
     refuse_nan,
@@ -48,7 +46,6 @@ TAKEN = {
     "generated_std",
     "recognised_by",
     "dimension",
-    "pair_of_columns",
 }
 # The only condition of unconditional samples.
 UNCONDITIONAL = "all"
@@ -85,7 +82,14 @@ def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ..
 
 def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
-    value = as_list(on_host(narrowed(value), name))
+    if _is_frame(value) or (isinstance(value, Mapping) and "edges" not in value):
+        raise InputError(
+            "the rows of a table are not samples",
+            where=name,
+            fix="Pass its columns beside the samples that they describe: real=boards, statistics=table, and likewise "
+            "generated_statistics= and train_statistics=.",
+        )
+    value = as_list(on_host(value, name))
     if reading.kind in ("graphs", "padded"):
         return Graphs.of(value, name, reading.labels, padded=reading.kind == "padded")
     if reading.kind is None and is_graphs(value):
@@ -110,13 +114,6 @@ def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samp
     return as_bits(array, name)
 
 
-def narrowed(value: Any) -> Any:
-    """Zeros and ones of a CUDA device as booleans, of which fewer bytes are copied; other values stay as they are."""
-    if not is_cuda(value) or not value.is_floating_point() or str(value.layout) != "torch.strided":
-        return value
-    return value != 0 if bool(((value == 0) | (value == 1)).all()) else value
-
-
 def _may_be_bits(value: Any) -> bool:
     """Whether a list of graphs could also be an array (n, m, 2) of 0 and 1."""
     if isinstance(value, Graphs) or not all(isinstance(item, list | np.ndarray) for item in value):
@@ -137,7 +134,7 @@ def as_bits(array: AnyArray, name: str) -> Bits:
         raise InputError(f"samples of shape {array.shape[1:]} have no cells", where=name)
     if array.dtype == bool:
         return array
-    refuse_nan(array, name)
+    refuse_nan(array, name, fix=_DROP)
     wrong = (array != 0) & (array != 1)
     if wrong.any():
         index = tuple(int(place) for place in np.argwhere(wrong)[0])
@@ -174,9 +171,9 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
     return _finite(array, name)
 
 
-def as_statistics(value: Mapping[str, Any], name: str, rows: int, *, compared: bool = False) -> dict[str, Floats]:
+def as_statistics(value: Any, name: str, rows: int, compared: bool = False) -> dict[str, Floats]:
     """Named statistics, one finite number per sample. Those that are compared must not become equal by rounding."""
-    if is_table(value) and not isinstance(value, Mapping):
+    if _is_frame(value):
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
@@ -251,41 +248,9 @@ def as_variances(value: Any, latents: Floats) -> Floats:
     return found
 
 
-def is_table(value: Any) -> bool:
-    """Whether samples are rows of a table: named columns, or a data frame."""
-    if isinstance(value, Mapping):
-        return True
+def _is_frame(value: Any) -> bool:
+    """Whether this is a data frame."""
     return hasattr(value, "columns") and hasattr(value, "iloc")
-
-
-def as_rows(given: Mapping[str, Any]) -> dict[str, tuple[Bits | None, dict[str, Any] | None]]:
-    """For each table a hash of every row as bits, and its columns."""
-    tables = {name: _columns(value, name) for name, value in given.items() if value is not None}
-    names = list(next(iter(tables.values())))
-    found: dict[str, tuple[Bits | None, dict[str, Any] | None]] = dict.fromkeys(given, (None, None))
-    for name, table in tables.items():
-        if set(table) != set(names):
-            odd = ", ".join(sorted(set(table) ^ set(names)))
-            raise InputError(
-                f"columns of one table only: {odd}", where=name, fix="Give the same columns in all tables."
-            )
-        rows = list(zip(*(table[column] for column in names), strict=True))
-        words = [blake2b(repr([comparable(item) for item in row]).encode(), digest_size=16).digest() for row in rows]
-        bits = np.unpackbits(np.frombuffer(b"".join(words), np.uint8)).reshape(len(rows), 128).astype(bool)
-        found[name] = bits, dict(table)
-    return found
-
-
-def _columns(value: Any, name: str) -> dict[str, Any]:
-    if not is_table(value):
-        raise InputError("a table on one side and samples of another kind on the other", where=name)
-    keys = list(value if isinstance(value, Mapping) else value.columns)
-    _require_different(keys, name)
-    columns = {str(key): _column(on_host(value[key], f"{name}[{key!r}]")) for key in keys}
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) != 1:
-        raise InputError(f"columns of {len(lengths)} different lengths" if columns else "no columns", where=name)
-    return columns
 
 
 def _require_different(keys: Sequence[Any], name: str) -> None:
@@ -296,26 +261,11 @@ def _require_different(keys: Sequence[Any], name: str) -> None:
         raise InputError(f"two columns are called {repeated[0]!r}", where=name, fix="Choose different names.")
 
 
-def _column(values: Any) -> AnyArray:
-    """Text for categories; numbers with NaN for missing ones."""
-    text = as_categories(values)
-    if text is not None:
-        return np.asarray(text)
-    array = np.asarray(values)
-    if array.dtype == object:
-        items = array.ravel().tolist()
-        if all(_is_missing(item) or isinstance(item, bool | int | float | np.number | np.bool_) for item in items):
-            if not any(map(_is_missing, items)):
-                return np.array(items).reshape(array.shape)
-            return np.array([np.nan if _is_missing(item) else float(item) for item in items]).reshape(array.shape)
-    return array
-
-
 def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Codes:
     """A classifier's predictions: the code of a condition for each of `rows` samples, or of any number."""
     array = as_numeric(value, name)
     require_shape(array, (rows,), name, "Give one answer per sample.")
-    refuse_nan(array, name)
+    refuse_nan(array, name, fix=_DROP)
     if not np.isin(array, np.arange(conditions)).all():
         raise InputError(f"some answers are not among the codes 0 … {conditions - 1}", where=name)
     codes: Codes = array.astype(np.int64)
@@ -332,7 +282,7 @@ def as_conditions(value: Any, name: str, rows: int | None, names: tuple[str, ...
         return as_answers(value, name, rows, len(names))
     array = as_numeric(value, name)
     require_shape(array, (rows,), name, "Give one answer per sample.")
-    refuse_nan(array, name)
+    refuse_nan(array, name, fix=_DROP)
     texts = np.array([str(comparable(item)) for item in array.tolist()], str)
     return _codes(texts, names, name)
 
@@ -442,7 +392,7 @@ def _codes(values: AnyArray, names: tuple[str, ...], name: str) -> Codes:
 
 
 def _finite(array: AnyArray, name: str) -> Floats:
-    refuse_nan(array, name)
+    refuse_nan(array, name, fix=_DROP)
     values = np.ascontiguousarray(array, dtype=np.float64) + 0.0  # −0 and 0 are equal
     if np.isinf(values).any():
         index = tuple(int(place) for place in np.argwhere(np.isinf(values))[0])
@@ -452,5 +402,6 @@ def _finite(array: AnyArray, name: str) -> Floats:
     return values
 
 
+_DROP = "Repair the model, or drop these samples from all arguments of their side: x = x[keep]."
 _ORDER = "List them in order with labels= (a study has `labels`, a subject `conditions`), or number them."
 _SHAPE = "The first axis is that of the samples."

@@ -21,7 +21,6 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Baseline, Ideal, Level
 from graphgauge.core.options import whole_number
 from graphgauge.generation.graphs import Graphs, rows_of
-from graphgauge.generation.inputs import Bits
 from graphgauge.generation.two_sample import Score, unbiased
 from graphgauge.stats.intervals import tail
 
@@ -327,10 +326,3 @@ def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Int
     start = np.append(0, np.cumsum(np.arange(nodes - 1, 0, -1)))
     low = np.searchsorted(start, pair, side="right") - 1
     return np.stack([low, pair - start[low] + low + 1], axis=1).astype(np.int64)
-
-
-def as_columns(mask: Bits, values: Floats) -> Floats:
-    """Values of some conditions, as columns of all; NaN in the others."""
-    found = np.full((len(values), len(mask)), np.nan)
-    found[:, mask] = values
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import or_
@@ -13,14 +13,13 @@ import numpy as np
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.loop import Axis, Chosen, measured
 from graphgauge.core.metric import DEFAULT, Metric, NoChance, asked, sections
-from graphgauge.core.options import thread_count, whole_number
+from graphgauge.core.options import thread_count
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
-from graphgauge.generation.sections.dependence import PAIRS, Dependent
 from graphgauge.generation.sections.described import Described
 from graphgauge.generation.sections.drawn import Drawn
 from graphgauge.generation.sections.encoded import Encoded
@@ -36,11 +35,9 @@ class Request:
     """The metrics to compute from a table, and their options."""
 
     metrics: tuple[str, ...] | None = None
-    k: tuple[int, ...] = (10,)
     empty: int | str = 1
     confidence: float = 0.95
     draws: Draws = field(default_factory=Draws)
-    nan: str = "raise"
     threads: int | None = None
     convention: str = "graphgauge"
 
@@ -54,7 +51,6 @@ class Request:
     def options(self) -> dict[str, Any]:
         return {
             "confidence": self.confidence,
-            "k": list(self.k),
             "empty": str(self.empty),
             "seed": self.draws.seed,
             "resamples": self.draws.resamples,
@@ -76,11 +72,6 @@ class Request:
             wanted.setdefault(place, []).append(name)
         order = [item.name for item in known]
         return {name: wanted[name] for name in [*order, *(set(wanted) - set(order))] if name in wanted}
-
-
-def cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
-    values = tuple(k) if isinstance(k, Iterable) else (k,)
-    return tuple(whole_number("k", value, 1) for value in values)
 
 
 AXIS = "condition"
@@ -114,7 +105,7 @@ def section_results(
     chosen: Sequence[Chosen], table: SampleTable, request: Request, at_hand: Capabilities
 ) -> SectionResults:
     order = "in order" if table.ordered else "without order"
-    common = {"nan": request.nan, "conditions": f"{len(table.labels)} {order}"}
+    common = {"conditions": f"{len(table.labels)} {order}"}
     measure = partial(
         measured,
         samples=at_hand.averaged,
@@ -176,9 +167,6 @@ def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, 
         return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Recognised):
         return {FEATURES: sample.sides.by_feature()} if sample.sides.recognition is not None else {}
-    if isinstance(sample, TwoSided) and isinstance(sample.sides, Dependent):
-        by_pair = sample.sides.by_pair()
-        return {} if by_pair is None else {PAIRS: by_pair}
     counts = all(metric.name == "num_real" for metric, _ in chosen)
     if isinstance(sample, TwoSided) and isinstance(sample.sides, Described) and not counts:
         return sample.sides.by_statistic(sample.labels)

@@ -1,4 +1,4 @@
-"""The methods of a generator, and checkpoints, which name a registered one.
+"""The methods of a generator.
 
 A subject is any object with some of these methods; no base class is needed.
 
@@ -9,18 +9,13 @@ passed as read-only copies; a method that works in place must copy them first.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.errors import InputError
-from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
 
 Bits = NDArray[np.bool_]
@@ -102,12 +97,10 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A subject with its data, as returned by a registered loader or a `module:factory`.
+    """A subject with its data, as returned by a `module:factory`.
 
     `data` are real samples that the subject was not trained on, `train` those it was. `classifier_data` are real
-    samples that the classifier was not trained on, if they differ from `data`. `seen` and `classifier_seen` are hashes
-    (by `overlap.sample_hashes`) of the samples that each was trained on; real samples among them are left out and
-    counted. `notes` go into the result.
+    samples that the classifier was not trained on, if they differ from `data`. `notes` go into the result.
 
     Examples
     --------
@@ -127,13 +120,8 @@ class Case:
     classifier: Classifies | None = None
     classifier_data: Labelled | None = None
     name: str | None = None
-    seen: NDArray[np.uint8] | None = None
-    classifier_seen: NDArray[np.uint8] | None = None
     notes: tuple[str, ...] = ()
 
-
-# A checkpoint names its subject by one of these keys; a file cannot name code to import.
-REGISTERED = {"moonboard": "graphgauge.zoo.moonboard.subject:load"}
 
 PROTOCOLS: dict[str, type[Any]] = {
     "conditions": Conditioned,
@@ -152,92 +140,3 @@ def offers(subject: Any) -> dict[str, bool]:
         with own_code(f"{type(subject).__name__}.{name}"):  # looking up a property calls it
             found[name] = isinstance(subject, protocol)
     return found
-
-
-FORMAT = "graphgauge/checkpoint/1"
-_PARTS: dict[str, type[Any]] = {"subject": str, "role": str, "config": dict, "weights": dict}
-
-
-def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """The content of a checkpoint: tensors and plain values. No code from the file is run.
-
-    The path is added as `path`, for messages.
-    """
-    where = str(path)
-    if not Path(path).is_file():
-        raise InputError("no such file", where=where, fix="Train one with `graphgauge zoo NAME train`.")
-    torch = need("torch", "reading a checkpoint")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a damaged file, which the error below reports
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged or hostile file may raise anything
-        kind = type(error).__name__
-        raise InputError(
-            f"not a checkpoint of weights ({kind}); it was not run",
-            where=where,
-            fix="Checkpoints may contain only tensors and plain values, not code.",
-        ) from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        found = content.get("format") if isinstance(content, dict) else type(content).__name__
-        raise InputError(f"not a checkpoint: its format is {found!r:.80}", where=where, fix=f"Expected {FORMAT}.")
-    absent = [name for name, kind in _PARTS.items() if not isinstance(content.get(name), kind)]
-    if absent:
-        raise InputError(f"the checkpoint lacks {' and '.join(absent)}", where=where, fix="Train it again.")
-    if content["subject"] not in REGISTERED:
-        known = ", ".join(REGISTERED)
-        raise InputError(f"names the unknown subject {content['subject']!r:.80}", where=where, fix=f"Known: {known}.")
-    return {**content, "path": where}
-
-
-def open_checkpoint(
-    path: str | Path, *, data: str | Path | None = None, classifier: str | Path | None = None, device: str = "cpu"
-) -> Case:
-    """The subject of a checkpoint, with its data and a classifier from a second checkpoint.
-
-    Parameters
-    ----------
-    path
-        The checkpoint of a generator of the zoo, which names its subject.
-    data
-        Its data, as the subject reads them.
-    classifier
-        The checkpoint of a classifier.
-    device
-        The device of the generator, `cpu` or `cuda`.
-
-    Returns
-    -------
-    Case
-        What `collect` takes.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or names no known subject.
-
-    Examples
-    --------
-    >>> from graphgauge import generation
-    >>> from graphgauge.core.errors import InputError
-    >>> try:
-    ...     generation.open_checkpoint("missing.pth")
-    ... except InputError as error:
-    ...     print(error)
-    missing.pth: no such file. Train one with `graphgauge zoo NAME train`.
-    """
-    content = read_checkpoint(path)
-    judge = None if classifier is None else read_checkpoint(classifier)
-    if judge is not None and judge["subject"] != content["subject"]:
-        raise InputError(f"classifies {judge['subject']}, not {content['subject']}", where=str(classifier))
-    module, _, name = REGISTERED[content["subject"]].partition(":")
-    load = getattr(import_module(module), name)
-    case: Case = load(content, data=None if data is None else str(data), classifier=judge, device=device)
-    return case
-
-
-def best_device(cpu: bool) -> str:
-    """The device a model runs on: the accelerator if there is one and it is allowed."""
-    if cpu:
-        return "cpu"
-    return "cuda" if need("torch", "running a model").cuda.is_available() else "cpu"

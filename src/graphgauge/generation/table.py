@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, as_numeric, is_cuda
+from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
-from graphgauge.generation.graphs import Graphs, concatenated, is_graphs, require_alike
+from graphgauge.generation.graphs import Graphs, require_alike
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
@@ -22,29 +21,23 @@ from graphgauge.generation.inputs import (
     Samples,
     as_answers,
     as_bits,
-    as_categories,
     as_conditions,
     as_known_codes,
     as_names,
-    as_rows,
     as_samples,
     as_statistics,
     as_validity,
     as_variances,
     as_vectors,
-    is_table,
-    narrowed,
     read_conditions,
 )
 from graphgauge.generation.overlap import learned
 
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
-# The side that an argument belongs to; its rows are dropped together.
+# What is known of real samples; those of the training set are dropped with all of it.
 _REAL = ("real", "reconstructed", "latents", "latent_variances", "statistics", "real_valid")
-_GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
-_TRAIN = ("train", "train_latents", "train_statistics")
-_MEASURED = {*_REAL, *_GENERATED, *_TRAIN} - {"valid", "real_valid"}
+_EXCLUDED = {"samples": "real", "valid": "real_valid", "statistics": "statistics", "latents": "latents"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +51,6 @@ class SampleTable:
 
     labels: tuple[str, ...]
     ordered: bool = False
-    # Whether samples are rows of a table: bits are then only their hashes, and the columns are the statistics.
-    tabular: bool = False
     channels: tuple[str, ...] | None = None
     real: Samples | None = None
     real_codes: Codes = field(default_factory=lambda: np.empty(0, np.int64))
@@ -98,8 +89,6 @@ class SampleTable:
     options: Mapping[str, Any] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    # The CUDA device that samples or latent vectors come from, where all pairs of them are compared; it is not saved.
-    device: Any = None
 
     @property
     def kept(self) -> Bits:
@@ -143,30 +132,26 @@ class SampleTable:
         channels: Sequence[str] | None = None,
         leaks: bool | None = None,
         latent_variances: Any = None,
-        tabular: bool = False,
         excluded: Any = None,
         excluded_valid: Any = None,
         excluded_samples: Any = None,
         excluded_statistics: Mapping[str, Any] | None = None,
         excluded_latents: Any = None,
-        copied: Any = None,
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
-        device: Any = None,
-        nan: str = "raise",
         samples: str | None = None,
         node_labels: Sequence[str] | str | None = None,
         edge_labels: Sequence[str] | str | None = None,
     ) -> SampleTable:
         """Check the arguments, which are those of `evaluate`.
 
-        Real samples that are in `train` are dropped. `excluded` are the codes of those dropped before.
+        Real samples that are in `train` are dropped, unless `excluded` has the codes of those dropped before.
 
         Parameters
         ----------
         real, generated, real_conditions, conditions
-            As in `evaluate`, like all arguments up to `tabular`.
+            As in `evaluate`, like all arguments up to `latent_variances`.
         train, train_conditions, train_latents, train_statistics
             The training samples.
         reconstructed, latents, latent_variances, generated_latents, leaks
@@ -175,22 +160,16 @@ class SampleTable:
             Statistics whose distributions are compared.
         valid, real_valid, predicted, classifier_labels, classifier_predicted
             Validity, and answers of a classifier.
-        labels, ordered, channels, nan, samples, node_labels, edge_labels
+        labels, ordered, channels, samples, node_labels, edge_labels
             How the samples are read.
-        tabular
-            Whether samples are rows of tables.
         excluded, excluded_valid, excluded_samples, excluded_statistics, excluded_latents
             The real samples that were dropped before: their conditions, and what is known of them.
-        copied
-            Which generated samples are training samples, if real samples were dropped before.
         options
             What the samples were collected with.
         missing
             Why fields are None, by field.
         notes
             Notes on how the samples were collected.
-        device
-            The CUDA device on which all pairs are compared; by default that of the samples or latent vectors.
 
         Returns
         -------
@@ -200,7 +179,7 @@ class SampleTable:
         Raises
         ------
         InputError
-            If samples have different shapes, or a value is NaN and `nan` is `raise`.
+            If samples have different shapes, or a value is NaN.
         """
         given: dict[str, Any] = {
             "real": real,
@@ -212,112 +191,67 @@ class SampleTable:
             "generated_latents": generated_latents,
             "generated_statistics": generated_statistics,
             "valid": valid,
-            "predicted": predicted,
             "conditions": conditions,
             "real_valid": real_valid,
             "latent_variances": latent_variances,
-            "train": train,
-            "train_conditions": train_conditions,
-            "train_latents": train_latents,
-            "train_statistics": train_statistics,
         }
-        device = next((each.device for each in (real, generated, latents, generated_latents) if is_cuda(each)), device)
         reading = SampleReading.of(samples, node_labels, edge_labels)
-        if any(is_table(value) for value in (real, generated, train)):
-            tabular = True
-            read_in = as_rows({"real": real, "generated": generated, "train": train})
-            real, generated, train = (read_in[name][0] for name in ("real", "generated", "train"))
-            given |= {"real": real, "generated": generated, "train": train}
-            given["statistics"] = statistics = statistics or read_in["real"][1]
-            given["generated_statistics"] = generated_statistics = generated_statistics or read_in["generated"][1]
-            given["train_statistics"] = train_statistics or read_in["train"][1]
-        reading_options = {"samples": samples, "node_labels": node_labels, "edge_labels": edge_labels}
-        if tabular:
-            _refuse_unused(reading_options, "rows of a table")
-        if nan_policy(nan) == "omit":
-            given, dropped = _without_nan(given)
-            notes = (*notes, *dropped)
         for name, side in _NEEDED.items():
             if given[name] is not None and given[side] is None:
                 raise InputError(f"{name} without {side}", where=name, fix=f"Pass {side}= with it.")
         read = _read_sides(given, reading)
         names, codes = read_conditions(
             {
-                **({"real_conditions": (given["real_conditions"], _rows(read["real"]))} if real is not None else {}),
-                **({"conditions": (given["conditions"], _rows(read["generated"]))} if generated is not None else {}),
+                **({"real_conditions": (real_conditions, _rows(read["real"]))} if real is not None else {}),
+                **({"conditions": (conditions, _rows(read["generated"]))} if generated is not None else {}),
             },
             labels,
             ordered=bool(ordered),
         )
         by_code = labels is not None or not all(name.lstrip("-").isdigit() for name in names)
-        pair = _answers(
-            given["predicted"], classifier_labels, classifier_predicted, read["generated"], names, by_code=by_code
-        )
-        train = None if train is None else _like(read, as_samples(given["train"], "train", reading), "train")
-        of_train = _read_training(
-            train,
-            given["train_conditions"],
-            given["train_latents"],
-            given["train_statistics"],
-            names,
-            labels is not None,
-        )
+        pair = _answers(predicted, classifier_labels, classifier_predicted, read["generated"], names, by_code=by_code)
+        train = None if train is None else _like(read, as_samples(train, "train", reading), "train")
+        of_train = _read_training(train, train_conditions, train_latents, train_statistics, names, labels is not None)
         _check_pairs({**read, **of_train})
         if not any(isinstance(side, Graphs) for side in (read["real"], read["generated"], train)):
-            _refuse_unused({**reading_options, "samples": None}, "bits")
+            _refuse_labels({"node_labels": node_labels, "edge_labels": edge_labels})
         notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
-        seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
-        before = () if excluded is None else as_answers(excluded, "excluded", None, len(names))
-        left = None if excluded_samples is None else as_samples(excluded_samples, "excluded_samples", reading)
-        if copied is not None:
-            copied = as_validity(copied, "copied", _rows(read["generated"]))
-        fits = None if excluded_valid is None else as_validity(excluded_valid, "excluded_valid", len(before))
-        described = (
-            None
-            if excluded_statistics is None
-            else as_statistics(excluded_statistics, "excluded_statistics", len(before))
-        )
-        encoded = None if excluded_latents is None else as_vectors(excluded_latents, "excluded_latents", len(before))
-        if tabular and seen.any() and _mostly_repeated(read["real"]):
-            notes = (
-                *notes,
-                f"{np.count_nonzero(seen)} of {len(seen)} real rows are also in the training set; they are kept, "
-                "because real rows repeat each other as well",
-            )
-            seen = np.zeros(len(seen), bool)
-        if seen.any():
-            own = None if read["real_valid"] is None else read["real_valid"][seen]
-            fits = own if fits is None else np.concatenate([fits, own]) if own is not None else None
-            left = concatenated(left, _kept(read["real"], seen))
-            known = len(before) == 0
-            described = _and_further(described, _kept(read["statistics"], seen), none=known)
-            encoded = _and_further(encoded, _kept(read["latents"], seen), none=known)
-            if read["generated"] is not None:
-                again = learned(read["generated"], train)
-                copied = again if copied is None else copied | again
-            read |= {name: _kept(read[name], ~seen) for name in _REAL}
+        if excluded is None:
+            seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
+            left: dict[str, Any] = {"excluded": real_codes[seen]}
+            if seen.any():
+                left |= {f"excluded_{name}": _kept(read[own], seen) for name, own in _EXCLUDED.items()}
+                read |= {name: _kept(read[name], ~seen) for name in _REAL}
+                real_codes = real_codes[~seen]
+        else:
+            before = as_answers(excluded, "excluded", None, len(names))
+            rows = len(before)
+            left = {
+                "excluded": before,
+                "excluded_samples": _read(as_samples, excluded_samples, "excluded_samples", reading),
+                "excluded_valid": _read(as_validity, excluded_valid, "excluded_valid", rows),
+                "excluded_statistics": _read(as_statistics, excluded_statistics, "excluded_statistics", rows),
+                "excluded_latents": _read(as_vectors, excluded_latents, "excluded_latents", rows),
+            }
+        copied = None
+        if len(left["excluded"]) and read["generated"] is not None:
+            copied = learned(read["generated"], train)
         return cls(
             labels=names,
             ordered=bool(ordered),
-            tabular=tabular,
             channels=_channels(channels, read),
-            real_codes=real_codes[~seen] if seen.any() else real_codes,
-            excluded=np.concatenate([before, real_codes[: len(seen)][seen]]).astype(np.int64),
+            real_codes=real_codes,
             codes=codes.get("conditions", np.empty(0, np.int64)),
-            excluded_valid=fits,
-            excluded_samples=left,
-            excluded_statistics=described,
-            excluded_latents=encoded,
             copied=copied,
             train=train,
             leaks=leaks,
             options=_options(options or {}),
             missing={str(name): str(reason) for name, reason in (missing or {}).items()},
             notes=tuple(dict.fromkeys(notes)),
-            device=device,
             **pair,
             **read,
+            **left,
             **of_train,
         )
 
@@ -356,12 +290,11 @@ class SampleTable:
             "missing": dict(self.missing),
             "leaks": self.leaks,
             "notes": list(self.notes),
-            "tabular": self.tabular,
         }
         arrays: dict[str, NDArray[Any]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name in (*facts, "device") or value is None:
+            if entry.name in (*facts, "copied") or value is None:
                 continue
             if isinstance(value, Graphs):
                 arrays |= {f"{entry.name}.{part}": array for part, array in value.arrays().items()}
@@ -429,35 +362,15 @@ class SampleTable:
         return replace(table, notes=notes)
 
 
-# Equal rows are no sign of a leak if at least this share of the real rows equals another real one.
-_REPEATED = 0.05
+def _read(convert: Callable[..., Any], value: Any, name: str, *more: Any) -> Any:
+    return None if value is None else convert(value, name, *more)
 
 
-def _mostly_repeated(rows: Samples | None) -> bool:
-    """Whether rows of a table, by their hashes, often equal each other."""
-    if rows is None or len(rows) < 2:
-        return False
-    assert isinstance(rows, np.ndarray)
-    counts = np.unique(np.packbits(rows, axis=1), axis=0, return_counts=True)[1]
-    return bool(counts[counts > 1].sum() >= _REPEATED * len(rows))
-
-
-def _and_further(first: Any, second: Any, *, none: bool) -> Any:
-    """Both parts; None if either is unknown. `none`: there is no first part."""
-    if second is None or (first is None and not none):
-        return None
-    if first is None:
-        return second
-    if isinstance(second, Mapping):
-        return {name: np.concatenate([first[name], column]) for name, column in second.items()}
-    return np.concatenate([first, second])
-
-
-def _refuse_unused(options: Mapping[str, Any], kind: str) -> None:
-    """Raise an error for an option that samples of this kind do not use."""
-    for name, value in options.items():
+def _refuse_labels(given: Mapping[str, Any]) -> None:
+    """Raise an error for labels of graphs if samples are bits."""
+    for name, value in given.items():
         if value is not None:
-            raise OptionError(f"samples are {kind}, for which there is no {name}", fix="Leave it out.").about(name)
+            raise OptionError(f"samples are bits, for which there is no {name}", fix="Leave it out.").about(name)
 
 
 def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
@@ -501,12 +414,10 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         for name in (vectors, described):
             if given[name] is not None and given[samples] is None:
                 raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
-        read[samples] = None if given[samples] is None else as_samples(given[samples], samples, reading)
+        read[samples] = _read(as_samples, given[samples], samples, reading)
         rows = _rows(read[samples])
-        read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
-        read[described] = (
-            None if given[described] is None else as_statistics(given[described], described, rows, compared=compared)
-        )
+        read[vectors] = _read(as_vectors, given[vectors], vectors, rows)
+        read[described] = _read(as_statistics, given[described], described, rows, compared)
     read["latent_variances"] = None
     if given["latent_variances"] is not None:
         if read["latents"] is None:
@@ -516,12 +427,12 @@ def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, A
         read[samples] = _like(read, read[samples], samples)
     _check_pairs(read)
     for name in ("valid", "real_valid"):
-        read[name] = None if given[name] is None else as_validity(given[name], name, _rows(read[_NEEDED[name]]))
+        read[name] = _read(as_validity, given[name], name, _rows(read[_NEEDED[name]]))
     read["reconstructed"] = None
     if given["reconstructed"] is not None:
         if not isinstance(read["real"], np.ndarray):
             raise InputError("reconstructed without real samples of bits", where="reconstructed")
-        bits = as_bits(as_numeric(narrowed(given["reconstructed"]), "reconstructed"), "reconstructed")
+        bits = as_bits(as_numeric(given["reconstructed"], "reconstructed"), "reconstructed")
         if bits.shape != read["real"].shape:
             raise InputError(f"shape {bits.shape}, real samples have {read['real'].shape}", where="reconstructed")
         read["reconstructed"] = bits
@@ -540,8 +451,8 @@ def _read_training(
     codes = np.zeros(rows, np.int64) if train is not None and len(names) == 1 else None
     return {
         "train_codes": codes if conditions is None else as_known_codes(conditions, rows, names, by_code),
-        "train_latents": None if latents is None else as_vectors(latents, "train_latents", rows),
-        "train_statistics": None if statistics is None else as_statistics(statistics, "train_statistics", rows),
+        "train_latents": _read(as_vectors, latents, "train_latents", rows),
+        "train_statistics": _read(as_statistics, statistics, "train_statistics", rows),
     }
 
 
@@ -639,30 +550,6 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rows(samples: Samples | None) -> int:
     return 0 if samples is None else len(samples)
-
-
-def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Drop and count samples with a NaN in any argument of their side."""
-    kept, notes = dict(given), []
-    sides = (_REAL, "real_conditions"), (_GENERATED, "conditions"), (_TRAIN, "train_conditions")
-    for side, conditions in sides:
-        columns = [column for name in side if name in _MEASURED for column in _float_columns(given.get(name), name)]
-        missing = [np.isnan(column.reshape(len(column), -1)).any(1) for column in columns if column.size]
-        if not missing or len({len(rows) for rows in missing}) > 1 or not np.any(missing):
-            continue
-        keep = ~np.any(missing, axis=0)
-        for name in (*side, conditions):
-            kept[name] = _kept(given.get(name), keep)
-        notes.append(f"{np.count_nonzero(~keep)} {side[0]} samples dropped: NaN")
-    return {name: kept[name] for name in given}, tuple(notes)
-
-
-def _float_columns(value: Any, name: str) -> list[NDArray[Any]]:
-    parts = list(value.values()) if isinstance(value, Mapping) else [value]
-    parts = [part for part in parts if part is not None and not is_graphs(part)]
-    parts = [part for part in parts if as_categories(part) is None]
-    arrays = [as_numeric(part, name) for part in parts]
-    return [array for array in arrays if array.dtype.kind == "f"]
 
 
 def _kept(value: Any, keep: Bits) -> Any:

@@ -74,9 +74,6 @@ def two_samples(first: Floats, second: Floats) -> None:
         raise InputError(f"expected at least two rows on either side, found {len(first)} and {len(second)}")
 
 
-LEVEL = 0.05
-
-
 def unbiased(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
     """MMD² without the pairs of an item with itself, for a kernel that is 1 there; it may be negative."""
     return (first - n) / (n * (n - 1)) + (second - m) / (m * (m - 1)) - 2 * across / (n * m)
@@ -96,17 +93,13 @@ def energy(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
 class MMDTest:
     """MMD² of two samples, and its distribution under random permutations.
 
-    `value` is the unbiased estimate, which may be negative, or the biased one. `critical` is the threshold of
-    significance at 5 %, `power` the probability that another pair of samples of this size exceeds it if the true MMD²
-    is the measured one, and `error` the standard error of the estimate in large samples.
+    `value` is the unbiased estimate, which may be negative, or the biased one. `error` is the standard error of the
+    estimate in large samples.
     """
 
     value: float
     p_value: float
     null: Floats
-    critical: float
-    power: float
-    kernel: str
     bandwidth: float
     n: tuple[int, int]
     error: float = math.nan
@@ -135,14 +128,13 @@ def mmd_test(
     def strip(rows: slice) -> Floats:
         return np.exp(cloud.strip(rows, slice(0, n + m)) / (-2 * sigma**2))
 
-    return kernel_test(strip, n, m, "exp(−d²/2σ²)", sigma * cloud.unit, permutations=permutations, generator=generator)
+    return kernel_test(strip, n, m, sigma * cloud.unit, permutations=permutations, generator=generator)
 
 
 def kernel_test(
     strip: Strip,
     n: int,
     m: int,
-    kernel: str,
     bandwidth: float,
     *,
     permutations: int,
@@ -153,26 +145,15 @@ def kernel_test(
     sums = kernel_sums(strip, n, m, permutations, generator)
     values = score(sums.first, sums.second, sums.across, n, m)
     value, null = float(values[0]), values[1:]
-    critical = float(np.quantile(null, 1 - LEVEL, method="higher")) if permutations else math.nan
     error = _error(null, sums, n, m) if permutations else math.nan
     return MMDTest(
         value=value,
         p_value=p_value(value, null),
         null=null,
-        critical=critical,
-        power=_power(value, critical, error),
-        kernel=kernel,
         bandwidth=bandwidth,
         n=(n, m),
         error=error,
     )
-
-
-def _power(value: float, critical: float, error: float) -> float:
-    """From the normal limit of the estimate."""
-    from scipy.special import ndtr
-
-    return float(ndtr((value - critical) / error)) if error > 0 else math.nan
 
 
 def _error(null: Floats, sums: KernelSums, n: int, m: int) -> float:

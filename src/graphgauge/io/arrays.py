@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,12 +21,10 @@ from graphgauge.core.files import (
     require_file,
     split_member,
 )
-from graphgauge.core.urls import Url
-from graphgauge.io.ahead import ahead, hashes_wanted
-from graphgauge.io.array_file import ArrayFile, LoadedArray, MappedArray
+from graphgauge.io.array_file import ArrayFile, LoadedArray
 from graphgauge.io.delimited import NumberFile, read_named_numbers
 from graphgauge.io.npz import open_npz
-from graphgauge.io.sequential import CsvArray, ParquetArray, RemoteArray
+from graphgauge.io.sequential import CsvArray, ParquetArray
 
 __all__ = ["OPENERS", "ArrayFile", "LoadedArray", "Shards", "open_array", "open_arrays", "read_array", "read_labels"]
 
@@ -47,7 +44,7 @@ def open_array(path: str | Path) -> ArrayFile:
         )
     require_file(target, str(path))
     try:
-        found = _open_url(target) if isinstance(target, Url) else opener(target, name)
+        found = opener(target, name)
     except InputError:
         raise
     except Exception as error:
@@ -133,56 +130,16 @@ class Shards:
 
     def blocks(self, max_bytes: int) -> Iterator[slice]:
         """Ranges of rows within one file, of at most `max_bytes`."""
-        for piece in self._pieces(max_bytes):
-            yield piece.block
-
-    def stream(self, max_bytes: int) -> Iterator[tuple[slice, AnyArray]]:
-        """The `blocks` with their rows; while one is used, another thread reads those after it.
-
-        Rows that were used are given back to the system: memory stays that of some blocks.
-        """
-        hashed = hashes_wanted()
-
-        def read(piece: _Piece) -> AnyArray:
-            if piece.rows.start == 0:
-                piece.file.begin(hashed=hashed)
-            return piece.file.ahead(piece.rows.start, piece.rows.stop)
-
-        for piece, rows in ahead(self._pieces(max_bytes), read):
-            yield piece.block, rows
-            del rows
-            piece.file.done_with(piece.rows.start, piece.rows.stop)
-
-    def done_with(self, block: slice) -> None:
-        """These rows are not needed again soon."""
-        first = 0
-        for file in self.files:
-            if first < block.stop and block.start < first + len(file):
-                file.done_with(max(block.start - first, 0), min(block.stop - first, len(file)))
-            first += len(file)
-
-    def _pieces(self, max_bytes: int) -> Iterator[_Piece]:
         first = 0
         for file in self.files:
             step = max(1, max_bytes // max(1, file.row_bytes))
             for start in range(0, len(file), step):
-                stop = min(start + step, len(file))
-                yield _Piece(slice(first + start, first + stop), file, slice(start, stop))
+                yield slice(first + start, first + min(start + step, len(file)))
             first += len(file)
 
-
-class _Piece(NamedTuple):
-    """A block of rows, and where it is: in a file, and there."""
-
-    block: slice
-    file: ArrayFile
-    rows: slice
-
-
-def _open_url(url: Url) -> ArrayFile:
-    if url.suffix.lower() != ".npy":
-        raise InputError("only .npy files are streamed from URLs", where=str(url), fix="Copy it to a file.")
-    return RemoteArray(url)
+    def stream(self, max_bytes: int) -> Iterator[tuple[slice, AnyArray]]:
+        """The `blocks` with their rows."""
+        return ((block, self.rows(block.start, block.stop)) for block in self.blocks(max_bytes))
 
 
 def _open_npy(path: Path, name: str | None) -> ArrayFile:
@@ -196,7 +153,7 @@ def _open_npy(path: Path, name: str | None) -> ArrayFile:
             where=str(path),
             fix="Write or copy it again.",
         ) from None
-    return MappedArray(path, array)
+    return LoadedArray(path, array)
 
 
 def _open_npz(path: Path, name: str | None) -> ArrayFile:
@@ -259,7 +216,7 @@ def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
     return name
 
 
-def _damaged(path: Path | Url) -> str:
+def _damaged(path: Path) -> str:
     if path.suffix.lower() in (".npy", ".npz"):
         return "Write it with np.save; arrays of Python objects are not read, because they can contain code."
     if path.suffix.lower() in (".pt", ".pth"):

@@ -59,18 +59,6 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyAr
         yield {name: _values([cells[place] for _, cells in batch]) for name, place in places.items()}
 
 
-def read_records(path: Path) -> list[dict[str, str]]:
-    """One dictionary per row."""
-    names, rows = read_table(path)
-    require_columns(names, names, path)
-    return [dict(zip(names, cells, strict=True)) for _, cells in rows]
-
-
-def read_numbers(path: Path) -> Floats:
-    """The numbers in a file as (rows, columns); a first row with text is the header."""
-    return read_named_numbers(path)[1]
-
-
 def read_named_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     """The names in the header, if there is one, and the numbers as (rows, columns)."""
     cells, skipped = _first_line(path)

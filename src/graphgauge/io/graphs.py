@@ -13,7 +13,7 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.files import DAMAGE, first_line, read_json, read_unpacked, require_file
-from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, edge_columns
+from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix
 from graphgauge.core.grids import is_number
 from graphgauge.io.arrays import read_array
 from graphgauge.io.delimited import Row, as_floats, equally_long, read_rows, require_columns, unreadable
@@ -25,11 +25,10 @@ def read_graph(path: str | Path, columns: Mapping[str, str] | None = None) -> An
     """Read a graph file by its ending, in a form that `recovery.evaluate` takes.
 
     `.npy`, `.npz` (one array, or scipy's sparse format) and torch files have matrices or stacks. `.csv`, `.tsv` and
-    `.parquet` contain a matrix, with or without node names, or edges: columns of source, target and optionally weight
-    under the names that BEELINE, GENIE3 and others use, or under those in `columns`, or, as in DREAM, without a
-    header. A file without these columns is read as if none were named. `.json` contains a matrix as lists, or nodes and
-    edges, also as networkx writes them. `.gml`, `.graphml`, `.bif` and `.bif.gz` contain networks, and `.txt` a graph
-    as Tetrad saves it or a model string of bnlearn.
+    `.parquet` contain a matrix, with or without node names, or edges: the columns source, target and optionally weight,
+    or those in `columns`. A file without these columns is read as if none were named. `.json` contains a matrix as
+    lists, or nodes and edges, also as networkx writes them. `.gml`, `.graphml`, `.bif` and `.bif.gz` contain networks,
+    and `.txt` a graph as Tetrad saves it or a model string of bnlearn.
     """
     target = Path(path)
     ending = "".join(target.suffixes[-2:]).lower() if target.suffix == ".gz" else target.suffix.lower()
@@ -63,10 +62,8 @@ def _read_csv(path: Path) -> Any:
     if not rows:
         raise InputError("is empty", where=str(path))
     (_, head), *below = rows
-    if edge_columns(head) is not None:
-        return _listed(head, below, edge_columns(head) or (), path)
-    if _is_headless_list(rows):
-        return _listed(["source", "target", "weight"], rows, ("source", "target", "weight"), path)
+    if tuple(head) in _EDGE_COLUMNS:
+        return _listed(head, below, head, path)
     # In a square table whose first cell is a number no line contains names; a cell that is no number is then an error.
     if is_number(head[0]) and len(rows) == len(head):
         return as_floats(rows, path)
@@ -76,7 +73,7 @@ def _read_csv(path: Path) -> Any:
         body = as_floats([(line, cells[-len(names) :]) for line, cells in below], path)
     except InputError as error:
         if len(head) > 1 and len(rows) != len(head):
-            raise InputError(error.what, where=error.where, fix=_NAME_COLUMNS) from None
+            raise InputError(error.what, where=error.where, fix=_name_columns(head)) from None
         raise
     labels = [cells[0] for _, cells in below] if len(rows[-1][1]) > len(names) else names
     return _named(body, labels, names, path)
@@ -87,14 +84,6 @@ def _separator(path: Path) -> str:
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
         first = next((line for line in stream if line.strip()), "")
     return max(",\t;", key=first.count)
-
-
-def _is_headless_list(rows: list[Row]) -> bool:
-    """Two names and a weight in every row, as in DREAM's gold standards; a matrix of numbers has no names."""
-    return all(
-        len(cells) == 3 and is_number(cells[2]) and not (is_number(cells[0]) or is_number(cells[1]))
-        for _, cells in rows
-    )
 
 
 def has_columns(path: str | Path, columns: Mapping[str, str]) -> bool:
@@ -128,12 +117,11 @@ def _read_listed(path: Path, columns: Mapping[str, str]) -> EdgeList:
 
 def _read_parquet(path: Path) -> Any:
     table = read_parquet(path)
-    listed = edge_columns(table.column_names)
-    if listed is not None:
-        return EdgeList(list(zip(*(table[name].to_pylist() for name in listed), strict=True)))
+    if tuple(table.column_names) in _EDGE_COLUMNS:
+        return EdgeList(list(zip(*(column.to_pylist() for column in table.columns), strict=True)))
     columns = [name for name in table.column_names if not _is_text(table[name])]
     if not columns:
-        raise InputError("has no column of numbers", where=str(path), fix=_NAME_COLUMNS)
+        raise InputError("has no column of numbers", where=str(path), fix=_name_columns(table.column_names))
     first = table.column_names[0]
     values = np.column_stack([table[name].to_numpy() for name in columns])
     labels = table[first].to_pylist() if first not in columns else columns
@@ -212,7 +200,8 @@ def _without_comments(text: str) -> str:
 def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path) -> NamedMatrix:
     """The matrix with its rows in the order of its columns."""
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
-        raise InputError(f"expected as many rows as named columns, found {values.shape}", where=str(path))
+        what = f"expected as many rows as named columns, found {values.shape}"
+        raise InputError(what, where=str(path), fix=_name_columns(columns))
     if list(rows) != list(columns):
         if sorted(map(str, rows)) != sorted(map(str, columns)):
             raise InputError("rows and columns name different nodes", where=str(path))
@@ -289,6 +278,12 @@ def _is_text(column: Any) -> bool:
     return str(column.type) in ("string", "large_string")
 
 
+def _name_columns(head: Sequence[str]) -> str:
+    named = ",".join(f"{role}={name}" for role, name in zip(("source", "target", "weight"), head, strict=False))
+    return f"The header is {', '.join(head):.200}; for a list of edges name its columns, such as --columns {named:.200}"
+
+
+_EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 _READERS: dict[str, Callable[[Path], Any]] = {
     ".npz": _read_npz,
     ".csv": _read_csv,
@@ -301,4 +296,3 @@ _READERS: dict[str, Callable[[Path], Any]] = {
     ".tsv": _read_csv,
     ".txt": _read_text,
 }
-_NAME_COLUMNS = "For a list of edges name its columns: --columns source=…,target=…,weight=…."

@@ -8,19 +8,17 @@ import math
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
 
 from graphgauge.core.files import Signature, read_json, signature_of, split_member, write_text
 from graphgauge.core.truths import may_be_truth
-from graphgauge.core.urls import Url, as_place, is_url
 from graphgauge.io.arrays import ArrayFile
 
 _CHUNK = 1 << 22
@@ -31,23 +29,16 @@ _TICK_NS = 2_000_000_000
 _WIDEST = {"b": "?", "i": "<f8", "u": "<f8", "f": "<f8", "m": "<m8[ns]", "M": "<M8[ns]"}
 
 
-def file_hash(path: str | Path | Url, as_read: tuple[Signature, str] | None = None) -> str:
-    """SHA-256 of a file, from the index in use, as it was found while reading, or from its content."""
-    if str(path) in _copied.get():
-        return _copied.get()[str(path)]
+def file_hash(path: str | Path) -> str:
+    """SHA-256 of a file, from the index in use or from its content."""
     index = _in_use.get()
-    if index is not None:
-        return index.hash(path)
-    if as_read is not None and as_read[0] == signature_of(as_place(path)):
-        return as_read[1]
-    return _hash_of_content(path)
+    return _hash_of_content(path) if index is None else index.hash(path)
 
 
 class HashIndex:
     """Hashes of files, kept while size, both times and inode stay the same; paths are relative to `folder`.
 
-    A program can reset the modification time, but not the change time. Hashes behind URLs are kept while the server
-    tells the same version; if it tells none, they are read each time.
+    A program can reset the modification time, but not the change time.
     """
 
     def __init__(self, folder: Path, known: Mapping[str, Any] | None = None) -> None:
@@ -82,16 +73,12 @@ class HashIndex:
         self._known |= other._known
         self._lasting |= other._lasting
 
-    def hash(self, path: str | Path | Url) -> str:
-        target: Path | Url
-        if isinstance(path, Url) or is_url(path):
-            target, name = as_place(path), str(path)
-        else:
-            target = self._folder / path
-            name = str(target.relative_to(self._folder) if target.is_relative_to(self._folder) else target)
+    def hash(self, path: str | Path) -> str:
+        target = self._folder / path
+        name = str(target.relative_to(self._folder) if target.is_relative_to(self._folder) else target)
         signature = signature_of(target)
         remembered = self._known.get(name)
-        if remembered is not None and remembered[0] == signature and signature[1]:
+        if remembered is not None and remembered[0] == signature:
             return remembered[1]
         begin, now = time.perf_counter(), time.time_ns()
         digest = _hash_of_content(target)
@@ -104,17 +91,6 @@ class HashIndex:
 
 
 _in_use: ContextVar[HashIndex | None] = ContextVar("hash index", default=None)
-_copied: ContextVar[Mapping[str, str]] = ContextVar("hashes of copies", default=MappingProxyType({}))
-
-
-@contextmanager
-def knowing(hashes: Mapping[str, str]) -> Iterator[None]:
-    """Within this block the hashes of these files, which were found when they were copied, are not computed again."""
-    token = _copied.set(hashes)
-    try:
-        yield
-    finally:
-        _copied.reset(token)
 
 
 @contextmanager
@@ -168,7 +144,6 @@ def _chunks(file: ArrayFile) -> Iterator[bytes]:
     for start in range(0, len(file), step):
         stop = min(start + step, len(file))
         yield np.ascontiguousarray(file.rows(start, stop)).tobytes()
-        file.done_with(start, stop)
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
@@ -185,11 +160,10 @@ def receipt_inputs(name: str, files: Iterable[ArrayFile]) -> list[dict[str, Any]
     ]
 
 
-def _described(name: str, path: Path | Url, member: str | None, file: ArrayFile | None = None) -> dict[str, Any]:
-    digest = file_hash(path, None if file is None else file.hash_as_read)
-    entry = {"name": name, "path": str(path), "bytes": path.stat().st_size, "hash": digest}
+def _described(name: str, path: Path, member: str | None, file: ArrayFile | None = None) -> dict[str, Any]:
+    entry = {"name": name, "path": str(path), "bytes": path.stat().st_size, "hash": file_hash(path)}
     content = None
-    if may_be_truth(name) and isinstance(path, Path):
+    if may_be_truth(name):
         content = _member_hash(path, member)
         if content is None and file is not None and path.suffix.lower() != ".npy":
             content = _array_hash(file)
@@ -224,18 +198,13 @@ def _member_hash(file: Path, member: str | None) -> str | None:
         return None  # read in another way, or damaged, which the array's reader will report
 
 
-def _hash_of_content(path: str | Path | Url) -> str:
-    place = as_place(path)
-    with place.open() if isinstance(place, Url) else place.open("rb") as stream:
-        return _digest(stream, place.read if isinstance(place, Url) else _read)
+def _hash_of_content(path: str | Path) -> str:
+    with Path(path).open("rb") as stream:
+        return _digest(stream)
 
 
-def _read(stream: IO[bytes], size: int) -> bytes:
-    return stream.read(size)
-
-
-def _digest(stream: IO[bytes], read: Callable[[IO[bytes], int], bytes] = _read) -> str:
+def _digest(stream: IO[bytes]) -> str:
     digest = hashlib.sha256()
-    while chunk := read(stream, _CHUNK):
+    while chunk := stream.read(_CHUNK):
         digest.update(chunk)
     return digest.hexdigest()

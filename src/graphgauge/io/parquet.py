@@ -72,9 +72,9 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]
             yield {name: batch.column(name) for name in columns}
 
 
-def write_parquet(table: Any, path: Path, *, compression: str = "snappy") -> None:
+def write_parquet(table: Any, path: Path) -> None:
     """Write an Arrow table, or columns of equal length, atomically."""
     arrow, parquet = need("pyarrow", "writing .parquet"), need("pyarrow.parquet", "writing .parquet")
     content = arrow.table(dict(table)) if isinstance(table, Mapping) else table
     with atomic_path(path) as temporary:
-        parquet.write_table(content, temporary, compression=compression)
+        parquet.write_table(content, temporary)

@@ -11,17 +11,12 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import first_line
-from graphgauge.core.urls import Url
-from graphgauge.io.ahead import RunningHash
 from graphgauge.io.array_file import ArrayFile
 from graphgauge.io.delimited import NO_DATES, NumberFile
 from graphgauge.io.parquet import open_parquet, sound
 
 # Bytes of rows that are decoded at once.
 _BATCH_BYTES = 1 << 24
-# Bytes that are fetched to look at the head of a file.
-_HEAD_BYTES = 1 << 16
 
 
 class SequentialArray(ArrayFile):
@@ -100,61 +95,7 @@ class CsvArray(SequentialArray):
         return 0, (part[:, 0] if len(self.shape) == 1 else part for part in self._numbers.parts(self._rows_at_once))
 
 
-class RemoteArray(SequentialArray):
-    """A .npy file behind a URL, streamed; its hash is known once it was read."""
-
-    def __init__(self, url: Url) -> None:
-        self._url = url
-        with url.open(_HEAD_BYTES) as stream:
-            head = _Recorded(url, stream)
-            try:
-                version = np.lib.format.read_magic(head)  # type: ignore[arg-type]
-                readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-                shape, by_columns, dtype = readers[version](head)  # type: ignore[arg-type]
-            except (ValueError, KeyError) as error:
-                what = f"cannot be read ({first_line(error)})"
-                raise InputError(what, where=str(url), fix="Write it with np.save.") from None
-        if dtype.hasobject or (by_columns and len(shape) > 1):
-            what = "contains Python objects" if dtype.hasobject else "is stored column by column"
-            raise InputError(what, where=str(url), fix="Save np.ascontiguousarray(array), an array of numbers.")
-        super().__init__(url, shape, dtype)
-        self._head = head.content
-        size = url.stat().st_size
-        if shape and size != len(self._head) + len(self) * self.row_bytes:
-            raise InputError("is truncated, or longer than its array", where=str(url), fix="Write it again.")
-        self._running = RunningHash(url, size)
-        self._running.add(0, self._head)
-
-    def _from(self, row: int) -> tuple[int, Iterator[AnyArray]]:
-        return 0, self._read()
-
-    def _read(self) -> Iterator[AnyArray]:
-        with self._url.open(_BATCH_BYTES) as stream:
-            place = len(self._url.read(stream, len(self._head)))
-            for start in range(0, len(self), self._rows_at_once):
-                size = (min(start + self._rows_at_once, len(self)) - start) * self.row_bytes
-                content = self._url.read(stream, size)
-                if len(content) != size:
-                    raise InputError("ends too early", where=str(self.path), fix="Evaluate again when it is complete.")
-                self._running.add(place, content)
-                place += size
-                self.hash_as_read = self._running.known()
-                yield np.frombuffer(content, self.dtype).reshape(-1, *self.shape[1:])
-
-
-class _Recorded:
-    """A stream whose content is kept as it is read."""
-
-    def __init__(self, url: Url, stream: Any) -> None:
-        self._url, self._stream, self.content = url, stream, b""
-
-    def read(self, size: int) -> bytes:
-        found = self._url.read(self._stream, size)
-        self.content += found
-        return found
-
-
-def _matrix(batch: Any, path: Path | Url) -> AnyArray:
+def _matrix(batch: Any, path: Path) -> AnyArray:
     columns = []
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if column.null_count:

@@ -29,14 +29,6 @@ def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[st
         yield {name: _values(column, path, name) for name, column in batch.items()}
 
 
-def read_records(path: str | Path) -> list[dict[str, Any]]:
-    """One dictionary per row of a table; the cells of a .csv file are text."""
-    if not _is_parquet(path):
-        return list(delimited.read_records(Path(path)))
-    records: list[dict[str, Any]] = parquet.read_parquet(Path(path)).to_pylist()
-    return records
-
-
 def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
     """Write columns of equal length in the format of the file's ending, atomically."""
     kind = Path(path).suffix.lower()

@@ -1,8 +1,7 @@
-"""Sums over forecasts and truths on a CUDA device, in one pass: as `kernels.forecast`, and only sums are copied.
+"""Sums over forecasts and truths on a CUDA device: as `kernels.forecast`, and only sums are copied.
 
-Counts are those of the host, bit for bit: they are compared in float64. Sums are kept in float64. The logarithmic score
-and the CRPS of a cell are computed in float32 if all arrays have at most 32 bits: the relative error of their sums is
-below 1e-6, and that of the other sums below 1e-12.
+Counts are those of the host, bit for bit: they are compared in float64. Sums are computed in float64, and the relative
+error is below 1e-12.
 """
 
 from __future__ import annotations
@@ -13,59 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.device import fused
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_cells import OVER, SUMS
 from graphgauge.kernels.forecast_gaussian import HALF_LOG_2PI, INVERSE_SQRT_PI
 
-# Half-widths and excesses that the fused kernel sums; more are summed without it.
-MOST_LEVELS = 4
-# Cells that are processed at once without Triton.
+# Cells that are processed at once.
 _CELLS = 1 << 22
 _SQRT_HALF, _INVERSE_SQRT_2PI = 0.7071067811865476, 0.3989422804014327
 
 
-class Pieces(NamedTuple):
-    """Successive steps that are summed together, each within one time block.
-
-    Piece i has the steps from `bounds[i]` up to `bounds[i + 1]` and is in block `block[i]`. Job j sums the pieces from
-    `jobs[j]` up to `jobs[j + 1]` for each node, all in the blocks of `place[j]`.
-    """
-
-    bounds: Ints
-    block: Ints
-    jobs: Ints
-    place: Ints
-
-    @classmethod
-    def of(cls, edges: Ints, place: Ints, programs: int, most: int) -> Pieces:
-        """Time blocks between these edges, for about so many jobs for each place, and at most so many steps a piece."""
-        bounds: list[Ints] = []
-        block: list[int] = []
-        jobs: list[int] = []
-        owner: list[int] = []
-        for number in range(int(place[-1]) + 1 if len(place) else 0):
-            own = np.flatnonzero(place == number)
-            parts = -(-programs // max(1, len(own)))  # of each block
-            each = -(-len(own) // max(1, min(programs, len(own))))  # blocks of a job
-            for at, index in enumerate(own.tolist()):
-                start, stop = int(edges[index]), int(edges[index + 1])
-                count = max(1, min(parts, stop - start), -(-(stop - start) // most))
-                cuts = start + (stop - start) * np.arange(count) // count
-                for piece in range(count):
-                    if piece or at % each == 0 or count > 1:
-                        jobs.append(len(block))
-                        owner.append(number)
-                    block.append(index)
-                bounds.append(cuts)
-        joined = np.concatenate([*bounds, edges[-1:]]).astype(np.int64)
-        return cls(
-            joined, np.array(block, np.int64), np.array([*jobs, len(block)], np.int64), np.array(owner, np.int64)
-        )
-
-
 class CellSums(NamedTuple):
-    """Sums by block and horizon, and by place and node; how many truths are in each percentile, likewise if asked."""
+    """Sums by block and horizon, and by place and node; how many truths are in each percentile, likewise."""
 
     by_horizon: Sums
     by_node: Sums
@@ -79,7 +36,6 @@ class Asked(NamedTuple):
     parts: Collection[str]
     widths: Sequence[float] = ()
     edges: Floats | None = None
-    by_node_pit: bool = True
 
     @property
     def rows(self) -> list[int]:
@@ -88,27 +44,15 @@ class Asked(NamedTuple):
         return named + [OVER - 1 + level for level in range(len(self.widths)) if "over" in self.parts]
 
 
-def cell_sums(
-    y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked, *, wide: bool = False
-) -> CellSums:
+def cell_sums(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked) -> CellSums:
     """Sum cells (steps, horizons, nodes) by time blocks between the `edges`; blocks of one `place` share nodes' sums.
 
-    `wide` computes scores in float64, too. Nothing is checked: a NaN or an infinity in a cell makes its sums so.
+    Nothing is checked: a NaN or an infinity in a cell makes its sums so.
     """
-    if std is None:
-        asked = Asked([part for part in asked.parts if part not in ("spread", "scores", "over")])
-    several = len(asked.widths) > MOST_LEVELS
-    if y.is_cuda and not several and y.numel() and fused():
-        from graphgauge.kernels.fused_forecast import sum_cells
-
-        return sum_cells(y, mean, std, mask, edges, place, asked, wide=wide)
-    return _sum_cells(y, mean, std, mask, edges, place, asked)
-
-
-def _sum_cells(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked) -> CellSums:
-    """The same without Triton, some steps at a time."""
     import torch
 
+    if std is None:
+        asked = Asked([part for part in asked.parts if part not in ("spread", "scores", "over")])
     _, horizons, nodes = y.shape
     blocks, places = len(edges) - 1, int(place[-1]) + 1 if len(place) else 0
     rows, counts = len(asked.rows), 3 + len(asked.widths)

@@ -68,13 +68,8 @@ def sum_along(high: Floats, low: Floats, axis: int) -> Pair:
     return folded(np.moveaxis(high, axis, 0), np.moveaxis(low, axis, 0))
 
 
-def exact_sum(values: Floats, axis: tuple[int, ...]) -> Pair:
-    """Sum numbers along axes in any order, exact to twice the precision."""
-    return _joined([part.sum(axis=axis) for part in _parts(values)])
-
-
 def exact_bincount(index: NDArray[np.int64], values: Floats, size: int) -> Pair:
-    """Sum numbers by index, to the same precision."""
+    """Sum numbers by index in any order, exact to twice the precision."""
     return _joined([np.bincount(index, part, size).astype(np.float64) for part in _parts(values)])
 
 

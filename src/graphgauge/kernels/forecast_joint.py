@@ -1,4 +1,4 @@
-"""Scores of joint forecasts: all nodes of a time step, or all horizons of a node, as one vector.
+"""Scores of joint forecasts: all nodes of a time step as one vector.
 
 Each score comes with that of the same forecast after the members of every component were rotated by an offset of their
 own. Rotation keeps each component's members and destroys their dependence, so the difference shows what the dependence

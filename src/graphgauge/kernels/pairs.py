@@ -28,7 +28,7 @@ _BLOCK_WORDS = 1 << 24
 # Bits that a NumPy pass converts to floats at a time.
 _CACHED_BITS = 1 << 18
 # Similarities are summed as integers with this many fractional bits, so sums do not depend on the order.
-FRACTION = 40
+_FRACTION = 40
 # Rows that one row is compared with at a time.
 _LINE = 256
 # Cells of the histogram of one pair of bands of rows.
@@ -101,7 +101,7 @@ def common_bits(bits: Bits, *, threads: int | None = None) -> Common:
             similar += sums
     mean = np.full(n, np.nan)
     if n > 1:
-        mean[order] = np.ldexp(similar.astype(np.float64), -FRACTION) / (n - 1)
+        mean[order] = np.ldexp(similar.astype(np.float64), -_FRACTION) / (n - 1)
     intersection, union, pairs = np.concatenate([np.empty((3, 0), np.int64), *parts], axis=1)
     return Common(intersection, union, pairs, mean)
 
@@ -120,7 +120,8 @@ def _packed_columns(bits: Bits) -> Words:
 def _product_squares(words: Words, length: int, threads: int | None) -> int:
     """Σ over unordered pairs of rows of (their ±1 vectors' product)², rows of `length` bits each."""
     rows = len(words)
-    require_countable(rows, length)
+    if length**2 * rows > np.iinfo(np.int64).max:
+        raise ValueError(f"{rows} vectors of {length} bits are too many to be compared in 64-bit integers")
     work = rows * words.size // 2
     count = _squares.implementation(_WORD_WORK * work)
 
@@ -130,12 +131,6 @@ def _product_squares(words: Words, length: int, threads: int | None) -> int:
         return sum(sums.tolist())
 
     return sum(map_blocks(squares, _row_blocks(rows, work), threads=threads))
-
-
-def require_countable(rows: int, length: int) -> None:
-    """Refuse rows of so many bits that the sum of their squared products may exceed 64 bits."""
-    if length**2 * rows > np.iinfo(np.int64).max:
-        raise ValueError(f"{rows} vectors of {length} bits are too many to be compared in 64-bit integers")
 
 
 def _row_blocks(rows: int, work: int) -> list[slice]:
@@ -192,9 +187,9 @@ def _band_pairs(words: Words, sizes: Ints, upper: slice, lower: slice, threads: 
     both, intersection = np.divmod(np.arange((most - least + 1) * columns), columns)
     union = both + least - intersection
     known = union > 0
-    fixed = np.where(known, 0, 1 << FRACTION)
+    fixed = np.where(known, 0, 1 << _FRACTION)
     possible = known & (intersection <= union)
-    fixed[possible] = np.rint(np.ldexp(intersection[possible] / union[possible], FRACTION)).astype(np.int64)
+    fixed[possible] = np.rint(np.ldexp(intersection[possible] / union[possible], _FRACTION)).astype(np.int64)
     within = upper == lower
     work = (upper.stop - upper.start) * (lower.stop - lower.start) * words.shape[1] // (2 if within else 1)
     count = _intersections.implementation(_WORD_WORK * work)

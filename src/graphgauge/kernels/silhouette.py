@@ -7,20 +7,17 @@ from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats, Ints
 from graphgauge.kernels.euclidean import Points, tiles
-from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.kernels.threads import map_blocks
 
 # Tables of sums that are filled at the same time, and the numbers in all of them.
 _MOST_TABLES = 8
 _MOST_SUMS = 1 << 23
 
 
-def silhouettes(
-    points: NDArray[np.floating], labels: NDArray[np.integer], *, squared: bool = False, threads: int | None = None
-) -> Floats:
+def silhouettes(points: NDArray[np.floating], labels: NDArray[np.integer], *, threads: int | None = None) -> Floats:
     """The silhouette of each of n points (n, D), exactly; 0 for the only point of a cluster, NaN with one cluster.
 
-    Distances are Euclidean: all of them, each pair once, in tiles that stay in the cache. `squared=True` takes squared
-    distances, whose mean to a cluster is that to its centroid plus the cluster's variance: O(n·K·D).
+    Distances are Euclidean: all of them, each pair once, in tiles that stay in the cache.
 
     >>> silhouettes(np.array([[0.0], [1.0], [5.0]]), np.array([0, 0, 1]))
     array([0.8 , 0.75, 0.  ])
@@ -30,10 +27,10 @@ def silhouettes(
     _, cluster, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if len(counts) < 2:
         return np.full(len(cluster), np.nan)
-    order = np.argsort(cluster, kind="stable")  # tiles and blocks then contain few clusters
+    order = np.argsort(cluster, kind="stable")  # tiles then contain few clusters
     cloud = Points.of(np.asarray(points)[order])
     found = np.empty(len(order))
-    found[order] = (_by_centroid if squared else _by_pair)(cloud, cluster[order], counts, threads)
+    found[order] = _by_pair(cloud, cluster[order], counts, threads)
     return found
 
 
@@ -47,7 +44,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
             sums = np.zeros((strip.stop - strip.start, len(counts)))
             for columns in strips:
                 _add(sums, cloud.distances(strip, columns), labels[columns])
-            return from_sums(sums, labels[strip], counts)
+            return _from_sums(sums, labels[strip], counts)
 
         return np.concatenate(map_blocks(strip_silhouettes, strips, threads=threads))
 
@@ -63,7 +60,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
         return sums
 
     sums = np.sum(map_blocks(table, range(tables), threads=threads), axis=0)
-    return from_sums(sums, labels, counts)
+    return _from_sums(sums, labels, counts)
 
 
 def _add(sums: Floats, distances: Floats, labels: Ints) -> None:
@@ -75,28 +72,7 @@ def _add(sums: Floats, distances: Floats, labels: Ints) -> None:
     sums[:, labels[starts]] += np.add.reduceat(distances, starts, axis=1)
 
 
-def _by_centroid(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> Floats:
-    """From squared distances; differences from centroids are computed directly, so nothing cancels."""
-    starts = np.append(0, np.cumsum(counts)[:-1])
-    # Centroids far from the origin would be rounded by more than points differ.
-    points = cloud.rows - cloud.rows.mean(axis=0)
-    centroids = np.add.reduceat(points, starts, axis=0) / counts[:, np.newaxis]
-    own = points - centroids[labels]
-    variances = np.add.reduceat(np.einsum("ij,ij->i", own, own), starts) / counts
-
-    def block_silhouettes(block: slice) -> Floats:
-        means = np.empty((block.stop - block.start, len(counts)))
-        for cluster, centroid in enumerate(centroids):
-            difference = points[block] - centroid
-            means[:, cluster] = np.einsum("ij,ij->i", difference, difference)
-        return from_sums((means + variances) * counts, labels[block], counts)
-
-    # Blocks small enough for the cache, for any number of threads.
-    blocks = row_blocks(len(labels), points.size * 64)
-    return np.concatenate(map_blocks(block_silhouettes, blocks, threads=threads))
-
-
-def from_sums(sums: Floats, labels: Ints, counts: Ints) -> Floats:
+def _from_sums(sums: Floats, labels: Ints, counts: Ints) -> Floats:
     """From each point's sum of distances to each cluster."""
     own = (np.arange(len(labels)), labels)
     inside = sums[own] / np.maximum(counts[labels] - 1, 1)

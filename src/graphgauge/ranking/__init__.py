@@ -8,7 +8,7 @@ from graphgauge.ranking.items import Items, ListItems, compare
 from graphgauge.ranking.negative_sampling import Negatives, negatives
 from graphgauge.ranking.recommend import recommend
 from graphgauge.ranking.state import RankingState
-from graphgauge.ranking.topk import TopK, from_topk, rank_topk, stream_topk
+from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import known_answers, rank_triples
 from graphgauge.ranking.until import rank_until
 
@@ -18,12 +18,10 @@ __all__ = [
     "ListItems",
     "Negatives",
     "RankingState",
-    "TopK",
     "average_precision",
     "compare",
     "evaluate",
     "evaluate_files",
-    "from_topk",
     "hits_at_k",
     "known_answers",
     "mrr",
@@ -35,5 +33,4 @@ __all__ = [
     "ranks",
     "recommend",
     "roc_auc",
-    "stream_topk",
 ]

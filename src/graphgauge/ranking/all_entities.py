@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, is_tensor, on_device, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.bands import band_counts, threshold_counts
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.threads import map_blocks, row_blocks
-from graphgauge.ranking.device_entities import PRECISIONS, DeviceScores, OnDevice, device_scorer
+from graphgauge.ranking.device_scores import DeviceScores
 from graphgauge.ranking.entity_sets import BlockCounts, EntitySets, entity_numbers, number_of_sets
 from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.state import RankingState
@@ -27,16 +27,12 @@ Floats = NDArray[np.floating[Any]]
 # Embeddings or other rows: an array, a tensor, or several of them, as the real and imaginary parts of ComplEx.
 Rows = Any
 Scorer = Callable[[Rows, Rows], Any]
-# What ranks the right answers in blocks: named scores, a user's function, or named scores on a device.
-Counter: TypeAlias = "_Exact | Given | OnDevice"
+# What ranks the right answers in blocks: named scores, or a user's function.
+Counter: TypeAlias = "_Exact | Given"
 
 SCORES = ("dot", "l1", "l2", "distmult")
 # What a score of −inf means: a value like any other, an entity that is no candidate, or an error.
 MINUS_INF = ("rank", "exclude", "raise")
-# Of some entities in a race: which score above the target, which equal it, and how many scores were asked again.
-Compared = Callable[[Ints], tuple[AnyArray, AnyArray, int]]
-# Scores that differ by less than this share of the largest may be equal up to rounding, and are compared again.
-_CLOSE = 0.01
 _SCORER = "It takes a block of queries and all entities."
 # Scores of one block of queries against all entities, in bytes.
 _BLOCK_BYTES = 1 << 27
@@ -48,9 +44,7 @@ def rank_all(
     targets: Any,
     *,
     score: str | Scorer = "dot",
-    precision: str = "full",
     known: Any = None,
-    exclude: Any = None,
     candidates: Any = None,
     kinds: Any = None,
     groups: Mapping[str, Any] | None = None,
@@ -60,12 +54,11 @@ def rank_all(
     keep: str | None = None,
     minus_inf: str = "rank",
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
 ) -> RankingState:
     """Rank the right answers of each query among all entities; returns the state to evaluate.
 
-    Sets of entities (`targets`, `known`, `exclude`, `candidates`) are `(values, offsets)`, a list with the entity
+    Sets of entities (`targets`, `known`, `candidates`) are `(values, offsets)`, a list with the entity
     numbers of each query, a scipy sparse matrix or a boolean matrix (queries, entities).
 
     Parameters
@@ -82,20 +75,16 @@ def rank_all(
         entities: `(b, d), (m, d) → (b, m)`. It gets rows as they were given, tensors as tensors. The built-in ones are
         exact: a candidate whose score is within rounding of the target's is scored again in float64, in a fixed order,
         so equal rows tie.
-    precision
-        `full`, or the faster products `tf32` and `bf16` of a CUDA device, with the same ranks: more candidates are
-        scored again. Embeddings on a CUDA device are ranked there.
     known
-        Other right answers, which are left out. The targets may be among them.
-    exclude
-        Entities that are no candidates, such as the items of training. A target among them is an error.
+        Other right answers, and what else is no candidate, such as the items of training: they are left out. The
+        targets may be among them.
     candidates, kinds
         The only candidates of each query. With `kinds` (q,), the kind of each query, `candidates` has one set per kind.
     minus_inf
         What a score of −inf of a function means: `rank`, a low score like any other; `exclude`, an entity that is no
         candidate, as libraries mark them; `raise`, an error.
-    batch, max_memory
-        Queries scored at once, or the bytes that their scores may take (128 MB).
+    batch
+        Queries scored at once; by default as many as have 128 MB of scores.
     groups, cluster, weights, ids, keep
         As in `evaluate`, one per query.
     threads
@@ -109,7 +98,7 @@ def rank_all(
     Raises
     ------
     InputError
-        If shapes do not fit, or a target is out of range or excluded.
+        If shapes do not fit, or a target is out of range.
 
     Examples
     --------
@@ -118,39 +107,20 @@ def rank_all(
     >>> state.evaluate()["mrr"].value
     0.5
     """
-    scorer = scorer_of(queries, entities, score, minus_inf, precision)
+    scorer = scorer_of(queries, entities, score, minus_inf)
     state = RankingState(keep=keep)
-    counted = ranked(
-        scorer, targets, known, exclude, candidates, kinds, batch=batch, max_memory=max_memory, threads=threads
-    )
+    counted = ranked(scorer, targets, known, candidates, kinds, batch=batch, threads=threads)
     return counted.added_to(state, ids, groups=groups, cluster=cluster, weights=weights)
 
 
-def scorer_of(queries: Any, entities: Any, score: str | Scorer, minus_inf: str, precision: str) -> Counter:
+def scorer_of(queries: Any, entities: Any, score: str | Scorer, minus_inf: str) -> Counter:
     """What scores the queries against all entities."""
     one_of("minus_inf", minus_inf, MINUS_INF)
-    one_of("precision", precision, PRECISIONS)
-    there = isinstance(score, str) and is_cuda(entities)
-    if there:
-        queries = _beside(queries, entities, score)
-    if precision != "full" and not there:
-        raise OptionError(
-            f"precision {precision!r} is for a named score of embeddings on a CUDA device",
-            fix="Leave it out, or move queries and entities there.",
-        )
     if not isinstance(score, str):
         return Given(queries, entities, score, minus_inf)
     if score not in SCORES:
         raise UnknownNameError("score", score, SCORES)
-    return device_scorer(queries, entities, score, precision) if there else _Exact.of(queries, entities, score)
-
-
-def _beside(queries: Any, entities: Any, score: str | Scorer) -> Any:
-    """Queries of the host on the device of the entities, which are more."""
-    if score == "distmult" and isinstance(queries, tuple | list) and len(queries) == 2:
-        return tuple(_beside(each, entities, "dot") for each in queries)
-    given = queries if is_tensor(queries) else as_numeric(queries, "queries")
-    return on_device(given, entities.device)
+    return _Exact.of(queries, entities, score)
 
 
 def one_target_each(targets: Any) -> bool:
@@ -168,15 +138,8 @@ def answers_of(targets: Any, scorer: Counter, one_each: bool) -> EntitySets:
     return EntitySets(numbers, np.arange(scorer.queries + 1), scorer.entities)
 
 
-def _rows_within(memory: int | None, entities: int, itemsize: int) -> int:
-    return max(1, (_BLOCK_BYTES if memory is None else memory) // max(1, entities * itemsize))
-
-
-def _step(scorer: Counter, batch: int | None, max_memory: int | None) -> int:
-    """How many queries are scored at once."""
-    if batch is not None:
-        return whole_number("batch", batch, 1)
-    return scorer.rows_within(None if max_memory is None else whole_number("max_memory", max_memory, 1))
+def _rows_at_once(entities: int, itemsize: int) -> int:
+    return max(1, _BLOCK_BYTES // max(1, entities * itemsize))
 
 
 @dataclass(frozen=True)
@@ -197,7 +160,6 @@ class Field:
         cls,
         answers: EntitySets,
         known: Any,
-        exclude: Any,
         candidates: Any,
         kinds: Any,
         scorer: Counter,
@@ -206,30 +168,16 @@ class Field:
         """`numbers` are those of the queries, if they are not all of them."""
         queries, entities = scorer.queries, scorer.entities
         left_out = EntitySets.of(known, queries, entities, "known")
-        excluded = EntitySets.of(exclude, queries, entities, "exclude")
-        _refuse(
-            answers,
-            excluded.contain(answers.rows(), answers.values),
-            "is excluded",
-            "Leave it out of the targets or out of exclude=.",
-            numbers,
-        )
         if candidates is None:
             if kinds is not None:
                 raise OptionError("kinds needs candidates", fix="Give one set of candidates per kind.")
-            return cls(answers, answers.joined(left_out, excluded), None, np.zeros(queries, np.int64))
+            return cls(answers, answers.joined(left_out), None, np.zeros(queries, np.int64))
         kind = np.arange(queries) if kinds is None else as_integers(kinds, "kinds", "numbers of kinds")
         require_shape(kind, (queries,), "kinds", "One kind per query.")
         count = queries if kinds is None else _kinds(candidates, kind)
         allowed = EntitySets.of(candidates, count, entities, "candidates", "query" if kinds is None else "kind")
-        _refuse(
-            answers,
-            ~allowed.contain(kind[answers.rows()], answers.values),
-            "is not among its candidates",
-            "Add it to candidates=.",
-            numbers,
-        )
-        return cls(answers, answers.joined(left_out, excluded), allowed, kind)
+        _refuse(answers, ~allowed.contain(kind[answers.rows()], answers.values), numbers)
+        return cls(answers, answers.joined(left_out), allowed, kind)
 
     def negatives(self) -> Ints:
         """The number of wrong answers of each query."""
@@ -258,16 +206,16 @@ def _kinds(candidates: Any, kind: Ints) -> int:
     return count
 
 
-def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str, numbers: Ints | None = None) -> None:
+def _refuse(answers: EntitySets, wrong: AnyArray, numbers: Ints | None) -> None:
     if wrong.any():
         first = int(np.argmax(wrong))
         query = answers.rows()[first] if numbers is None else numbers[answers.rows()[first]]
         others = int(np.count_nonzero(wrong)) - 1
         raise InputError(
-            f"entity {answers.values[first]} of query {query} {what}"
+            f"entity {answers.values[first]} of query {query} is not among its candidates"
             + (f", and {others} others are not right either" if others else ""),
             where="targets",
-            fix=fix,
+            fix="Add it to candidates=.",
         )
 
 
@@ -316,18 +264,16 @@ def ranked(
     scorer: Counter,
     targets: Any,
     known: Any = None,
-    exclude: Any = None,
     candidates: Any = None,
     kinds: Any = None,
     *,
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
 ) -> Ranked:
     """Rank the right answers with any scorer; the sets are those of `rank_all`."""
     one_each = one_target_each(targets)
-    field = Field.of(answers_of(targets, scorer, one_each), known, exclude, candidates, kinds, scorer)
-    return counted_block(scorer, field, one_each, batch=batch, max_memory=max_memory, threads=threads)
+    field = Field.of(answers_of(targets, scorer, one_each), known, candidates, kinds, scorer)
+    return counted_block(scorer, field, one_each, batch=batch, threads=threads)
 
 
 def counted_block(
@@ -336,11 +282,11 @@ def counted_block(
     one_each: bool,
     *,
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
 ) -> Ranked:
     """All queries of a scorer, ranked in the field that belongs to them."""
-    counts = _counted(scorer, field, _step(scorer, batch, max_memory), threads)
+    step = scorer.rows_at_once if batch is None else whole_number("batch", batch, 1)
+    counts = _counted(scorer, field, step, threads)
     return Ranked(field.answers, counts, one_each)
 
 
@@ -389,9 +335,10 @@ class Given:
         other._queries, other.queries = _cut(self._queries, rows), len(rows)
         return other
 
-    def rows_within(self, memory: int | None) -> int:
+    @property
+    def rows_at_once(self) -> int:
         """How many queries are scored at once."""
-        return _rows_within(memory, self.entities, 8)
+        return _rows_at_once(self.entities, 8)
 
     def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> BlockCounts:
         scores = self._scores(block, threads)
@@ -406,7 +353,7 @@ class Given:
                 f"{filtered} candidates score −inf, the first at ({block.start + row_of_first}, {column}): as a filter "
                 "they would still count as candidates",
                 where="scores",
-                fix='Pass them in train= or exclude=, or say minus_inf="exclude" or "rank".',
+                fix='Pass them in train= or known=, or say minus_inf="exclude" or "rank".',
             )
         if self._minus_inf != "rank" and np.isneginf(own).any():
             first = int(np.argmax(np.isneginf(own)))
@@ -419,50 +366,6 @@ class Given:
             scores.drop_lowest()
             left_out, filtered = lowest, 0
         return BlockCounts(*scores.counts(row, own), own, left_out, filtered)
-
-    def racing(self, query: int, target: Ints) -> Compared:
-        """Which of some entities score above the target, and which equal it, asked together with the target."""
-        if self._minus_inf == "exclude":
-            raise OptionError(
-                'a race cannot leave out candidates at −inf, minus_inf="exclude"', fix="Pass them in exclude=."
-            )
-        own_row = _cut(self._queries, slice(query, query + 1))
-
-        def compared(entities: Ints) -> tuple[AnyArray, AnyArray, int]:
-            # Never as many as there are, so that a function that scores all entities whatever it gets is noticed.
-            own = np.repeat(target, 2 if 1 + len(entities) == self.entities else 1)
-            asked = np.concatenate([own, entities])
-            scores = self._asked(own_row, _cut(self._entities, asked), len(asked)).reshape(-1)
-            if self._minus_inf == "raise" and np.isneginf(scores).any():
-                raise InputError("a candidate scores −inf", where="scores", fix="Pass it in exclude=.")
-            others = scores[len(own) :]
-            greater, equal = others > scores[0], others == scores[0]
-            with np.errstate(invalid="ignore"):
-                close = np.abs(others - scores[0]) <= _CLOSE * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-            near = np.flatnonzero(close)
-            if len(near):
-                again, target_again = beside(entities[near])
-                greater[near], equal[near] = again > target_again, again == target_again
-            return greater, equal, 2 * len(near)
-
-        def beside(entities: Ints) -> tuple[Floats, Floats]:
-            # The order in which a product is summed may depend on the column, so equal vectors have equal scores only
-            # in the same column of calls of the same shape.
-            places = np.concatenate([entities, np.repeat(target, 1 + (1 + len(entities) == self.entities))])
-            first, second = (
-                self._asked(own_row, _cut(self._entities, each), len(each)).reshape(-1)[: len(entities)]
-                for each in (places, np.repeat(target, len(places)))
-            )
-            return first, second
-
-        return compared
-
-    def _asked(self, queries: Rows, entities: Rows, count: int) -> Floats:
-        """The scores of some entities alone."""
-        found = self._called(queries, entities)
-        scores = as_numeric(found, "score")
-        require_shape(scores, (1, count), "score", "In a race the function gets some of the entities.")
-        return as_floats(scores, "score")
 
     def _called(self, queries: Rows, entities: Rows) -> Any:
         torch = _torch_of(self._queries, self._entities)
@@ -587,29 +490,10 @@ class _Exact:
         other._left, other._bound, other.queries = self._left[rows], self._bound[rows], len(rows)
         return other
 
-    def rows_within(self, memory: int | None) -> int:
+    @property
+    def rows_at_once(self) -> int:
         """How many queries are scored at once."""
-        return _rows_within(memory, self.entities, self._left.dtype.itemsize)
-
-    def racing(self, query: int, target: Ints) -> Compared:
-        """Which of some entities score above the target, and which equal it, as in `counts`."""
-        own = float(self._slow(self._left[query : query + 1], target)[0])
-        return lambda entities: (*self._compared(query, entities, own), 0)
-
-    def _compared(self, query: int, entities: Ints, own: float) -> tuple[AnyArray, AnyArray]:
-        left, right = self._left[query], self._right[entities]
-        fast = -np.abs(right - left).sum(axis=1) if self._score == "l1" else right @ left
-        shift = 0.0
-        if self._score == "l2":
-            fast = 2 * fast - self._squares[entities]
-            shift = float(np.einsum("i,i->", left, left, dtype=float))
-        bound = float(self._bound[query])
-        greater, equal = fast > own + bound + shift, np.zeros(len(entities), bool)
-        near = np.flatnonzero(np.abs(fast - (own + shift)) <= bound)
-        if len(near):
-            again = self._slow(np.broadcast_to(left, (len(near), len(left))), entities[near])
-            greater[near], equal[near] = again > own, again == own
-        return greater, equal
+        return _rows_at_once(self.entities, self._left.dtype.itemsize)
 
     @classmethod
     def of(cls, queries: Any, entities: Any, score: str) -> _Exact:

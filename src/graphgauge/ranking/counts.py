@@ -12,17 +12,13 @@ from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, is_cuda, r
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards
 from graphgauge.kernels.counting import Cells, joint_histogram, single_row_counts
-from graphgauge.kernels.device import DeviceCells, Missing, copied_cells, device_histogram
 from graphgauge.kernels.histogram import Histogram
-from graphgauge.kernels.score_cells import ScoreCells, require_countable
-from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.inputs import Counted, Scores, as_clusters, as_groups, as_weights, counted, named_groups
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists
 from graphgauge.ranking.parts import CutLists, Layout, ListPart
 from graphgauge.ranking.shared_pool import SharedPool
-from graphgauge.ranking.waiting import WaitingBatch, WaitingBatches, refusal
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
 _GATHER = 1 << 14
@@ -38,13 +34,11 @@ class RankingCounts:
 
     pooled: bool
     keep: str | None
-    max_memory: int
     dropped_queries: int
     dropped_candidates: int
     emptied_queries: int
     without_positives: int
     lowest_candidates: int
-    _limits_pool: bool
     _first_shard: str | None
     _own_shard: str | None
     _shards: CountedShards
@@ -55,13 +49,7 @@ class RankingCounts:
     _labels: dict[str, Labels]
     _cells: Histogram | None
     _singles: list[tuple[int, int, int]]
-    # Batches whose counts are still on a device, and how often the state was updated.
-    _waiting: WaitingBatches
-    _refused: list[tuple[WaitingBatch, Missing]]
-    _updates: int
     _pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]]
-    _counted_pool: ScoreCells | None
-    _read_again: CountedPool | None
     _items: list[Items]
     _lists: list[ListPart]
     # Lists that are not among the cells yet, with the clusters of their queries: many metrics need no ranks.
@@ -72,8 +60,7 @@ class RankingCounts:
 
     @property
     def _anything(self) -> bool:
-        pending = self._singles or self._waiting or self._lists
-        return bool(pending) or self._cells is not None or self._shared is not None
+        return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
 
     @property
     def _counts_only(self) -> bool:
@@ -83,10 +70,6 @@ class RankingCounts:
     def _over(self) -> str:
         """The units of the intervals; a query with several positives is a cluster."""
         return "clusters" if self._layout.clusters == GIVEN else "queries"
-
-    @property
-    def _pool_cells(self) -> ScoreCells | None:
-        return self._counted_pool if self._shared is None else self._shared.counted
 
     def _mark(self) -> None:
         if self._own_shard is None:
@@ -99,13 +82,12 @@ class RankingCounts:
         if self._cells is None:
             self._layout = layout
             self._labels = {axis: Labels(axis) for axis in layout.axes}
-            self._cells = Histogram(len(layout.columns), self.max_memory)
+            self._cells = Histogram(len(layout.columns))
         elif layout != self._layout:
             raise InputError(
                 f"this batch has {layout}; earlier ones have {self._layout}",
                 fix="Give every batch in the same form, with the same groups, cluster and weights.",
             )
-        self._cells.make_room()
         return self._cells
 
     def _encoded(self, labels: Mapping[str, AnyArray]) -> dict[str, Ints]:
@@ -156,44 +138,11 @@ class RankingCounts:
         return True
 
     def _gather(self) -> None:
-        """Add what was counted and is not among the cells yet: whatever reads them comes here first."""
-        if self._waiting:
-            self._copy_waiting()
-        if self._refused:
-            raise refusal(self._refused, self._updates)
+        """Add single queries, which are not among the cells yet: whatever reads them comes here first."""
         if self._singles:
             singles, self._singles = self._singles, []
             rows = np.array(singles, dtype=np.int64).T
-            try:
-                self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
-            except InputError:  # a full disk
-                self._singles = singles
-                raise
-
-    def _wait(self, cells: DeviceCells) -> None:
-        """Leave counts on their device, so that nobody waits for it until they are read.
-
-        Whether a score is NaN is known only then. The error comes late, and comes again whenever the state is read: a
-        result without that batch would hide it.
-        """
-        if self._waiting.full or self._refused:
-            self._gather()  # before this batch is added: an update that fails counts nothing
-        self._waiting.add(WaitingBatch(self._updates, cells))
-
-    def _copy_waiting(self) -> None:
-        batches, self._waiting = self._waiting.batches, WaitingBatches()
-        copied, refused = copied_cells([batch.cells for batch in batches]), []
-        for place, (batch, found) in enumerate(zip(batches, copied, strict=True)):
-            if isinstance(found, Missing):
-                refused.append((batch, found))
-                continue
-            try:
-                self._add_cells(found, batch.cells.width)
-            except InputError:  # a full disk
-                for left in (*(each for each, _ in refused), *batches[place:]):
-                    self._waiting.add(left)
-                raise
-        self._refused += refused
+            self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
 
     def _add_cells(self, cells: Cells, width: int) -> None:
         """Add cells of queries with as many negatives each."""
@@ -228,16 +177,9 @@ class RankingCounts:
             )
         if self.pooled:
             batch = batch.on_host()  # a pool keeps all scores there
-            self._require_countable(batch.pos, batch.neg)
-        matrix = batch.offsets is None and batch.mask is None
+        matrix = batch.offsets is None and batch.mask is None and not is_cuda(batch.neg)
         if matrix and self._counts_only and groups is cluster is weights is ids is None:
-            if is_cuda(batch.neg) and nan == "raise":
-                self._wait(DeviceCells(batch.pos, batch.neg))
-                return
-            if is_cuda(batch.neg):
-                cells = device_histogram(batch.pos, batch.neg)
-            else:
-                cells = joint_histogram(batch.pos, batch.neg, threads=threads)
+            cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 self._add_cells(cells, batch.neg.shape[1])
                 return
@@ -247,7 +189,6 @@ class RankingCounts:
             rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
             neg, lengths = batch.flat_negatives(rows)
             self._pool.append((batch.pos[rows], neg.copy(), lengths, cluster))
-            self._count_pool()
 
     def _add_batch(
         self, counts: Counted, length: int, groups: Mapping[str, Any] | None, cluster: Any, weights: Any, ids: Any
@@ -256,7 +197,6 @@ class RankingCounts:
         labels = as_groups(groups)
         cluster = None if cluster is None else as_clusters(cluster)
         weights = None if weights is None else as_weights(weights)
-        self._store_items()
         numbers = self._item_ids(ids, length)
         for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
             if values is not None:
@@ -285,12 +225,6 @@ class RankingCounts:
             )
             self._numbered += length if ids is None else 0
         return clusters
-
-    def _store_items(self) -> None:
-        """Move kept items to disk if they take more than they may; as for counts, before anything is added."""
-        if sum(part.held_bytes for part in self._items) > self.max_memory:
-            held = [part for part in self._items if part.held_bytes]
-            self._items = [*(part for part in self._items if not part.held_bytes), Items.join(held).stored()]
 
     def _item_ids(self, ids: Any, length: int) -> AnyArray | None:
         """The ids of a batch; given ones are checked also if no items are kept."""
@@ -327,8 +261,6 @@ class RankingCounts:
         weight = None if weights is None else per_query(weights, "weights", as_weights)
         first = self._own_clusters
         pool = batch.pool() if self.pooled else None
-        if pool is not None:
-            self._require_countable(*pool[:2])
         self._add_lists(batch.lists, labels, clusters, weight, queries.names[kept], queries.names)
         if pool is not None:
             units = np.arange(first, first + len(batch.lists)) if clusters is None else clusters
@@ -336,7 +268,6 @@ class RankingCounts:
             # The negatives of a query are listed with its first positive; clusters bring them together.
             lengths = np.where(batch.lists.place_in_query == 0, negatives[batch.lists.positive_query], 0)
             self._pool.append((pos, neg, lengths, units[batch.lists.positive_query]))
-            self._count_pool()
         self.dropped_queries += batch.dropped_queries
         self.dropped_candidates += batch.dropped_candidates
         self.emptied_queries += batch.emptied_queries
@@ -371,8 +302,8 @@ class RankingCounts:
 
     def _count_lists(self) -> None:
         """Count the positives of all lists among the cells."""
-        while self._uncounted:
-            part, units = self._uncounted[0]
+        uncounted, self._uncounted = self._uncounted, []
+        for part, units in uncounted:
             owner, above, beside, positives = part.lists.cells()
             candidates = (part.lists.candidates - part.lists.relevant + 1)[owner]
             columns: dict[str, Any] = {f"group:{axis}": codes[owner] for axis, codes in part.groups.items()}
@@ -384,28 +315,3 @@ class RankingCounts:
             self._histogram(self._layout).add(
                 [columns[name] for name in self._layout.columns], positives, folded=folded
             )
-            self._uncounted.pop(0)  # not before: a full disk is reported, and nothing is lost
-
-    def _require_countable(self, *scores: AnyArray) -> None:
-        """Refuse integers that cells cannot tell apart, before anything is counted."""
-        for each in scores if self._limits_pool else ():
-            require_countable(each)
-
-    def _count_pool(self) -> None:
-        """Count pooled scores in cells, if they take more memory than they may.
-
-        What is known about single positives needs their scores, which are then kept.
-        """
-        self._read_again = None
-        if self._shared is not None:
-            free = self.keep is None and not self._shared.labelled
-            if self._limits_pool and free and self._shared.bytes > self.max_memory:
-                self._shared.count(self.max_memory)
-            return
-        held = sum(pos.nbytes + neg.nbytes for pos, neg, *_ in self._pool)
-        if self._counted_pool is None and self._limits_pool and held > self.max_memory:
-            self._counted_pool = ScoreCells(self.max_memory)
-        if self._counted_pool is not None:
-            for pos, neg, *_ in self._pool:
-                self._counted_pool.add(pos, neg)
-            self._pool = []

@@ -59,28 +59,22 @@ class EntityQueries:
         targets: Any,
         *,
         score: str | Scorer = "dot",
-        precision: str = "full",
         known: Any = None,
-        exclude: Any = None,
         candidates: Any = None,
         kinds: Any = None,
         minus_inf: str = MINUS_INF[0],
         batch: int | None = None,
-        max_memory: int | None = None,
         threads: int | None = None,
     ) -> None:
         # The part that concerns the entities is prepared once, not for every block of queries.
-        self.scorer: Counter = scorer_of(queries, entities, score, minus_inf, precision)
+        self.scorer: Counter = scorer_of(queries, entities, score, minus_inf)
         self.queries, self.entities = self.scorer.queries, self.scorer.entities
         self.one_each = one_target_each(targets)
         self._answers = answers_of(targets, self.scorer, self.one_each)
         # Queries without a right answer have no value, and are not drawn.
         self.chosen = np.flatnonzero(self._answers.sizes)
         self._minus_inf = minus_inf
-        self._known, self._exclude = (
-            None if given is None else SomeSets(given, self.queries, name)
-            for name, given in (("known", known), ("exclude", exclude))
-        )
+        self._known = None if known is None else SomeSets(known, self.queries, "known")
         self._kinds = None if kinds is None else as_integers(kinds, "kinds")
         self._candidates: Any = None
         if candidates is not None and self._kinds is not None:
@@ -89,13 +83,11 @@ class EntityQueries:
             self._candidates = EntitySets.of(candidates, count, self.entities, "candidates", "kind")
         elif candidates is not None:
             self._candidates = SomeSets(candidates, self.queries, "candidates")
-        if batch is None and max_memory is None:
+        if batch is None:
             # Looks are further and further apart; blocks of one size use the same memory.
-            batch = min(self.scorer.rows_within(None), _BLOCK)
-        self._limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
+            batch = min(self.scorer.rows_at_once, _BLOCK)
+        self._limits: dict[str, Any] = {"batch": batch, "threads": threads}
         self.given, self.queries = self.queries, len(self.chosen)
-        # A function that scores all entities at once cannot be asked for some of them.
-        self.can_race = hasattr(self.scorer, "racing") and not getattr(score, "of_all", False)
         self._score = score
 
     @cached_property
@@ -107,27 +99,22 @@ class EntityQueries:
         known.update(self._answers.values.tobytes() + self._answers.offsets.tobytes() + kinds)
         for part in getattr(self.scorer, "magnitudes", ()):
             known.update(np.ascontiguousarray(part).tobytes())
-        for name, sets in (("known", self._known), ("exclude", self._exclude), ("candidates", self._candidates)):
+        for name, sets in (("known", self._known), ("candidates", self._candidates)):
             known.update(f"{name} {sets is not None}".encode())
             if isinstance(sets, SomeSets):
                 known.update(sets.flat)
         return known.hexdigest()[:24]
 
-    @property
-    def races(self) -> list[EntityQueries]:
-        """The queries, as races take them."""
-        return [self]
-
     def asking(self, rows: Ints) -> tuple[Counter, Field]:
         """The scorer of some queries, and the entities that take part in them; the sets of others are not read."""
         scorer = self.scorer.asking(rows)
-        known, exclude = (None if given is None else given.take(rows) for given in (self._known, self._exclude))
+        known = None if self._known is None else self._known.take(rows)
         candidates, kinds = self._candidates, self._kinds
         if kinds is not None:
             kinds = kinds[rows]
         elif candidates is not None:
             candidates = candidates.take(rows)
-        return scorer, Field.of(self._answers.take(rows), known, exclude, candidates, kinds, scorer, rows)
+        return scorer, Field.of(self._answers.take(rows), known, candidates, kinds, scorer, rows)
 
     def candidates(self) -> Ints | None:
         """How many candidates each query has, where that is known without scores."""
@@ -162,12 +149,11 @@ class TripleSides:
         *,
         sides: Sequence[str] = SIDES,
         batch: int | None = None,
-        max_memory: int | None = None,
         threads: int | None = None,
         **asked: Any,
     ) -> None:
         self._asked = TripleQueries.of(model, test, sides=sides, **asked)
-        limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
+        limits: dict[str, Any] = {"batch": batch, "threads": threads}
         self._sides: list[EntityQueries] = []
         for side in self._asked.sides:
             queries, entities, targets = self._asked.arguments(side)
@@ -192,11 +178,6 @@ class TripleSides:
     @property
     def fingerprint(self) -> str:
         return " ".join(side.fingerprint for side in self._sides)
-
-    @property
-    def races(self) -> list[EntityQueries]:
-        """The queries of each side: query `len(sides) · i + side` is query i of a side."""
-        return self._sides
 
     def candidates(self) -> Ints | None:
         found = [side.candidates() for side in self._sides]

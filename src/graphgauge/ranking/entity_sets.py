@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, is_tensor, require_shape, sorted_unique
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, require_shape, sorted_unique
 from graphgauge.core.errors import InputError
 from graphgauge.ranking.inputs import as_integers, checked_offsets
 
@@ -55,10 +55,6 @@ class EntitySets:
             require_shape(values, (None,), name, f"Pass the entities of every {one} in one flat array.")
             offsets = checked_offsets(given[1], count, len(values), f"{name} offsets", f"{name} values")
             return cls.from_rows(np.repeat(np.arange(count), np.diff(offsets)), values, count, entities)
-        if is_cuda(given) and str(given.dtype) == "torch.bool":
-            require_shape(given, (count, entities), name, _FORMS)
-            row, entity = given.nonzero().T.cpu().numpy()
-            return cls.from_rows(row, entity, count, entities)
         if isinstance(given, np.ndarray) or is_tensor(given):
             return cls._from_matrix(as_numeric(given, name), count, entities, name)
         if isinstance(given, list):

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import require_shape
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.later import read
@@ -21,13 +20,11 @@ from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, asked, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Interval, Result, Table, enclosing
-from graphgauge.kernels.device_tails import PoolSums, pool_sums
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
-from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.cut_lists import CONVENTIONS, as_known, knowable, notes_of_lists, reachable
-from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs, nan_error
+from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.items import POOL
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
@@ -39,8 +36,8 @@ from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
 
-# All declared metrics: those of ranks and lists, of their spread, and of what is recommended.
-METRIC_MODULES = (_metrics, _spread, _beyond)
+# All declared metrics: those of ranks and lists, and of what is recommended.
+METRIC_MODULES = (_metrics, _beyond)
 POSITIVES_AND_QUERIES = "n counts positives for metrics of ranks, such as mrr and hits@k, and queries for the others"
 
 
@@ -66,7 +63,6 @@ def evaluate(
     nan: str = "raise",
     confidence: float = 0.95,
     keep: str | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
 ) -> Evaluation:
     """Rank every positive among its negatives and compute metrics with intervals and chance levels.
@@ -74,10 +70,11 @@ def evaluate(
     Parameters
     ----------
     pos_scores, neg_scores
-        Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (CUDA is counted on
-        its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with boolean `mask`.
-        One flat array (m,) without offsets is a pool that all positives share, as in OGB: by default `pooled_hits@k`
-        (OGB's hits@k), `roc_auc`, `average_precision` and `mrr`, each positive ranked among the whole pool.
+        Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (a matrix on a
+        CUDA device is counted there) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix
+        with boolean `mask`. One flat array (m,) without offsets is a pool that all positives share, as in OGB: by
+        default `pooled_hits@k` (OGB's hits@k), `roc_auc`, `average_precision` and `mrr`, each positive ranked among
+        the whole pool.
     scores, labels, queries
         The flat form: one score, label and query id per candidate, several positives per query allowed. Labels are 0
         for negatives, and 1 or a grade of relevance above 0 for positives. Adds `mrr_first`, `hit_ratio@k`,
@@ -111,9 +108,6 @@ def evaluate(
         NaN the query; all are counted.
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
-    max_memory
-        Bytes of counts and pooled scores. More counts are kept in a temporary file. More pooled scores are counted in
-        cells, and `roc_auc`, `average_precision` and `pooled_hits@k` have bounds, `Result.guaranteed`.
     offsets, mask
         Where each query's negatives begin in a flat array (n + 1), or which cells of a matrix are negatives.
     ids
@@ -149,7 +143,7 @@ def evaluate(
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
     top = None if items is None else last_place(k, metrics)
-    state = empty_state(metrics=metrics, keep=keep, top=top, max_memory=max_memory)
+    state = empty_state(metrics=metrics, keep=keep, top=top)
     state.update(
         pos_scores,
         neg_scores,
@@ -183,11 +177,10 @@ def empty_state(
     top: int | None = None,
     shard: str | None = None,
     drawn: str | None = None,
-    max_memory: int | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need; `drawn` says how the negatives of all batches were drawn."""
     pooled = needs_pool(metric_names(metrics))
-    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn, max_memory=max_memory)
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn)
 
 
 def evaluate_state(
@@ -280,7 +273,7 @@ def _evaluated(
         breakdowns={axis.name: axis.table for axis in axes},
         materials={
             "ranks": ranks,
-            "pooled": pooled if isinstance(pooled, Pooled) else None,
+            "pooled": pooled,
             "lowest_candidates": state.lowest_candidates,
         },
         notes=_notes(state),
@@ -425,8 +418,6 @@ def ranks(
 def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
     """Probability that a positive outscores a negative, over all pairs of two 1-D arrays; ties count half.
 
-    Tensors on a CUDA device are counted there.
-
     Parameters
     ----------
     pos_scores, neg_scores
@@ -448,16 +439,11 @@ def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
     >>> ranking.roc_auc([0.9, 0.4], [0.4, 0.1])
     0.875
     """
-    there = _on_device(pos_scores, neg_scores)
-    if there is not None:
-        return there.roc_auc
     return float(_metrics.roc_auc(Pooled.of(pos_scores, neg_scores)).value[0])
 
 
 def average_precision(pos_scores: Any, neg_scores: Any) -> float:
     """Step-wise average precision of two 1-D arrays of positive and negative scores.
-
-    Tensors on a CUDA device are counted there.
 
     Parameters
     ----------
@@ -480,27 +466,7 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
     >>> round(ranking.average_precision([0.9, 0.4], [0.7, 0.1]), 4)
     0.8333
     """
-    there = _on_device(pos_scores, neg_scores)
-    if there is not None:
-        return there.average_precision
     return float(_metrics.average_precision(Pooled.of(pos_scores, neg_scores)).value[0])
-
-
-def _on_device(pos: Any, neg: Any) -> PoolSums | None:
-    """The sums over all pairs, if the negatives are on a device and can be counted there."""
-    there = Scores.placed(pos, neg)
-    if there is None:
-        return None
-    for name, scores in zip(("pos_scores", "neg_scores"), there, strict=True):
-        require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")
-    sums = pool_sums(*there)
-    for name, scores, missing in zip(
-        ("pos_scores", "neg_scores"), there, (sums.pos_missing, sums.neg_missing), strict=True
-    ):
-        if missing:
-            first = int((scores != scores).view(-1).int().argmax())
-            raise nan_error(name, missing, len(scores), first, fix="Repair the model or drop them before the call.")
-    return sums
 
 
 def hits_curve(ranks: Ranks, confidence: float) -> Table:
@@ -559,8 +525,6 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
 
 
 def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:
-    if state.shares_pool and state.counts_pool:  # ranks need every score
-        return {"pooled": state.pool()}
     lists = state.lists(ties, axis)
     # Sorting all positives of all lists takes longer than the metrics that do without.
     ranks = state.ranks(ties, axis) if lists is None or axis is not None else state.ranks_later(ties)
@@ -578,13 +542,12 @@ def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
 
 def _default_names(state: RankingState) -> list[str] | None:
     """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
-    return pool_names(counted=state.counts_pool) if state.shares_pool else None
+    return pool_names() if state.shares_pool else None
 
 
-def pool_names(*, counted: bool = False) -> list[str]:
-    """The metrics of one pool of negatives that are computed without being named; no ranks if it was `counted`."""
-    of_pool = [entry.key for entry in registered("ranking") if "pooled" in entry.needs]
-    return of_pool if counted else [*of_pool, _metrics.mrr.key]
+def pool_names() -> list[str]:
+    """The metrics of one pool of negatives that are computed without being named."""
+    return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
@@ -632,9 +595,6 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
 
 def _notes(state: RankingState) -> tuple[str, ...]:
     notes = [POSITIVES_AND_QUERIES] if state.counts_positives else []
-    if state.counts_pool:
-        again = ", and read again for exact values" if state.reads_again else ""
-        notes.append(f"pooled scores take more than max_memory and were counted in cells{again}")
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
     if state.emptied_queries:

@@ -89,8 +89,7 @@ def _width(text: str, given: str) -> float:
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
-    beside={"exact_pool": ("max_memory",)},
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
     defaults=_of_pool,
@@ -99,7 +98,7 @@ _CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings
 FLAT = Form(
     "the flat form",
     needs=("scores", "labels", "queries"),
-    takes=("items", *_CATALOG, "keep", "per_query", "nan", "max_memory"),
+    takes=("items", *_CATALOG, "keep", "per_query", "nan"),
     beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
     samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
     defaults=_of_until,
@@ -108,30 +107,27 @@ FLAT = Form(
 POOL = Form(
     "the form with one pool of negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("ids", "keep", "per_query", "nan", "max_memory", "exact_pool"),
-    beside={"exact_pool": ("max_memory",)},
+    takes=("ids", "keep", "per_query", "nan"),
     samples=("ranks", "pooled"),
 )
-_SETS = ("target_offsets", "exclude_values", "exclude_offsets")
-_PAIRED = {"exclude_values": ("exclude_offsets",), "exclude_offsets": ("exclude_values",)}
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
-    takes=("known_values", "known_offsets", *_SETS, "relations", "score", "ids", "keep", "per_query"),
-    beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",), **_PAIRED},
+    takes=("known_values", "known_offsets", "target_offsets", "relations", "score", "ids", "keep", "per_query"),
+    beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
     defaults=_of_until,
 )
 TOPK = Form(
     "the form with lists of the first items",
     needs=("topk", "targets"),
-    takes=(*_SETS, "skip_excluded", "n_items", "keep"),
-    beside=_PAIRED,
+    takes=("target_offsets", "exclude_values", "exclude_offsets", "skip_excluded", "n_items", "keep"),
+    beside={"exclude_values": ("exclude_offsets",), "exclude_offsets": ("exclude_values",)},
     defaults=_of_topk,
 )
 RECOMMENDER = Form(
     "the form of a recommender",
     needs=("user_scores", "test_items"),
-    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query", "max_memory"),
+    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query"),
     beside={"score": ("item_vectors",)},
     samples=("ranks", "lists"),
     defaults=_of_recommenders,
@@ -168,16 +164,13 @@ TRIPLES = Form(
 ADAPTIVE = {
     "assist": (),
     "average": "micro",
-    "inner": "exact",
-    "guarantee": "anytime",
     "max_queries": None,
-    "joint": False,
     "until_state": None,
     "against": (),
     "seed": 0,
 }
 _CUTOFFS = (1, 3, 10)
-_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives", "max_memory")
+_NOT_ADAPTIVE = ("metrics", "save_state", "topk", "items", "negatives")
 
 
 def _refuse_until(values: Mapping[str, Any], shown: Shown) -> None:
@@ -247,15 +240,14 @@ FAMILY = Family(
     package="graphgauge.ranking",
     forms=(MATRIX, POOL, FLAT, ALL_ENTITIES, TOPK, RECOMMENDER, TRIPLES),
     truths={
-        "pos_scores": TruthInputs(("mask",), ("offsets", "negatives", *_COUNTED), ("pos_scores", "neg_scores")),
-        "labels": TruthInputs(("labels", "queries"), ("items", *_COUNTED), ("scores",)),
+        "pos_scores": TruthInputs(("mask",), ("offsets", "negatives", *_COUNTED)),
+        "labels": TruthInputs(("labels", "queries"), ("items", *_COUNTED)),
         "targets": TruthInputs(
             ("targets", "known_values", "known_offsets"),
             ("target_offsets", "exclude_values", "exclude_offsets", *_COUNTED),
-            ("queries_emb", "entities", "relations", "topk"),
         ),
-        "test_items": TruthInputs(("test_items", "train_items"), _COUNTED, ("user_scores", "item_vectors")),
-        "triples": TruthInputs(("triples", "known_triples"), _COUNTED, ("entities", "relation_vectors")),
+        "test_items": TruthInputs(("test_items", "train_items"), _COUNTED),
+        "triples": TruthInputs(("triples", "known_triples"), _COUNTED),
     },
     state="graphgauge.ranking.state:RankingState",
     along=_ALONG,

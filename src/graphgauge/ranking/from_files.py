@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, require_shape
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.factory import made
@@ -38,24 +39,18 @@ from graphgauge.core.fields import (
     located,
 )
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.urls import Url, as_place
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
-from graphgauge.io.watch import watched
 from graphgauge.kernels.jit import expect
-from graphgauge.kernels.score_cells import Blocks
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES, parse_until
-from graphgauge.ranking.fingerprints import query_hashes
-from graphgauge.ranking.inputs import Scores, counted
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended, recommended
-from graphgauge.ranking.shards import CountedQueries, content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.tasks import (
     TASK_BYTES,
@@ -69,7 +64,7 @@ from graphgauge.ranking.tasks import (
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.ranking.topk import rank_topk
 from graphgauge.ranking.triples import SIDES, rank_some_triples, rank_triples
-from graphgauge.ranking.until import GUARANTEES, INNER, rank_until
+from graphgauge.ranking.until import rank_until
 
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
@@ -80,7 +75,7 @@ Paths = PathLike | Sequence[PathLike]
 Opened = dict[str, list[ArrayFile]]
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),
@@ -112,7 +107,7 @@ def evaluate_files(
         PathLike | None, File("With several right answers: where each query's begin, q + 1 integers.")
     ] = None,
     exclude_values: Annotated[
-        PathLike | None, File("Entities that are no candidates, as those of training: numbers of all queries.")
+        PathLike | None, File("With --topk: items that are no candidates, as those of training, of all queries.")
     ] = None,
     exclude_offsets: Annotated[PathLike | None, File("Where each query's excluded ones begin, q + 1 integers.")] = None,
     skip_excluded: Annotated[bool, Flag("Pass over excluded items in --topk lists, instead of an error.")] = False,
@@ -164,13 +159,6 @@ def evaluate_files(
     ties: Annotated[str, Choice("How equal scores rank.", TIES)] = "realistic",
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
     keep: Annotated[str | None, Choice("Store each query's counts next to the result.", ("items",))] = None,
-    max_memory: Annotated[
-        int | None,
-        Whole("Bytes of scores in memory. If pooled ones take more, AUC and others have guaranteed bounds.", 1),
-    ] = None,
-    exact_pool: Annotated[
-        bool, Flag("With --max-memory: read the files again where it matters, for exact pooled values.")
-    ] = False,
     engine: Engine = ENGINES[0],
     scheduler: Scheduler = None,
     save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
@@ -193,14 +181,7 @@ def evaluate_files(
         NamedFiles("With --until: the other model, by the inputs that differ, such as queries_emb=FILE. Repeatable."),
     ] = (),
     average: Annotated[str, Text("With --until: micro, or the group whose mean over labels is asked for.")] = "micro",
-    inner: Annotated[
-        str, Choice("With --until: rank drawn queries exactly, or race their candidates.", INNER)
-    ] = "exact",
-    guarantee: Annotated[
-        str, Choice("With --until: valid at every look, or approximately, at the width alone.", GUARANTEES)
-    ] = "anytime",
     max_queries: Annotated[int | None, Whole("With --until: read no more queries than this.", 1)] = None,
-    joint: Annotated[bool, Flag("With --until: intervals and gates hold together, not each.")] = False,
     until_state: Annotated[
         PathLike | None, Output("With --until: the run is saved here, and goes on from here if the file exists.")
     ] = None,
@@ -261,17 +242,12 @@ def evaluate_files(
     if asked is None and form is RECOMMENDER:
         asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
-    counted_queries: list[CountedQueries] = []
-    counted_with = given | {"keep": keep, "rows": None, "counted": counted_queries}
+    counted_with = given | {"keep": keep, "rows": None}
     if given["engine"] == "dask" and form is not MATRIX:
         state = _from_rows(form, counted_with, per_item, files, progress)
     else:
         state = count(counted_with, per_item, files, progress)
-    if given["exact_pool"] and state.counts_pool:
-        state.read_again(*_pool_blocks(given, files))
     if given["save_state"] is not None:
-        each = counted_queries[0] if counted_queries else _counted_queries(files)
-        state.name_parts(content_names(files, each, apart=state.shares_pool), None if each is None else each.kept)
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"],
@@ -317,9 +293,7 @@ def _until(
         other = _drawn(form, {**given, **replaced}, opened)
         files |= {f"against.{name}": opened[name] for name in given["against"] if name in opened}
     state, keep = given["until_state"], given["keep"] if given["per_query"] is None else "items"
-    options = {
-        name: given[name] for name in ("average", "inner", "guarantee", "max_queries", "joint", "confidence", "seed")
-    }
+    options = {name: given[name] for name in ("ties", "average", "max_queries", "confidence", "seed")}
     evaluation = rank_until(
         source=source,
         against=None if other is None else {"source": other},
@@ -327,7 +301,6 @@ def _until(
         within=within,
         gates=asked,
         assist=[_assist(files, each) for each in given["assist"]],
-        ties=None if given["ties"] == TIES[0] else given["ties"],
         keep=keep,
         save=state,
         resume=state if state is not None and Path(state).exists() else None,
@@ -335,8 +308,6 @@ def _until(
         **options,
     )
     if given["per_query"] is not None:
-        if evaluation.per_item is None:
-            raise OptionError("races keep no ranks", fix="Leave out per_query.").about("per_query")
         write_table(given["per_query"], _per_query(evaluation.per_item, given["ties"]))
         evaluation.per_item = evaluation.per_item if given["keep"] else None
     return evaluation
@@ -381,7 +352,7 @@ def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
         mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
         if offsets is None:
             _check_shards(pos, neg, masked=mask is not None)
-        refuse_repeated(files)
+        _require_once(pos.files, neg.files)
         return ScoredQueries(pos, neg, offsets=offsets, mask=mask, **threads)
     if form is FLAT:
         scores = Shards(files.setdefault("scores", [open_array(given["scores"])]))
@@ -397,7 +368,6 @@ def _drawn(form: Any, given: Mapping[str, Any], files: Opened) -> Source:
             _targets(files, given),
             score=given["score"],
             known=_sets(files, given, "known_values", "known_offsets"),
-            exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
             **threads,
         )
     if form is RECOMMENDER:
@@ -414,20 +384,6 @@ def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     return evaluation
 
 
-def _counted_queries(files: Opened) -> CountedQueries | None:
-    """Hashes of each query's scores, whatever files they are split into; not for other forms than the matrix."""
-    if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
-        return None
-    pos, neg, found = Shards(files["pos_scores"]), Shards(files["neg_scores"]), CountedQueries(files)
-    if "offsets" in files:
-        offsets = files["offsets"][0].rows(0, len(pos) + 1)
-        found.add(0, query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets))
-        return found
-    for block, scores in neg.stream(_BLOCK_BYTES):
-        found.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
-    return found
-
-
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
 
 
@@ -436,16 +392,14 @@ def _from_matrix(
 ) -> RankingState:
     pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
     drawn = None if given["negatives"] is None else Negatives.load(given["negatives"])
-    state = RankingState(
-        pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn, max_memory=given["max_memory"]
-    )
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn)
     policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
     if given["engine"] == "dask":
         for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
             require_alike(name, shards)
     if given["offsets"] is not None:
         offsets = _read(files, "offsets", given["offsets"])
-        refuse_repeated(files)
+        _require_once(pos.files, neg.files)
         if given["engine"] == "dask":
             return ragged_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, offsets, given, labels, progress)
         return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, **policy, **labels)
@@ -458,11 +412,9 @@ def _from_matrix(
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
     if drawn is not None:
         mask = _mask_of(drawn, pos, neg, files, given["negatives"])
-    refuse_repeated(files)
+    _require_once(pos.files, neg.files)
     if given["engine"] == "dask":
         return matrix_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, mask, given, labels, progress)
-    hashed = None if given["save_state"] is None else CountedQueries(files)
-    given["counted"].extend([] if hashed is None else [hashed])
     for block, scores in progress.over(neg.stream(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -472,14 +424,9 @@ def _from_matrix(
         }
         try:
             state.update(pos.rows(block.start, block.stop), scores, **policy, **part)
-            if hashed is not None:
-                hashed.add(block.start, query_hashes(pos.rows(block.start, block.stop), scores))
         except InputError as error:
             first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
             raise InputError(error.what, where=first, fix=error.fix) from None
-        pos.done_with(block)
-        if mask is not None:
-            mask.done_with(block)
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state
@@ -507,12 +454,13 @@ def _from_pool(
     policy: Mapping[str, Any],
     progress: Progress,
 ) -> RankingState:
-    """All positives against one pool. If the scores can be kept they are read at once, otherwise in blocks."""
+    """All positives against one pool, which is read at once."""
     mask = _read(files, "mask", given["mask"][0]) if given["mask"] else None
     for file in pos.files:
         if len(file.shape) != 1:
             raise InputError(f"expected shape (n,), found {file.shape}", where=f"pos_scores ({file.path.name})")
-    refuse_repeated(files, apart=True)
+    _require_once(pos.files)
+    _require_once(neg.files)
     if given["engine"] == "dask":
         if mask is not None or given["keep"] or any(value is not None for value in labels.values()):
             raise OptionError(
@@ -520,57 +468,7 @@ def _from_pool(
                 fix="Leave out engine, or these.",
             ).about("engine")
         return pool_from_tasks(state, {"pos_scores": pos, "neg_scores": neg}, given, progress)
-    size = sum(math.prod(file.shape) * file.dtype.itemsize for file in (*pos.files, *neg.files))
-    alone = mask is None and given["keep"] is None and not any(value is not None for value in labels.values())
-    if given["max_memory"] is not None and size > given["max_memory"] and alone:
-        state.count_pool()
-        for name, shards in (("pos_scores", pos), ("neg_scores", neg)):
-            nothing = np.empty(0, shards.files[0].dtype)
-            # Shorter blocks, because several arrays of their length are made of them.
-            for block, scores in progress.over(shards.stream(_BLOCK_BYTES // 4), len(shards)):
-                sides = (scores, nothing) if name == "pos_scores" else (nothing, scores)
-                try:
-                    state.update_pool(*sides, nan=given["nan"])
-                except InputError as error:
-                    first = f"{error.where or name}, counted from row {block.start}"
-                    raise InputError(error.what, where=first, fix=error.fix) from None
-        return state
     return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), mask=mask, **policy, **labels)
-
-
-def _pool_blocks(given: Mapping[str, Any], files: Opened) -> tuple[Blocks, Blocks]:
-    """The pooled positives and negatives, read again in blocks, without those that were dropped."""
-    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
-    if "offsets" not in files and len(neg.shape) == 1:
-        return partial(_scores_of_pool, pos), partial(_scores_of_pool, neg)
-    offsets = files["offsets"][0].rows(0, len(pos) + 1) if "offsets" in files else None
-    mask = Shards(files["mask"]) if "mask" in files else None
-    if given["negatives"] is not None:
-        mask = _mask_of(Negatives.load(given["negatives"]), pos, neg, files, given["negatives"])
-
-    def batches() -> Iterator[tuple[Scores, AnyArray]]:
-        """Batches of queries, and which of these were counted."""
-        blocks = neg.blocks(_BLOCK_BYTES) if offsets is None else [slice(0, len(pos))]
-        for block in blocks:
-            rows = (block.start, block.stop)
-            batch = Scores.of(
-                pos.rows(*rows),
-                neg.rows(*rows) if offsets is None else neg.rows(0, len(neg)),
-                offsets=offsets,
-                mask=None if mask is None else mask.rows(*rows),
-            )
-            used = counted(batch, given["nan"], given["threads"]).rows if given["nan"] == "omit" else None
-            yield batch, np.ones(len(batch), bool) if used is None else used
-
-    return (
-        lambda: (as_numeric(batch.pos, "pos_scores")[rows] for batch, rows in batches()),
-        lambda: (batch.flat_negatives(rows)[0] for batch, rows in batches()),
-    )
-
-
-def _scores_of_pool(shards: Shards) -> Iterator[AnyArray]:
-    for _, scores in shards.stream(_BLOCK_BYTES):
-        yield scores[~np.isnan(scores)] if scores.dtype.kind == "f" else scores
 
 
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
@@ -581,9 +479,7 @@ def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
     if given["items"] is not None:
         arrays["items"] = _read(files, "items", given["items"], rows)
         top = last_place(given["k"], given["metrics"])
-    state = RankingState(
-        pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top, max_memory=given["max_memory"]
-    )
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top)
     return state.update(**arrays, queries=queries, nan=given["nan"], threads=given["threads"], **labels)
 
 
@@ -609,7 +505,6 @@ def _from_embeddings(
         queries,
         entities,
         _targets(files, given),
-        exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
         score=given["score"],
         known=known,
         keep=given["keep"],
@@ -631,7 +526,7 @@ def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 def _from_recommender(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    options = {name: given[name] for name in ("score", "minus_inf", "keep", "max_memory", "threads")}
+    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
     return rank_recommended(**_interactions(given, files), **options, **labels)
 
 
@@ -775,6 +670,20 @@ _PARTS: dict[Any, Callable[[Mapping[str, Any], Opened], RowParts]] = {
 }
 
 
+def _require_once(*sides: Sequence[ArrayFile]) -> None:
+    """Refuse a file, or a file of positives with that of its negatives, that is given twice."""
+    known = set()
+    for part in zip(*sides, strict=False):
+        names = tuple((os.path.realpath(str(file.path)), file.member) for file in part)
+        if names in known:
+            raise InputError(
+                "is given twice, and its queries would count twice",
+                where=str(part[0].path),
+                fix="Name every shard once.",
+            )
+        known.add(names)
+
+
 def _check_shards(pos: Shards, neg: Shards, *, masked: bool) -> None:
     for files, width, name in ((pos.files, 1, "pos_scores"), (neg.files, 2, "neg_scores")):
         for file in files:
@@ -815,8 +724,8 @@ def _read_whole(files: Opened, name: str, path: str, rows: slice | None = None) 
     return _as_whole(_read(files, name, path, rows), path)
 
 
-def _as_whole(array: AnyArray, path: str | Path | Url) -> AnyArray:
-    is_text = as_place(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
+def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:
+    is_text = Path(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
     whole = is_text and np.isfinite(array).all() and np.array_equal(array, np.trunc(array))
     return array.astype(np.int64) if whole else array
 

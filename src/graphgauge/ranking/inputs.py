@@ -50,7 +50,7 @@ _SHAPES = (
 class Scores:
     """Positive scores (n,) and their negatives: a matrix (n, k), perhaps masked, or flat values with offsets.
 
-    Scores are tensors if the negatives are on a device; a mask may be there or on the host.
+    Scores are tensors if the negatives are a matrix on a device; a mask may be there or on the host.
     """
 
     pos: Any
@@ -62,7 +62,7 @@ class Scores:
     def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
         given = given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask})
         require(MATRIX, given, [MATRIX])
-        there = cls.placed(pos, neg)
+        there = cls.placed(pos, neg) if offsets is None else None
         pos, neg = there or (as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores", ragged=_RAGGED))
         require_shape(pos, (None,), "pos_scores", _SHAPES)
         if offsets is None:
@@ -95,7 +95,7 @@ class Scores:
 
     def count(self, threads: int | None) -> RowCounts:
         if is_cuda(self.neg):
-            return device_counts(self.pos, self.neg, valid=self.mask, offsets=self.offsets)
+            return device_counts(self.pos, self.neg, valid=self.mask)
         if self.offsets is not None:
             return ragged_counts(self.pos, self.neg, self.offsets, threads=threads)
         if self.mask is not None:
@@ -200,12 +200,7 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
         refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
     total, size = (int(column.sum(dtype=np.int64)) for column in (counts.missing, counts.negatives))
     first = scores.first_missing(int(np.argmax(counts.missing > 0)))
-    raise nan_error("neg_scores", total, size, first)
-
-
-def nan_error(where: str, missing: int, size: int, first: object, *, fix: str = FIX_NAN) -> InputError:
-    """As `refuse_nan` has it, of what was counted."""
-    return InputError(f"{missing} of {size} values are NaN, the first at index {first}", where=where, fix=fix)
+    raise InputError(f"{total} of {size} values are NaN, the first at index {first}", where="neg_scores", fix=FIX_NAN)
 
 
 def cutoff(k: Any) -> int:

@@ -14,7 +14,6 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find, metrics
 from graphgauge.core.shown import ItemTable
 from graphgauge.core.state import load_state, save_state
-from graphgauge.kernels.spill import is_stored, joined, stored
 from graphgauge.ranking.inputs import cutoff
 from graphgauge.ranking.lists import QueryLists
 from graphgauge.ranking.samples import Floats, Lists, Ranks
@@ -164,25 +163,9 @@ class Items(ItemTable):
             nothing = np.empty(0, np.int64)
             return cls(nothing, nothing, nothing, nothing)
         columns: dict[str, Any] = {
-            name: joined([part.columns()[name] for part in parts]) for name in parts[0].columns()
+            name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()
         }
         return cls(**columns)
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes in memory, not on disk."""
-        return sum(values.nbytes for values in self.columns().values() if not is_stored(values))
-
-    def stored(self) -> Items:
-        """The same on disk, in temporary files that disappear with it.
-
-        Returns
-        -------
-        Items
-            The same items, with columns that are read from the files.
-        """
-        columns: dict[str, Any] = {name: stored([values], (), values.dtype) for name, values in self.columns().items()}
-        return replace(self, **columns)
 
     def save(self, path: str | Path) -> None:
         """Write the items to a file.

@@ -16,8 +16,6 @@ from graphgauge.core.arrays import (
     Ints,
     as_labels,
     as_numeric,
-    is_cuda,
-    on_device,
     refuse_nan,
     require_shape,
 )
@@ -272,8 +270,7 @@ class Queries:
     names: AnyArray
     begin: Ints
     size: Ints
-    # On a device if the ids are there.
-    order: Any
+    order: Ints | None
 
     @classmethod
     def of(cls, ids: AnyArray, threads: int | None) -> Queries:
@@ -305,11 +302,7 @@ class Queries:
 
     @cached_property
     def first_row(self) -> Ints:
-        return self.begin if self.host_order is None else self.host_order[self.begin]
-
-    @cached_property
-    def host_order(self) -> Ints | None:
-        return None if self.order is None else as_numeric(self.order, "order")
+        return self.begin if self.order is None else self.order[self.begin]
 
     @cached_property
     def of_row(self) -> Ints:
@@ -317,22 +310,14 @@ class Queries:
         query = np.empty(self.rows, np.int64)
         in_order = np.argsort(self.begin)
         repeated = np.repeat(in_order, self.size[in_order])
-        query[slice(None) if self.host_order is None else self.host_order] = repeated
+        query[slice(None) if self.order is None else self.order] = repeated
         return query
 
     def one_each(self, values: Any, name: str, convert: Callable[[Any], AnyArray]) -> AnyArray:
         """One value per query, from values per score, per query in order of first appearance, or by query id."""
         if isinstance(values, Mapping):
             return convert(self._looked_up(values, name))
-        if is_cuda(values) and values.shape == (self.rows,) and (self.order is None or is_cuda(self.order)):
-            agreed = self._agreed(values, convert)
-            if agreed is not None:
-                return agreed
         values = convert(values)
-        if is_cuda(self.order) and values.shape == (self.rows,) and values.dtype.kind in "bif":
-            agreed = self._agreed(on_device(values, self.order.device), convert)
-            if agreed is not None:
-                return agreed
         require_shape(values, (None,), name, _ONE_EACH)
         if values.shape == (self.rows,):
             chosen: AnyArray = values[self.first_row]
@@ -346,16 +331,6 @@ class Queries:
         by_id: AnyArray = np.empty_like(values)
         by_id[np.argsort(self.first_row)] = values
         return by_id
-
-    def _agreed(self, values: Any, convert: Callable[[Any], AnyArray]) -> AnyArray | None:
-        """One value per query from values per score on a device, which stay there; None if there is an error."""
-        from graphgauge.ranking.device_lists import one_of_each
-
-        chosen = one_of_each(values, self.begin, self.order)
-        try:
-            return None if chosen is None else convert(chosen)
-        except InputError:  # the host says which of all values is wrong
-            return None
 
     def _looked_up(self, labels: Mapping[Any, Any], name: str) -> list[Any]:
         names = self.names.tolist()
@@ -377,17 +352,17 @@ class FlatBatch:
     """One batch of the flat form: its `queries`, the counted `lists` of those that are `kept`, and what is not.
 
     Queries come in the order of their ids. `scores` and `grades` are the candidates that are left, of the queries
-    in `used`; tensors if they are on a device.
+    in `used`.
     """
 
     queries: Queries
     kept: NDArray[np.bool_]
     lists: QueryLists
-    scores: Any
-    grades: Any
+    scores: AnyArray
+    grades: AnyArray
     used: Queries
-    # Which were given: a mask or, if the order differs, their numbers; on a device if the scores are.
-    rows: Any
+    # Which of the given ones these are, if not all.
+    rows: NDArray[np.bool_] | None
     dropped_queries: int
     dropped_candidates: int
     emptied_queries: int
@@ -396,11 +371,6 @@ class FlatBatch:
 
     @classmethod
     def of(cls, scores: Any, labels: Any, queries: Any, nan: str, threads: int | None = None) -> FlatBatch:
-        if is_cuda(scores):
-            require_shape(scores, (None,), "scores", _ONE_SCORE)
-            there = cls._on_device(scores, labels, queries, nan)
-            if there is not None:
-                return there
         scores = as_numeric(scores, "scores")
         require_shape(scores, (None,), "scores", _ONE_SCORE)
         grades = as_grades(labels, len(scores), threads)
@@ -438,35 +408,9 @@ class FlatBatch:
             lowest_candidates=int(np.count_nonzero(np.isneginf(scores))) if np.isneginf(lowest) else 0,
         )
 
-    @classmethod
-    def _on_device(cls, scores: Any, labels: Any, queries: Any, nan: str) -> FlatBatch | None:
-        """Scores on a device, and what belongs to them; None if the host has to look."""
-        from graphgauge.ranking.device_lists import counted_on_device, flat_tensors
-
-        tensors = flat_tensors(scores, labels, queries)
-        found = None if tensors is None else counted_on_device(tensors, nan)
-        if found is None:
-            return None
-        with_positives, lost = found.lists.relevant > 0, found.lost
-        kept = np.isin(found.queries.names, found.used.names[with_positives])
-        return cls(
-            found.queries,
-            kept,
-            found.lists.take(with_positives),
-            found.scores,
-            found.labels,
-            found.used,
-            found.rows,
-            dropped_queries=int(np.count_nonzero(lost.unscored)),
-            dropped_candidates=lost.candidates,
-            emptied_queries=int(np.count_nonzero(lost.emptied)),
-            without_positives=int(np.count_nonzero(~(kept | lost.unscored | lost.emptied))),
-            lowest_candidates=int((found.scores == found.lowest).sum()) if np.isneginf(found.lowest) else 0,
-        )
-
     def pool(self) -> tuple[AnyArray, AnyArray, Ints]:
         """Scores of the positives and of the negatives, query by query, and how many negatives each query has."""
-        scores, positive = as_numeric(self.scores, "scores"), as_numeric(self.grades, "labels") > 0
+        scores, positive = self.scores, self.grades > 0
         relevant, size = (
             np.bincount(self.used.of_row[rows], minlength=len(self.used)) for rows in (positive, ~positive)
         )
@@ -485,9 +429,9 @@ class FlatBatch:
                 fix="Number the items from 0, as in the catalogue.",
             )
         numbers = numbers.astype(np.int64)
-        numbers = numbers if self.rows is None else numbers[as_numeric(self.rows, "rows")]
-        scores = as_numeric(self.scores, "scores")
-        ordered = scores if self.used.host_order is None else scores[self.used.host_order]
+        numbers = numbers if self.rows is None else numbers[self.rows]
+        scores = self.scores
+        ordered = scores if self.used.order is None else scores[self.used.order]
         least = last_places(ordered, self.used.begin, self.used.size, k, threads=threads)
         chosen = np.flatnonzero(scores >= least[self.used.of_row])
         query, score, item = self.used.of_row[chosen], scores[chosen], numbers[chosen]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.score_cells import ScoreCells
 from graphgauge.ranking.counts import BY_QUERY
 from graphgauge.ranking.shared_pool import SharedPool
 
@@ -41,11 +40,9 @@ def merge(state: RankingState, other: RankingState) -> RankingState:
     queries, ids = other._queries.all(), other._ids.all()
     # Nothing is counted before this check, and nothing can fail after it.
     state._shards.require_apart(other._shards)
-    state._fingerprints.require_apart(other._fingerprints)
     state._queries.require_new(queries)
     state._ids.require_new(ids)
     state._ids.add(ids)
-    state._fingerprints.absorb(other._fingerprints)
     state._shards.absorb(other._shards)
     state._drawn = None if state._negatives else drawn
     state._queries.add(queries)
@@ -60,10 +57,6 @@ def merge(state: RankingState, other: RankingState) -> RankingState:
         state._pool += [
             (pos, neg, lengths, None if units is None else units + shift) for pos, neg, lengths, units in other._pool
         ]
-        if other._counted_pool is not None:
-            state._counted_pool = state._counted_pool or ScoreCells(state.max_memory)
-            state._counted_pool.merge(other._counted_pool)
-        state._count_pool()
         state._histogram(other._layout).add([columns[name] for name in state._layout.columns], counts)
     for part in other._lists:
         codes = {axis: state._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
@@ -82,8 +75,6 @@ def merge(state: RankingState, other: RankingState) -> RankingState:
 
 def _merge_shared(state: RankingState, other: RankingState, others: SharedPool) -> RankingState:
     pool = state._shared or SharedPool()
-    if pool.counted is not None or others.counted is not None:
-        return _merge_counted(state, other, pool, others)
     for part in others:
         pool.require_alike(part)
     state._shards.require_apart(other._shards)
@@ -96,21 +87,4 @@ def _merge_shared(state: RankingState, other: RankingState, others: SharedPool) 
         state.dropped_queries += part.dropped_queries
         state.dropped_candidates += part.dropped_candidates
     state._shared, state._ranked = pool, None
-    state._count_pool()
-    return state
-
-
-def _merge_counted(state: RankingState, other: RankingState, pool: SharedPool, others: SharedPool) -> RankingState:
-    if pool.labelled or others.labelled or state.keep is not None:
-        raise InputError(
-            "one state has counted its pooled scores, the other has groups, cluster or ids of its positives",
-            fix="Raise max_memory, or leave them out.",
-        )
-    state._shards.require_apart(other._shards)
-    pool.require_apart(others)
-    pool.merge_counted(others, state.max_memory)
-    state._shards.absorb(other._shards)
-    state.dropped_queries += other.dropped_queries
-    state.dropped_candidates += other.dropped_candidates
-    state._shared, state._ranked, state._read_again = pool, None, None
     return state

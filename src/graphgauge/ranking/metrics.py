@@ -22,7 +22,6 @@ from graphgauge.core.metric import (
     metric,
 )
 from graphgauge.kernels import tails
-from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.pooled import (
     average_precision_error,
     pooled_hits_bounds,
@@ -190,24 +189,18 @@ def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
     return IntervalRule("woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)")
 
 
-def _delong(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
+def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """DeLong on the logit scale, with a query (or cluster) as one unit."""
-    if isinstance(pooled, CountedPool):
-        return pooled.logit_rule("delong-logit", estimate)
     return IntervalRule("delong-logit", pooled.over, _logit_bounds)
 
 
-def _linearised(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
+def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """First-order variance on the logit scale, with a query (or cluster) as one unit."""
-    if isinstance(pooled, CountedPool):
-        return pooled.logit_rule("linearised-logit", estimate)
     return IntervalRule("linearised-logit", pooled.over, _logit_bounds)
 
 
-def _with_threshold(pooled: Pooled | CountedPool, estimate: Estimate) -> IntervalRule | NoInterval:
+def _with_threshold(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """The error of the positives (Wilson, or Student's t over clusters) and of the threshold, added in squares."""
-    if isinstance(pooled, CountedPool):
-        return pooled.threshold_rule(estimate)
     return IntervalRule(
         "wilson and threshold" if pooled.cluster is None else "cluster-t and threshold",
         pooled.over,
@@ -250,19 +243,17 @@ def _zero(function: MetricFunction, sample: Ranks, params: Mapping[str, Any]) ->
     return {"random scorer": 0.0}
 
 
-def _prevalence(function: MetricFunction, pooled: Pooled | CountedPool, params: Mapping[str, Any]) -> dict[str, float]:
+def _prevalence(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
     """The share of positives among all scores."""
     return {"constant scorer": pooled.positives / (pooled.positives + pooled.negatives)}
 
 
-def _half(function: MetricFunction, pooled: Pooled | CountedPool, params: Mapping[str, Any]) -> dict[str, float]:
+def _half(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
     """One half, for the constant and for the random scorer."""
     return {"constant scorer": 0.5}
 
 
-def _random_threshold(
-    function: MetricFunction, pooled: Pooled | CountedPool, params: Mapping[str, Any]
-) -> dict[str, float]:
+def _random_threshold(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
     """K / (N + 1): the probability to rank above the K-th of N exchangeable negatives."""
     return {"random scorer": min(1.0, params["k"] / (pooled.negatives + 1))}
 
@@ -593,10 +584,8 @@ def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     laws=_LAWS,
     default=False,
 )
-def roc_auc(pooled: Pooled | CountedPool) -> Estimate:
+def roc_auc(pooled: Pooled) -> Estimate:
     """Probability that a positive outscores a negative, over all pairs of the pool; ties count half."""
-    if isinstance(pooled, CountedPool):
-        return pooled.roc_auc()
     return pooled.estimate_of(tails.roc_auc(pooled.tails), error=_auc_error)
 
 
@@ -614,10 +603,8 @@ def roc_auc(pooled: Pooled | CountedPool) -> Estimate:
     laws=_LAWS,
     default=False,
 )
-def average_precision(pooled: Pooled | CountedPool) -> Estimate:
+def average_precision(pooled: Pooled) -> Estimate:
     """Precision at each positive of the pool, averaged over the positives."""
-    if isinstance(pooled, CountedPool):
-        return pooled.average_precision()
     return pooled.estimate_of(tails.average_precision(pooled.tails), error=_precision_error)
 
 
@@ -635,10 +622,8 @@ def average_precision(pooled: Pooled | CountedPool) -> Estimate:
     laws=_LAWS,
     default=False,
 )
-def pooled_hits_at_k(pooled: Pooled | CountedPool, *, k: int = 10) -> Estimate:
+def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""
-    if isinstance(pooled, CountedPool):
-        return pooled.hits(k)
     if len(pooled.pos) and 0 < len(pooled.neg) < k:
         return pooled.estimate_of(1.0, k=k).warned(
             f"only {len(pooled.neg)} negatives: every positive is a hit at k = {k}"

@@ -21,7 +21,6 @@ from graphgauge.core.state import Place, load_state, place_name, save_state
 from graphgauge.ranking.drawn import Source
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.lists import QueryLists
-from graphgauge.ranking.race import Race
 from graphgauge.stats.assist import Assist
 from graphgauge.stats.sequence import MeanSequence
 
@@ -33,14 +32,8 @@ _FIRST_FIT = 32
 _LONGEST, _SHORTEST = 0.25, 0.02
 # Units are read in parts that take about this many seconds, after which progress is shown.
 _PART_SECONDS = 2.0
-# A t-interval is not looked at before this many units were read.
-_LEAST_FOR_T = 100
-# Nor before values and their complements add up to this: rare or frequent hits have skewed means.
-_LEAST_OF_EACH = 15.0
 # A run that takes long is saved after this many seconds, so that little is lost if it is killed.
 _SAVE_SECONDS = 60.0
-# Independent draws are made in blocks of this length, each from a seed of its own.
-_DRAWS = 4096
 # Of a saved run whose scores are computed, at least and at most so many units are compared when it goes on.
 _LEAST_AGAIN, _MOST_AGAIN = 64, 256
 
@@ -91,25 +84,11 @@ class Statement:
     paired: bool = False
     width: float | None = None
     gate: Gate | None = None
-    asymptotic: bool = False
-
-    @property
-    def half_width(self) -> float:
-        if not self.asymptotic:
-            return self.sequence.half_width
-        read = self.sequence.read
-        if not self.sequence.finished and (
-            read < _LEAST_FOR_T
-            or (not self.paired and not (_LEAST_OF_EACH <= self.sequence.sum <= read - _LEAST_OF_EACH))
-        ):
-            return math.inf
-        low, high = self.sequence.t_interval
-        return (high - low) / 2
 
     @property
     def settled(self) -> bool:
         if self.width is not None:
-            return self.half_width <= self.width
+            return self.sequence.half_width <= self.width
         return self.sequence.decided is not None
 
     @property
@@ -133,27 +112,23 @@ class Reading:
         *,
         seed: int,
         other: Source | None = None,
-        race: Race | None = None,
         ties: str = "realistic",
         assist: Mapping[str, Assist] | None = None,
         max_queries: int | None = None,
-        stop: str = "all",
-        guarantee: str = "anytime",
         place: Place | None = None,
         progress: Progress = SILENT,
     ) -> None:
-        self._stop, self._guarantee, self._place = stop, guarantee, place
-        self.source, self.other, self.race, self.units = source, other, race, units
+        self._place = place
+        self.source, self.other, self.units = source, other, units
         self.statements, self.ties, self.seed = list(statements), ties, seed
         self.metrics = list(dict.fromkeys(each.metric for each in statements))
         self._assist = dict(assist or {})
         self._progress = progress
         # The order does not depend on the predictors in a way that they could know.
         self._seeds = [seed, *(each.digest for each in self._assist.values())]
-        self.done = self.read = 0  # units, and queries, each as often as it was read
+        self.done = self.read = 0  # units, and queries
         self.look = 0  # the units that are read before the next look
-        self.order = self._drawn(0) if race is not None else self._shuffled()
-        self._most = len(self.order) if race is None else np.iinfo(np.int64).max
+        self.order = self._shuffled()
         self.max_queries = max_queries
         self.parts: tuple[list[Items | ListItems], list[Items | ListItems]] = ([], [])
         self.values: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
@@ -171,38 +146,21 @@ class Reading:
         rng = np.random.default_rng(self._seeds if self._assist else self.seed)
         return MeanSequence(self.units.weights).order(rng)
 
-    def _drawn(self, block: int) -> Ints:
-        """Independent draws, with probability proportional to weight."""
-        ends = np.cumsum(self.units.weights)
-        rng = np.random.default_rng([self.seed, 1, block, *self._seeds[1:]])
-        found = np.searchsorted(ends, rng.random(_DRAWS) * ends[-1], side="right")
-        return np.asarray(np.minimum(found, len(ends) - 1))
-
-    def _next(self, start: int, stop: int) -> Ints:
-        while self.race is not None and len(self.order) < stop:
-            self.order = np.concatenate([self.order, self._drawn(len(self.order) // _DRAWS)])
-        return self.order[start:stop]
-
     def _next_look(self) -> int:
         """How many units are read before the next look; it depends on what was read, not on where a run was stopped."""
         expected = self._needed() / max(self.read, 1) * self.done
         step = min(max(expected - self.done, _SHORTEST * self.done), _LONGEST * self.done)
-        return min(self.done + max(self.source.step, math.ceil(step)), self._most)
+        return min(self.done + max(self.source.step, math.ceil(step)), len(self.order))
 
     def _allowed(self) -> int:
         """How many units can be read without more queries than `max_queries`."""
         if self.max_queries is None:
-            return self._most
-        largest = int(self.units.sizes.max(initial=1))
-        allowed = (
-            self.max_queries // largest
-            if self.race is not None
-            else int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))
-        )
+            return len(self.order)
+        allowed = int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), self.max_queries, side="right"))
         if allowed < 1:
             raise OptionError(
                 f"max_queries is {self.max_queries}, fewer than the queries that are drawn together",
-                fix=f"Allow at least {largest}, the largest cluster.",
+                fix=f"Allow at least {int(self.units.sizes.max(initial=1))}, the largest cluster.",
             )
         return allowed
 
@@ -210,15 +168,11 @@ class Reading:
 
     @property
     def complete(self) -> bool:
-        return self.race is None and self.done == len(self.order)
+        return self.done == len(self.order)
 
     @property
     def settled(self) -> bool:
-        kinds = [[each.settled for each in self.statements if (each.width is None) is gated] for gated in (False, True)]
-        found = [all(kind) for kind in kinds if kind]
-        if self._stop == "widths" and kinds[0]:
-            return found[0]
-        return any(found) if self._stop == "any" else all(found)
+        return all(each.settled for each in self.statements)
 
     @property
     def _point(self) -> tuple[int, float, float]:
@@ -247,8 +201,7 @@ class Reading:
     def asked(self) -> str:
         """What is asked for, in words."""
         parts = [each.name if each.width is None else f"{each.name} ± {each.width:g}" for each in self.statements]
-        rule = "" if self._stop == "all" else f", {self._stop}"
-        return f"{', '.join(parts)}{rule} at {self.statements[0].sequence.confidence:g}"
+        return f"{', '.join(parts)} at {self.statements[0].sequence.confidence:g}"
 
     def _save(self) -> None:
         if self._place is not None:
@@ -258,7 +211,7 @@ class Reading:
         most, part = self._allowed(), self.source.step
         saved = time.monotonic()
         # A run that was stopped between two looks reads on to the next one, as if it had not been.
-        while not (self.complete or self.done >= most or (self.looks and (self.settled or self._costs_more))):
+        while not (self.complete or self.done >= most or (self.looks and self.settled)):
             if self.look <= self.done:
                 self.look = self._next_look()
             stop = min(self.look, most)
@@ -279,34 +232,21 @@ class Reading:
             return "everything was read"
         if self.settled and self.done:
             return "everything asked for is known"
-        return self._limit() if self.done >= most else "a race would now read more scores than a full ranking"
-
-    def _limit(self) -> str:
         if self.max_queries is not None and self.read > self.max_queries:
             return f"{self.read:,} queries were read before, and no more than {self.max_queries:,} may be"
         return f"no more than {self.max_queries:,} queries may be read"
 
     @property
-    def _costs_more(self) -> bool:
-        """Whether races have read as many scores as ranking every query among all entities would."""
-        return self.race is not None and self.scores >= self.whole_cost
-
-    @property
     def whole_cost(self) -> int:
         """The scores that reading everything takes, from those read so far."""
-        queries = int(self.units.sizes.sum())
-        if self.race is not None:
-            return queries * self.race.entities
-        return round(self.scores / max(self.read, 1) * queries)
+        return round(self.scores / max(self.read, 1) * int(self.units.sizes.sum()))
 
     def _read(self, stop: int) -> None:
-        units = self._next(self.done, stop)
+        units = self.order[self.done : stop]
         queries, owner = self.units.members(units)
         found: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
         counted: list[Items | ListItems] = []
-        if self.race is not None:
-            found["mrr"].append(self.race.run(queries, [self.seed, 2], self.read))
-        for source in (self.source, self.other) if self.race is None else ():
+        for source in (self.source, self.other):
             if source is not None:
                 counted.append(source.count(queries))
                 place = placed(counted[-1].ids, queries)
@@ -319,11 +259,7 @@ class Reading:
         self._sound = False
         for parts, items in zip(self.parts, counted, strict=False):
             parts.append(items)
-        self.scores = (
-            self.race.scores
-            if self.race is not None
-            else (self.scores + sum(int(_candidates(items).sum()) for items in counted))
-        )
+        self.scores += sum(int(_candidates(items).sum()) for items in counted)
         for metric in self.metrics:
             self.values[metric].append(found[metric][0])
         for start, end in self._between_fits(stop):
@@ -336,8 +272,6 @@ class Reading:
 
     def _follow(self, statement: Statement, units: Ints, values: Sequence[Floats], start: int) -> None:
         sequence, weights = statement.sequence, self.units.weights[units]
-        if self.race is not None:
-            weights = np.ones(len(units))
         if statement.paired:
             sequence.update(values[0] - values[1], weights=weights)
             return
@@ -345,7 +279,7 @@ class Reading:
         if fit is None:
             sequence.update(values[0], weights=weights)
         else:
-            mean = fit.mean if self.race is not None else fit.unread[start : start + len(units)]
+            mean = fit.unread[start : start + len(units)]
             sequence.update(values[0], weights=weights, predicted=fit.units[units], mean_predicted=mean)
 
     def _between_fits(self, stop: int) -> Iterator[tuple[int, int]]:
@@ -365,14 +299,14 @@ class Reading:
         last = _FIRST_FIT << ((start // _FIRST_FIT).bit_length() - 1)
         if last == self._fitted:
             return
-        queries, _ = self.units.members(self._next(0, last))
+        queries, _ = self.units.members(self.order[:last])
         for metric, assist in self._assist.items():
             values = np.concatenate(self.values[metric])[: len(queries)]
-            self._fits[metric] = _Fit.of(self.units, assist.fit(queries, values), self.order, self.race is None)
+            self._fits[metric] = _Fit.of(self.units, assist.fit(queries, values), self.order)
         self._fitted = last
 
     def _tell(self) -> None:
-        widths = [f"{each.key} ± {each.half_width:.2g}" for each in self.statements if each.width is not None]
+        widths = [f"{each.key} ± {each.sequence.half_width:.2g}" for each in self.statements if each.width is not None]
         open_gates = sum(not each.settled for each in self.statements if each.width is None)
         detail = ", ".join([*widths, *([f"{open_gates} undecided"] if open_gates else [])])
         self._progress.stage("reading queries", self.read, max(self.expected(), self.read), detail)
@@ -390,13 +324,11 @@ class Reading:
             if each.width is None:
                 # The logarithm of the capital grows about evenly.
                 needed += [] if each.settled else [math.ceil(min(read / max(each.sequence.evidence, 1e-9), total))]
-            elif math.isfinite(each.half_width) and each.half_width > each.width:
+            elif each.sequence.half_width > each.width:
                 # The error falls with the root of 1 / read − 1 / all.
-                ratio = (each.width / each.half_width) ** 2
-                rest = 0.0 if self.race is not None else 1 / total
-                needed.append(math.ceil(1 / (rest + (1 / read - rest) * ratio)))
-        most = max(needed)
-        return most if self.race is not None else min(most, total)
+                ratio = (each.width / each.sequence.half_width) ** 2
+                needed.append(math.ceil(1 / (1 / total + (1 / read - 1 / total) * ratio)))
+        return min(max(needed), total)
 
     # ------------------------------------------------------------------ file
 
@@ -418,8 +350,7 @@ class Reading:
         save_state(place, _KIND, {**facts, "digest": _digest(facts, arrays)}, arrays)
 
     def _facts(self) -> dict[str, Any]:
-        order = self.order if self.race is None else self._drawn(0)
-        digest = hashlib.sha256(np.ascontiguousarray(order, np.int64).tobytes())
+        digest = hashlib.sha256(np.ascontiguousarray(self.order, np.int64).tobytes())
         digest.update(np.ascontiguousarray(self.units.weights, float).tobytes())
         return {
             "queries": int(self.units.sizes.sum()),
@@ -428,8 +359,6 @@ class Reading:
             "ties": self.ties,
             "metrics": self.metrics,
             "paired": self.other is not None,
-            "inner": "exact" if self.race is None else "race",
-            "guarantee": self._guarantee,
             "model": _print_of(self.source),
             "other": _print_of(self.other),
         }
@@ -449,7 +378,7 @@ class Reading:
                     fix="Give the same queries and options, or begin anew with another file.",
                 )
             self.done, self.look, self.scores = (int(facts[name]) for name in ("done", "look", "scores"))
-            self.read = int(self.units.sizes[self._next(0, self.done)].sum())
+            self.read = int(self.units.sizes[self.order[: self.done]].sum())
             self.trail = [(int(read), float(low), float(high)) for read, low, high in arrays["trail"].tolist()]
             self.earlier = [str(each) for each in facts["asked"]]
             self.values = {metric: [arrays[f"values:{metric}"]] for metric in self.metrics}
@@ -495,19 +424,12 @@ class Reading:
         if getattr(self.source, "stored", False):
             count = self.done
         again = np.unique(np.linspace(0, self.done - 1, count).astype(np.int64))
-        if self.race is not None:
-            again = np.arange(min(self.done, count))
-        queries, _ = self.units.members(self._next(0, self.done)[again])
-        if self.race is not None:
-            now = self.race.run(queries, [self.seed, 2], 0)
-            self.race.scores = self.scores
-            same = np.array_equal(now, self.values["mrr"][0][: len(now)])
-        else:
-            same = True
-            for parts, source in zip(self.parts, (self.source, self.other), strict=True):
-                if source is not None:
-                    items, kept = source.count(queries), joined(parts)
-                    same &= _alike(items, placed(items.ids, queries), kept, placed(kept.ids, queries))
+        queries, _ = self.units.members(self.order[again])
+        same = True
+        for parts, source in zip(self.parts, (self.source, self.other), strict=True):
+            if source is not None:
+                items, kept = source.count(queries), joined(parts)
+                same &= _alike(items, placed(items.ids, queries), kept, placed(kept.ids, queries))
         if not same:
             raise InputError("the saved run has read other scores", where=where, fix="Begin anew with another file.")
 
@@ -518,17 +440,13 @@ class _Fit:
 
     units: Floats
     unread: Floats
-    mean: float
 
     @classmethod
-    def of(cls, units: Units, predicted: Floats, order: Ints, finite: bool) -> _Fit:
+    def of(cls, units: Units, predicted: Floats, order: Ints) -> _Fit:
         each = units.of_all(predicted)
-        mean = float(np.sum(units.weights * each) / units.weights.sum())
-        if not finite:
-            return cls(each, np.empty(0), mean)
         weight = units.weights[order][::-1]
         unread = (np.cumsum(weight * each[order][::-1]) / np.cumsum(weight))[::-1]
-        return cls(each, np.clip(unread, 0.0, 1.0), mean)
+        return cls(each, np.clip(unread, 0.0, 1.0))
 
 
 def joined(parts: Sequence[Items | ListItems]) -> Items | ListItems:

@@ -39,9 +39,7 @@ def recommend(
     ids: Any = None,
     keep: str | None = None,
     confidence: float = 0.95,
-    precision: str = "full",
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
 ) -> Evaluation:
     """How high the items of a test set rank among all items that a user does not know from training.
@@ -67,7 +65,7 @@ def recommend(
         How embeddings are scored, as in `rank_all`.
     k, ties, metrics, groups, cluster, weights, ids, keep, confidence
         As in `evaluate`, one label per user.
-    precision, batch, max_memory, threads
+    batch, threads
         As in `rank_all`.
 
     Returns
@@ -103,9 +101,7 @@ def recommend(
         weights=weights,
         ids=ids,
         keep=keep,
-        precision=precision,
         batch=batch,
-        max_memory=max_memory,
         threads=threads,
     )
     names = metric_names(metrics) or names_of_recommenders()
@@ -133,11 +129,21 @@ def recommended(
         score = _rows_of(matrix)
     users, count = (len(given[0] if isinstance(given, tuple) else given) for given in (rows, columns))
     right, known = _interactions(test, users, count, "test"), _interactions(train, users, count, "train")
+    both = known.contain(right.rows(), right.values)
+    if both.any():
+        first = int(np.argmax(both))
+        others = int(np.count_nonzero(both)) - 1
+        raise InputError(
+            f"item {right.values[first]} of user {right.rows()[first]} is in train, too"
+            + (f", and {others} others" if others else ""),
+            where="test",
+            fix="Leave it out of test or out of train.",
+        )
     return {
         "queries": rows,
         "entities": columns,
         "targets": _as_sets(right),
-        "exclude": _as_sets(known),
+        "known": _as_sets(known),
         "score": score,
     }
 

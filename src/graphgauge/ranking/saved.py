@@ -10,14 +10,11 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
-from graphgauge.kernels.score_cells import ScoreCells
-from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import checked_offsets
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.lists import TopItems
 from graphgauge.ranking.parts import CutLists, Layout, ListPart, sound_cells, sound_ids
-from graphgauge.ranking.samples import Pooled
 from graphgauge.ranking.shared_pool import SharedPool
 
 if TYPE_CHECKING:
@@ -31,10 +28,7 @@ def save(state: RankingState, place: Place) -> None:
     pooled, items = state.pool(), Items.join(state._items) if state.keep else None
     if state._shared is not None:
         pooled, items, arrays = None, None, arrays | state._shared.arrays()
-    if (counted := state._pool_cells) is not None:
-        names = ("counted_keys", "counted_pos", "counted_neg")
-        arrays |= dict(zip(names, counted.columns(), strict=True))
-    elif isinstance(pooled, Pooled):
+    if pooled is not None:
         arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
         if pooled.cluster is not None:
             arrays["pool_cluster"] = pooled.cluster
@@ -45,8 +39,6 @@ def save(state: RankingState, place: Place) -> None:
     if state._lists:
         arrays |= {f"list_{name}": values for name, values in ListPart.join(state._lists).columns().items()}
         arrays["queries"] = state._queries.all()
-    if len(state._fingerprints.all()):
-        arrays |= {"fingerprints": state._fingerprints.all(), "fingerprint_bits": np.array(state._fingerprints.shift)}
     facts = {
         "axes": None if state._cells is None else list(state._layout.axes),
         "labels": {axis: list(known) for axis, known in state._labels.items()},
@@ -58,10 +50,6 @@ def save(state: RankingState, place: Place) -> None:
         "shares_pool": state.shares_pool,
         "keep": state.keep,
         "top": state.top,
-        "max_memory": state.max_memory,
-        "limits_pool": state._limits_pool,
-        "counted": None if counted is None else counted.shift,
-        "pool_contents": [] if state._shared is None or counted is None else state._shared.contents,
         "negatives": state.negatives,
         "own_clusters": state._own_clusters,
         "numbered": state._numbered,
@@ -81,25 +69,15 @@ def load(cls: type[RankingState], place: Place) -> RankingState:
 
 
 def _restored(cls: type[RankingState], facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-    options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
-    state = cls(**options, top=facts.get("top"))
-    state._limits_pool = bool(facts.get("limits_pool", False))
+    state = cls(pooled=facts["pooled"], keep=facts["keep"], top=facts.get("top"))
     state._drawn = facts.get("negatives")
     state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts["dropped"]
     state.lowest_candidates = facts.get("lowest", 0)
     state._shards = CountedShards(facts["shards"])
-    state._fingerprints = Fingerprints(arrays.get("fingerprints"), int(arrays.get("fingerprint_bits", 0)))
     state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
-    counted = None
-    if facts.get("counted") is not None:
-        columns = arrays["counted_keys"], arrays["counted_pos"], arrays["counted_neg"]
-        counted = ScoreCells.restored(state.max_memory, int(facts["counted"]), columns)
     if facts.get("shares_pool"):
         state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
-        if counted is not None:
-            state._shared.restore_counted(counted, facts["pool_contents"])
         return state
-    state._counted_pool = counted
     if facts["axes"] is not None:
         lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
         state._cut = CutLists.restored(facts.get("cut"))
@@ -109,7 +87,7 @@ def _restored(cls: type[RankingState], facts: Mapping[str, Any], arrays: Mapping
         cells = state._histogram(layout)
         state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
         cells.add(*sound_cells(arrays["cells"], layout.columns, state._labels))
-    if state.pooled and counted is None:
+    if state.pooled:
         lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
         state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
     if state.keep:

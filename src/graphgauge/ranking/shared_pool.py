@@ -17,7 +17,6 @@ from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_ten
 from graphgauge.core.errors import InputError
 from graphgauge.core.forms import given_names, require
 from graphgauge.kernels.dtypes import exact, working_dtype
-from graphgauge.kernels.score_cells import ScoreCells
 from graphgauge.kernels.tails import tail_counts
 from graphgauge.ranking.family import MATRIX, POOL
 from graphgauge.ranking.inputs import FIX_NAN, as_clusters, as_groups
@@ -62,10 +61,6 @@ class Part:
     dropped_queries: int = 0
     dropped_candidates: int = 0
 
-    @property
-    def labelled(self) -> bool:
-        return bool(self.groups) or self.cluster is not None or self.ids is not None
-
     @classmethod
     def of(
         cls, pos: Any, neg: Any, *, mask: Any, groups: Mapping[str, Any] | None, cluster: Any, ids: Any, nan: str
@@ -104,8 +99,6 @@ class SharedPool:
     def __init__(self) -> None:
         self._parts: list[Part] = []
         self._contents: set[str] = set()
-        # The scores, once they are counted instead of kept.
-        self.counted: ScoreCells | None = None
 
     def require_new(self, negatives: AnyArray) -> None:
         """Refuse negatives that were given before: the pool of all positives, passed with every batch of them."""
@@ -118,11 +111,6 @@ class SharedPool:
 
     def require_alike(self, part: Part) -> None:
         """Refuse positives that are labelled otherwise than earlier ones."""
-        if self.counted is not None and part.labelled:
-            raise InputError(
-                "earlier scores were counted instead of kept, without groups, cluster and ids",
-                fix="Raise max_memory, or leave them out.",
-            )
         known = next((each for each in self._parts if len(each.pos)), None)
         if known is None or not len(part.pos):
             return
@@ -140,60 +128,12 @@ class SharedPool:
 
     def add(self, part: Part) -> None:
         """Add a part that passed `require_alike`."""
-        if self.counted is None:
-            self._parts.append(part)
-        else:
-            self.counted.add(part.pos, part.neg)
+        self._parts.append(part)
         content = _content(part.neg)
         self._contents |= set() if content is None else {content}
 
     def __iter__(self) -> Any:
         return iter(self._parts)
-
-    def require_apart(self, other: SharedPool) -> None:
-        """Refuse another pool that has a batch of negatives of this one."""
-        if self._contents & other._contents:
-            raise InputError(
-                "a batch of negatives was given before, and would count twice",
-                where="neg_scores",
-                fix="Negatives add up over batches and states. Give the pool with one of them, and [] with the others.",
-            )
-
-    def merge_counted(self, other: SharedPool, max_memory: int) -> None:
-        """Add another pool, if this or the other was counted."""
-        for part in other:
-            self.require_alike(part)
-        self.count(max_memory)
-        assert self.counted is not None
-        if other.counted is not None:
-            self.counted.merge(other.counted)
-        for part in other:
-            self.counted.add(part.pos, part.neg)
-        self._contents |= other._contents
-
-    @property
-    def contents(self) -> list[str]:
-        """What identifies the batches of negatives given so far."""
-        return sorted(self._contents)
-
-    def restore_counted(self, counted: ScoreCells, contents: list[str]) -> None:
-        self._parts, self._contents, self.counted = [], set(map(str, contents)), counted
-
-    @property
-    def bytes(self) -> int:
-        return sum(part.pos.nbytes + part.neg.nbytes for part in self._parts)
-
-    @property
-    def labelled(self) -> bool:
-        return any(part.labelled for part in self._parts)
-
-    def count(self, max_memory: int) -> None:
-        """Count the scores in cells, and keep none."""
-        if self.counted is None:
-            self.counted = ScoreCells(max_memory)
-            for part in self._parts:
-                self.counted.add(part.pos, part.neg)
-            self._parts = []
 
     def joined(self) -> Part:
         """Everything given so far as one part."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -16,12 +16,9 @@ from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.later import Later
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
 from graphgauge.core.state import CountedShards, Place
-from graphgauge.kernels.score_cells import Blocks
 from graphgauge.kernels.tally import tally
-from graphgauge.ranking.counted_pool import CountedPool
 from graphgauge.ranking.counts import RankingCounts
 from graphgauge.ranking.family import FLAT, MATRIX
-from graphgauge.ranking.fingerprints import Fingerprints
 from graphgauge.ranking.inputs import (
     Counted,
     Scores,
@@ -37,27 +34,20 @@ from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.parts import CutLists, Layout, ListPart, in_range
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
-from graphgauge.ranking.waiting import WaitingBatches
 
 if TYPE_CHECKING:
     from graphgauge.core.evaluation import Evaluation
     from graphgauge.ranking.beyond import Catalog, Recommended
 
 
-# The most bytes of counts in memory, if nothing is said.
-_COUNTS_BYTES = 1 << 30
-
-
 class RankingState(RankingCounts):
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
-    ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
-    file, with the same results. `pooled=True` also keeps all scores, for `roc_auc`, `average_precision` and
-    `pooled_hits@k`. If `max_memory` is given and they take more, they are counted in cells of close scores: then
-    these metrics have guaranteed bounds (`Result.guaranteed`), and `read_again` makes them exact. `keep="items"` keeps
-    the counts of each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k`
-    and others. `negatives` says how the negatives of all batches were drawn.
+    ragged candidates can bring it near one cell per query. `pooled=True` also keeps all scores, for `roc_auc`,
+    `average_precision` and `pooled_hits@k`. `keep="items"` keeps the counts of each query, for paired comparisons;
+    `top=k` keeps the first k `items` of each query, for `coverage@k` and others. `negatives` says how the negatives of
+    all batches were drawn. A `shard` name is that of the part that is counted: states with the same one do not merge.
     """
 
     kind = "ranking"
@@ -68,7 +58,6 @@ class RankingState(RankingCounts):
         pooled: bool = False,
         keep: str | None = None,
         top: int | None = None,
-        max_memory: int | None = None,
         shard: str | None = None,
         negatives: Negatives | str | None = None,
     ) -> None:
@@ -76,27 +65,9 @@ class RankingState(RankingCounts):
             one_of("keep", keep, ("items",))
         self.pooled, self.keep = pooled, keep
         self.top = None if top is None else whole_number("top", top, 1)
-        self._max_memory = _COUNTS_BYTES if max_memory is None else whole_number("max_memory", max_memory)
-        self._limits_pool = max_memory is not None
         self._negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
-
-    @property
-    def max_memory(self) -> int:
-        """The most bytes of counts in memory, and once it is set of pooled scores; it can be changed at any time."""
-        return self._max_memory
-
-    @max_memory.setter
-    def max_memory(self, most: int) -> None:
-        self._max_memory, self._limits_pool = whole_number("max_memory", most), True
-        if self._cells is not None:
-            self._cells.max_bytes = self._max_memory
-
-    @property
-    def pool_limit(self) -> int | None:
-        """The most bytes of pooled scores; None if they are kept however many."""
-        return self._max_memory if self._limits_pool else None
 
     @property
     def negatives(self) -> str | None:
@@ -128,10 +99,7 @@ class RankingState(RankingCounts):
         self._labels = {}
         self._cells = None
         self._singles = []
-        self._waiting, self._refused, self._updates = WaitingBatches(), [], 0
         self._pool = []
-        self._counted_pool = None
-        self._read_again = None
         self._items = []
         self._lists = []
         self._uncounted = []
@@ -139,13 +107,8 @@ class RankingState(RankingCounts):
         self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared = None
         self._ranked: RankingState | None = None
-        self._shards, self._fingerprints = CountedShards(), Fingerprints()
+        self._shards = CountedShards()
         self._own_shard = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is copied or pickled: all counts, on the host."""
-        self._gather()
-        return self.__dict__
 
     # ------------------------------------------------------------------ in
 
@@ -171,8 +134,6 @@ class RankingState(RankingCounts):
         """Count one batch: positives with their negatives or a pool of them, or flat scores with labels and queries.
 
         In the form with one pool, positives and negatives add up over all batches; either may be empty in one.
-        Positives (n,) and negatives (n, k) on a CUDA device are counted there without waiting for it: NaN is then an
-        error of whatever reads the state, until it is reset, and the error names the update.
 
         Parameters
         ----------
@@ -202,7 +163,6 @@ class RankingState(RankingCounts):
         >>> state.n, state.evaluate()["mrr"].value
         (2, 0.75)
         """
-        self._updates += 1
         if (
             type(neg_scores) is np.ndarray
             and self._counts_only
@@ -294,23 +254,9 @@ class RankingState(RankingCounts):
         self._update_shared(part, new=True)
         return self
 
-    def count_pool(self) -> RankingState:
-        """Count the scores of one pool from the first on: it is known that they take more than `max_memory`.
-
-        Returns
-        -------
-        RankingState
-            This state.
-        """
-        self._refuse_mixing(shared=True)
-        self._shared = self._shared or SharedPool()
-        self._shared.count(self.max_memory)
-        return self
-
     def _update_shared(self, part: Part, *, new: bool = False) -> None:
         pool = self._shared or SharedPool()
         pool.require_alike(part)
-        self._require_countable(part.pos, part.neg)
         if not new:
             pool.require_new(part.neg)
         self._mark()
@@ -318,37 +264,6 @@ class RankingState(RankingCounts):
         self._shared, self._ranked = pool, None
         self.dropped_queries += part.dropped_queries
         self.dropped_candidates += part.dropped_candidates
-        self._count_pool()
-
-    @property
-    def counts_pool(self) -> bool:
-        """Whether pooled scores were counted in cells, because they take more than `max_memory`."""
-        return self._pool_cells is not None
-
-    @property
-    def reads_again(self) -> bool:
-        """Whether they were then read again."""
-        return self._read_again is not None
-
-    def read_again(self, positives: Blocks, negatives: Blocks) -> RankingState:
-        """Make pooled metrics exact: both functions give all scores that were counted, again, in any blocks.
-
-        Nothing is done if the scores were kept, or if their counts are exact.
-
-        Parameters
-        ----------
-        positives, negatives
-            Functions without arguments that return iterators over blocks of scores.
-
-        Returns
-        -------
-        RankingState
-            This state.
-        """
-        pooled = self.pool()
-        if isinstance(pooled, CountedPool):
-            self._read_again = pooled.read_again(positives, negatives)
-        return self
 
     @property
     def shares_pool(self) -> bool:
@@ -366,7 +281,7 @@ class RankingState(RankingCounts):
             candidates = np.full(len(greater), len(whole.neg) + 1)
             labels = {axis: values[rows] for axis, values in whole.groups.items()}
             cluster, ids = (None if values is None else values[rows] for values in (whole.cluster, whole.ids))
-            self._ranked = RankingState(keep=self.keep, max_memory=self.max_memory)
+            self._ranked = RankingState(keep=self.keep)
             self._ranked.update_counts(greater, equal, candidates, groups=labels or None, cluster=cluster, ids=ids)
             self.emptied_queries = emptied
         return self._ranked
@@ -529,25 +444,6 @@ class RankingState(RankingCounts):
         frozen._uncounted = list(self._uncounted)
         return Later(partial(frozen.ranks, ties))
 
-    def name_parts(self, names: Sequence[str], queries: Fingerprints | None = None) -> None:
-        """Name the counted parts, instead of a random name: a state with one of these names will not merge.
-
-        Nor will one that has hashed `queries` in common.
-
-        Parameters
-        ----------
-        names
-            One name per counted part.
-        queries
-            Hashes of the counted queries.
-        """
-        self._gather()
-        if self._own_shard is None:  # everything was counted elsewhere, under random names
-            self._shards = CountedShards()
-        self._shards.rename(self._own_shard, names)
-        if queries is not None:
-            self._fingerprints.absorb(queries)
-
     # --------------------------------------------------------------- merge
 
     def merge(self, other: RankingState) -> RankingState:
@@ -587,8 +483,6 @@ class RankingState(RankingCounts):
     @property
     def n(self) -> int:
         """Queries counted so far; positives, if queries may have several."""
-        if self._shared is not None and self._shared.counted is not None:
-            return int(self._shared.counted.columns()[1].sum())
         if self._shared is not None:
             return self._ranked_in_pool(self._shared).n
         self._gather()
@@ -607,9 +501,7 @@ class RankingState(RankingCounts):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        if self._shared is None:
-            return self._layout.axes
-        return () if self.counts_pool else self._ranked_in_pool(self._shared).axes
+        return self._layout.axes if self._shared is None else self._ranked_in_pool(self._shared).axes
 
     def labels(self, axis: str) -> AnyArray:
         """The distinct labels of a group axis, sorted.
@@ -697,24 +589,14 @@ class RankingState(RankingCounts):
             ties=ties,
         )
 
-    def pool(self) -> Pooled | CountedPool | None:
-        """All scores together, if they were kept or counted.
+    def pool(self) -> Pooled | None:
+        """All scores together, if they were kept.
 
         Returns
         -------
-        Pooled | CountedPool | None
+        Pooled | None
             The sample that pooled metrics take, or None.
         """
-        if self._read_again is not None:
-            return self._read_again
-        if (cells := self._pool_cells) is not None:
-            shared = self._shared is not None
-            return CountedPool.of(
-                cells,
-                belong=not shared,
-                over="positives" if shared else self._over,
-                unit="positive" if shared or self.counts_positives else "query",
-            )
         if self._shared is not None:
             return self._pool_sample(self._shared)
         if not self.pooled:

@@ -18,7 +18,6 @@ from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import is_pattern, matching
 from graphgauge.core.progress import Progress
-from graphgauge.core.urls import is_url
 from graphgauge.io.arrays import ArrayFile, Shards, open_array
 from graphgauge.kernels.jit import expect
 from graphgauge.ranking.inputs import checked_offsets
@@ -58,7 +57,7 @@ class Sharded(NamedTuple):
     @classmethod
     def of(cls, patterns: Sequence[Any], shards: Shards) -> Sharded:
         paths = [path for given in map(str, patterns) for path in (matching(given) if is_pattern(given) else [given])]
-        return cls([path if is_url(path) else str(Path(path).absolute()) for path in paths], shards)
+        return cls([str(Path(path).absolute()) for path in paths], shards)
 
     def pieces(self, start: int, stop: int) -> list[Piece]:
         found, first = [], 0
@@ -151,7 +150,7 @@ def pool_from_tasks(
 
 
 def _options_of(state: RankingState) -> dict[str, Any]:
-    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives, "max_memory": state.pool_limit}
+    return {"pooled": state.pooled, "keep": state.keep, "negatives": state.negatives}
 
 
 def _whole_files(shards: Shards) -> list[slice]:

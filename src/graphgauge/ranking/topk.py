@@ -1,20 +1,17 @@
-"""Lists of the first k items: from a recommender, or from scores that come in blocks."""
+"""Lists of the first k items, as a recommender gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints, is_tensor, require_shape
-from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.options import thread_count, whole_number
-from graphgauge.kernels.lists import last_places
-from graphgauge.ranking.all_entities import MINUS_INF, as_floats
-from graphgauge.ranking.entity_sets import EntitySets, number_of_sets
+from graphgauge.core.errors import InputError
+from graphgauge.core.options import whole_number
+from graphgauge.ranking.entity_sets import EntitySets
 from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.parts import CutLists
 from graphgauge.ranking.state import RankingState
@@ -23,83 +20,6 @@ Floats = NDArray[np.floating[Any]]
 
 # Item numbers are below this if the number of items is not known.
 _MOST_ITEMS = 2**31 - 1
-ALONG = ("items", "queries")
-
-
-def from_topk(
-    indices: Any,
-    targets: Any,
-    *,
-    exclude: Any = None,
-    skip_excluded: bool = False,
-    n_items: int | None = None,
-    k: Sequence[int] | int = (1, 3, 10),
-    metrics: Sequence[str] | None = None,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-    keep: str | None = None,
-    confidence: float = 0.95,
-) -> Evaluation:
-    """Evaluate lists of the first items of each query, best first, as FAISS and recommenders return them.
-
-    Known from such lists: `recall@k`, `precision@k`, `ndcg@k`, `map@k`, `f1@k`, `hit_ratio@k` and `mrr_first@k`, for k
-    up to their length. What depends on items further down (ranks, `mrr`, AUC) is refused. `rank_topk` takes the same
-    lists and returns a state, which can be merged and saved.
-
-    Parameters
-    ----------
-    indices
-        Item numbers (q, length), −1 for places that are not filled, at the end; or a list of arrays. An item twice in a
-        list is an error.
-    targets
-        The right items of each query: a number each (q,), or sets as in `rank_all`. Queries without any are left out.
-    exclude, skip_excluded
-        Items that are no candidates, such as those of training, as sets. One in a list is an error, or with
-        `skip_excluded=True` is passed over: then k goes up to the length that all lists have without them.
-    n_items
-        The number of items; that of the columns, if sets are given as matrices. Without it there are no chance levels.
-    k
-        Cut-offs. Those beyond the lists are skipped, with the reason in `Evaluation.skipped`; a metric that is named
-        with such a k is an error.
-    metrics
-        Keys to compute instead of the default ones.
-    groups, cluster, weights, ids, keep, confidence
-        As in `evaluate`.
-
-    Returns
-    -------
-    Evaluation
-        The metrics that such lists determine.
-
-    Raises
-    ------
-    InputError
-        If a list has an item twice, an item of `exclude`, or a number out of range.
-    OptionError
-        If a metric depends on items further down than the lists reach.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> ev = ranking.from_topk([[3, 1], [2, 0]], targets=[1, 2], n_items=5, k=2)
-    >>> ev["recall@2"].value, ev["mrr_first@2"].value
-    (1.0, 0.75)
-    """
-    state = rank_topk(
-        indices,
-        targets,
-        exclude=exclude,
-        skip_excluded=skip_excluded,
-        n_items=n_items,
-        groups=groups,
-        cluster=cluster,
-        weights=weights,
-        ids=ids,
-        keep=keep,
-    )
-    return state.evaluate(k=k, metrics=metrics, confidence=confidence)
 
 
 def rank_topk(
@@ -115,20 +35,32 @@ def rank_topk(
     ids: Any = None,
     keep: str | None = None,
 ) -> RankingState:
-    """Count lists of the first items of each query; returns the state to merge, save and evaluate.
+    """Count lists of the first items of each query, best first, as FAISS and recommenders return them.
 
-    The arguments are those of `from_topk`. States of lists of different lengths merge: then the places are known that
-    all of them have.
+    Known from such lists: `recall@k`, `precision@k`, `ndcg@k`, `map@k`, `f1@k`, `hit_ratio@k` and `mrr_first@k`, for k
+    up to their length. What depends on items further down (ranks, `mrr`, AUC) is refused, and so is a metric that is
+    named with a larger k; other cut-offs beyond the lists are skipped. States of lists of different lengths merge: then
+    the places are known that all of them have.
 
     Parameters
     ----------
-    indices, targets, exclude, skip_excluded, n_items, groups, cluster, weights, ids, keep
-        As in `from_topk`.
+    indices
+        Item numbers (q, length), −1 for places that are not filled, at the end; or a list of arrays. An item twice in a
+        list is an error.
+    targets
+        The right items of each query: a number each (q,), or sets as in `rank_all`. Queries without any are left out.
+    exclude, skip_excluded
+        Items that are no candidates, such as those of training, as sets. One in a list is an error, or with
+        `skip_excluded=True` is passed over: then k goes up to the length that all lists have without them.
+    n_items
+        The number of items; that of the columns, if sets are given as matrices. Without it there are no chance levels.
+    groups, cluster, weights, ids, keep
+        As in `evaluate`.
 
     Returns
     -------
     RankingState
-        The counts of all lists.
+        The counts of all lists, to evaluate, merge and save.
 
     Raises
     ------
@@ -138,9 +70,9 @@ def rank_topk(
     Examples
     --------
     >>> from graphgauge import ranking
-    >>> state = ranking.rank_topk([[3, 1]], targets=[1], n_items=5)
-    >>> state.merge(ranking.rank_topk([[2, 0]], targets=[2], n_items=5)).evaluate(k=2)["recall@2"].value
-    1.0
+    >>> ev = ranking.rank_topk([[3, 1], [2, 0]], targets=[1, 2], n_items=5).evaluate(k=2)
+    >>> ev["recall@2"].value, ev["mrr_first@2"].value
+    (1.0, 0.75)
     """
     n_items = _width(targets, exclude) if n_items is None else n_items
     lists = _TopLists.of(indices, n_items)
@@ -160,174 +92,6 @@ def rank_topk(
     return RankingState(keep=keep).update_lists(
         **lists.counted(answers, candidates), queries=ids, groups=groups, cluster=cluster, weights=weights, cut=cut
     )
-
-
-class TopK(NamedTuple):
-    """The first items of each query (q, k), best first, and their scores; −1 and −inf where there is none."""
-
-    indices: Ints
-    scores: Floats
-
-
-def stream_topk(
-    blocks: Iterable[Any],
-    k: int,
-    *,
-    along: str = "items",
-    exclude: Any = None,
-    minus_inf: str = "raise",
-    threads: int | None = None,
-) -> TopK:
-    """The first k items of each query, from scores that come in blocks; k numbers per query are kept.
-
-    The result is what `from_topk` takes. Of equal scores the lower item number comes first.
-
-    Parameters
-    ----------
-    blocks
-        Matrices of scores, arrays or tensors, one after the other: of all queries and the next items, or with
-        `along="queries"` of the next queries and all items. They may come from a generator.
-    exclude
-        Items that are in no list, such as those of training: sets as in `rank_all`.
-    minus_inf
-        What a score of −inf means: `raise`, an error; `exclude`, an item that is no candidate; `rank`, a low score.
-    k
-        Items to keep per query.
-    along
-        Whether blocks are the next `items` of all queries, or the next `queries`.
-    threads
-        Threads of the compiled loop; by default all cores.
-
-    Returns
-    -------
-    TopK
-        `indices` and `scores` (queries, k), best first; −1 and −inf if there are fewer items.
-
-    Raises
-    ------
-    InputError
-        If blocks do not fit together, or a score is NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from graphgauge import ranking
-    >>> first = ranking.stream_topk([np.array([[0.1, 0.9]]), np.array([[0.5]])], k=2)
-    >>> first.indices.tolist(), first.scores.tolist()
-    ([[1, 2]], [[0.9, 0.5]])
-    """
-    k, threads = whole_number("k", k, 1), thread_count(threads)
-    one_of("along", along, ALONG)
-    one_of("minus_inf", minus_inf, MINUS_INF)
-    barred: EntitySets | None = None
-    queries = items = 0  # scored so far
-    found: list[TopK] = []  # of all queries, or of each block of them
-    for number, given in enumerate(blocks):
-        name = f"blocks[{number}]"
-        scores = as_floats(given, name)
-        known = (queries, None) if along == "items" else (None, items)
-        require_shape(scores, (None, None) if not number else known, name, _same_length(along))
-        if exclude is not None and barred is None:
-            barred = _barred(exclude, along, *scores.shape)
-        first_query, first_item = (0, items) if along == "items" else (queries, 0)
-        gone = _cells(barred, first_query, first_item, *scores.shape)
-        best = _first(scores, first_item, gone, k, minus_inf, name, threads)
-        if along == "items":
-            queries, items = len(scores), items + scores.shape[1]
-            found = [_joined(found[0], best, k) if found else best]
-        else:
-            queries, items = queries + len(scores), scores.shape[1]
-            found.append(best)
-    if not found:
-        raise InputError("no scores", where="blocks", fix="Give matrices of scores, one after the other.")
-    if barred is not None:
-        _require_whole(barred, _width(exclude), queries, items)
-    return TopK(*(np.concatenate(column) for column in zip(*found, strict=True)))
-
-
-def _same_length(along: str) -> str:
-    if along == "items":
-        return 'Every block has a row for every query; with along="queries" it has a column for every item.'
-    return 'Every block has a column for every item; with along="items" it has a row for every query.'
-
-
-def _barred(exclude: Any, along: str, rows: int, columns: int) -> EntitySets:
-    """The excluded items of all queries; the length along which blocks come is known from the sets, or at the end."""
-    if along == "items":
-        return EntitySets.of(exclude, rows, _width(exclude) or _MOST_ITEMS, "exclude")
-    return EntitySets.of(exclude, number_of_sets(exclude), columns, "exclude")
-
-
-def _cells(barred: EntitySets | None, first_query: int, first_item: int, rows: int, columns: int) -> tuple[Ints, Ints]:
-    """Rows and columns of the cells of a block that are no candidates."""
-    if barred is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    block = slice(min(first_query, len(barred)), min(first_query + rows, len(barred)))
-    row, item = barred.rows(block), barred.within(block)
-    inside = (item >= first_item) & (item < first_item + columns)
-    return row[inside], item[inside] - first_item
-
-
-def _require_whole(barred: EntitySets, width: int | None, queries: int, items: int) -> None:
-    """The excluded sets are of these queries and items, which are known only after the last block."""
-    if len(barred) != queries:
-        raise InputError(f"found {len(barred)} sets for {queries} queries", where="exclude", fix="One per query.")
-    last = int(barred.values.max(initial=-1))
-    if last >= items or width not in (None, items):
-        what = f"names item {last}" if last >= items else f"has {width} columns"
-        raise InputError(f"{what}, and {items} items were scored", where="exclude", fix="Score every item once.")
-
-
-def _first(
-    scores: Floats, first_item: int, gone: tuple[Ints, Ints], k: int, minus_inf: str, name: str, threads: int | None
-) -> TopK:
-    """The first k of one block, of which the cells `gone` are no candidates."""
-    if minus_inf == "raise" and np.isneginf(scores.min(initial=0.0)):
-        lowest = np.isneginf(scores)
-        lowest[gone] = False
-        if lowest.any():
-            row, column = np.argwhere(lowest)[0]
-            raise InputError(
-                f"{np.count_nonzero(lowest)} candidates score −inf, the first at ({row}, {column}): as a filter they "
-                "would still be in lists",
-                where=name,
-                fix='Pass them in exclude=, or say minus_inf="exclude" or "rank".',
-            )
-    scores[gone] = -np.inf
-    rows, width = scores.shape
-    if width > k:
-        begin = width * np.arange(rows)
-        least = last_places(scores.reshape(-1), begin, np.full(rows, width), k, threads=threads)
-        row, column = np.nonzero(scores >= least[:, None])
-    else:
-        row, column = (part.reshape(-1) for part in np.indices(scores.shape))
-    score, item = scores[row, column], first_item + column
-    if minus_inf == "rank":
-        absent = np.zeros(scores.shape, bool)
-        absent[gone] = True
-        item[absent[row, column]] = -1
-    else:  # nothing else scores −inf
-        item[np.isneginf(score)] = -1
-    return _ordered(row, score, item, rows, k)
-
-
-def _joined(one: TopK, other: TopK, k: int) -> TopK:
-    """The first k of two lists of each query."""
-    scores = np.concatenate([one.scores, other.scores], axis=1)
-    items = np.concatenate([one.indices, other.indices], axis=1)
-    row = np.repeat(np.arange(len(scores)), scores.shape[1])
-    return _ordered(row, scores.reshape(-1), items.reshape(-1), len(scores), k)
-
-
-def _ordered(row: Ints, score: Floats, item: Ints, rows: int, k: int) -> TopK:
-    """The first k of each row, best first; an item of −1 is none, and comes last."""
-    order = np.lexsort((item, -score, item < 0, row))
-    row, score, item = row[order], score[order], item[order]
-    place = np.arange(len(row)) - np.searchsorted(row, row)
-    kept = (place < k) & (item >= 0)
-    indices, best = np.full((rows, k), -1, np.int64), np.full((rows, k), -np.inf, score.dtype)
-    indices[row[kept], place[kept]], best[row[kept], place[kept]] = item[kept], score[kept]
-    return TopK(indices, best)
 
 
 def _width(*sets: Any) -> int | None:

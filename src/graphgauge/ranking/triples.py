@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric, is_cuda, is_tensor, on_device, require_shape
+from graphgauge.core.arrays import Ints, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.ranking.all_entities import rank_all
@@ -105,9 +105,7 @@ def rank_triples(
     cluster: Any = None,
     weights: Any = None,
     keep: str | None = None,
-    precision: str = "full",
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
 ) -> RankingState:
     """Rank the heads and tails of test triples (n, 3) among all entities; returns the state to evaluate.
@@ -143,7 +141,7 @@ def rank_triples(
         The ends that are asked for: `head`, `tail` or both.
     keep
         `"items"` keeps each query's counts.
-    precision, batch, max_memory, threads
+    batch, threads
         As in `rank_all`.
 
     Returns
@@ -170,7 +168,7 @@ def rank_triples(
     )
     cluster = asked.numbers if cluster is None else cluster
     labels = {"groups": groups, "cluster": cluster, "weights": weights, "keep": keep}
-    return _rank_sides(asked, 0, labels, precision=precision, batch=batch, max_memory=max_memory, threads=threads)
+    return _rank_sides(asked, 0, labels, batch=batch, threads=threads)
 
 
 def rank_some_triples(
@@ -348,7 +346,7 @@ def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _A
         if methods is None:
             function = _broadcast(model, side, rows)
         elif callable(methods.get(side)):
-            function = _OfPairs(methods[side])
+            function = _of_pairs(methods[side])
         else:
             raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
         return rows[:, _GIVEN[side]], np.arange(count), function
@@ -366,9 +364,7 @@ def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Any, entitie
             fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.",
         )
     vectors, shifts = model
-    # Embeddings on a device stay there, and are ranked there.
-    if not all(is_cuda(part) and part.is_floating_point() for part in model) or vectors.device != shifts.device:
-        vectors, shifts = as_numeric(vectors, "entities"), as_numeric(shifts, "relations")
+    vectors, shifts = as_numeric(vectors, "entities"), as_numeric(shifts, "relations")
     require_shape(vectors, (None, None), "entities", "Embeddings have shape (entities, d).")
     require_shape(shifts, (None, vectors.shape[1]), "relations", "Entities and relations have the same width.")
     if entities is not None and entities != len(vectors):
@@ -382,24 +378,13 @@ def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Any, entitie
         )
 
     def asked(side: str) -> tuple[Any, Any, Any]:
-        given, moved = _taken(vectors, heads if side == "tail" else tails, shifts, kinds)
+        dtype = np.result_type(vectors, shifts, np.float32)
+        given, moved = vectors[heads if side == "tail" else tails].astype(dtype), shifts[kinds].astype(dtype)
         if score == "distmult":
             return (given, moved), vectors, score
         return (given + moved if side == "tail" else given - moved), vectors, score
 
     return _Asker(len(vectors), asked)
-
-
-def _taken(vectors: Any, entity: Ints, shifts: Any, relation: Ints) -> tuple[Any, Any]:
-    """Rows of two tables in the type of their sum, float32 or float64."""
-    if not is_cuda(vectors):
-        dtype = np.result_type(vectors, shifts, np.float32)
-        return vectors[entity].astype(dtype), shifts[relation].astype(dtype)
-    import torch
-
-    wide = torch.promote_types(torch.promote_types(vectors.dtype, shifts.dtype), torch.float32)
-    rows = vectors.detach()[on_device(entity, vectors.device)], shifts.detach()[on_device(relation, vectors.device)]
-    return rows[0].to(wide), rows[1].to(wide)
 
 
 def _for_model(model: Any, rows: Any) -> Any:
@@ -429,14 +414,9 @@ def _methods(model: Any) -> dict[str, Any] | None:
     raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
 
 
-class _OfPairs(NamedTuple):
-    """A function of pairs, which scores all entities, not some."""
-
-    score: Callable[[Any], Any]
-    of_all: bool = True
-
-    def __call__(self, rows: Any, _: Any) -> Any:
-        return self.score(rows)
+def _of_pairs(score: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function of pairs, which scores all entities."""
+    return lambda rows, _: score(rows)
 
 
 def _broadcast(score: Callable[..., Any], side: str, triples: Any) -> Callable[[Any, Any], Any]:

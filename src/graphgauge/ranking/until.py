@@ -15,16 +15,11 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import Place
 from graphgauge.ranking.all_entities import Scorer
 from graphgauge.ranking.drawn import AskedQueries, EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
-from graphgauge.ranking.race import RACE_TIES, Race
 from graphgauge.ranking.reading import Reading, Units
 from graphgauge.ranking.ties import TIES
 from graphgauge.ranking.triples import SIDES
 from graphgauge.ranking.until_request import DIFFERENCE, Asked, Labels, assists
 from graphgauge.ranking.until_result import Finished
-
-INNER = ("exact", "race")
-GUARANTEES = ("anytime", "width")
-STOPS = ("all", "any", "widths")
 
 
 def rank_until(
@@ -34,11 +29,9 @@ def rank_until(
     *,
     score: str | Scorer | None = None,
     known: Any = None,
-    exclude: Any = None,
     candidates: Any = None,
     kinds: Any = None,
     minus_inf: str = "rank",
-    precision: str = "full",
     score_query: Callable[[int], Any] | None = None,
     n_queries: int | None = None,
     pos_scores: Any = None,
@@ -61,20 +54,14 @@ def rank_until(
     gates: Sequence[str] | str = (),
     average: str = "micro",
     assist: Any = (),
-    inner: str = "exact",
-    hard: Any = None,
-    guarantee: str = "anytime",
-    stop: str = "all",
     max_queries: int | None = None,
-    joint: bool = False,
-    ties: str | None = None,
+    ties: str = "realistic",
     confidence: float = 0.95,
     seed: int = 0,
     keep: str | None = None,
     resume: Place | None = None,
     save: Place | None = None,
     batch: int | None = None,
-    max_memory: int | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Evaluation:
@@ -116,22 +103,10 @@ def rank_until(
         What predicts the values, to narrow the interval: names of groups, values or ranks from a cheaper or earlier
         model, one per query, or its `per_item`. It is fitted on queries already read. A bad one costs queries, never
         validity.
-    inner
-        `exact` ranks a drawn query among all candidates. `race` reads its candidates in random order until one beats
-        the target, after the entities in `hard` (sets per query), if given: for `mrr` of embeddings, of triples, and of
-        functions that score the entities they get.
-    guarantee
-        `anytime`, or `width`: stop when a usual t-interval has this width, which takes fewer queries, is only
-        approximately valid, and decides no gates.
-    stop
-        `all`: stop when all widths are reached and all gates are decided; `any`: when either is the case; `widths`:
-        when the widths are reached, whether the gates are decided or not.
-    joint
-        Whether all intervals and gates hold together with this confidence, not each.
     resume, save
         A file to go on from, and one to write: at the end, every minute, and if the run is interrupted or fails. A run
         can go on with narrower widths and new gates. No query is read again, except a few that are compared.
-    queries, targets, score, known, exclude, candidates, kinds, minus_inf, precision
+    queries, targets, score, known, candidates, kinds, minus_inf
         As in `rank_all`.
     pos_scores, neg_scores, offsets, mask, scores, labels
         As in `evaluate`.
@@ -139,8 +114,6 @@ def rank_until(
         As in `rank_triples`.
     groups, weights, ids, keep
         As in `evaluate`.
-    hard
-        Sets of entities per query that a race reads first.
     max_queries
         The run ends after this many queries.
     ties
@@ -149,7 +122,7 @@ def rank_until(
         Level of the intervals and gates.
     seed
         Seed of the order of queries.
-    batch, max_memory, threads
+    batch, threads
         As in `rank_all`.
     progress
         Called after each look with the number of queries read.
@@ -182,11 +155,9 @@ def rank_until(
         "targets": targets,
         "score": score,
         "known": known,
-        "exclude": exclude,
         "candidates": candidates,
         "kinds": kinds,
         "minus_inf": minus_inf,
-        "precision": precision,
         "score_query": score_query,
         "n_queries": n_queries,
         "pos_scores": pos_scores,
@@ -200,20 +171,14 @@ def rank_until(
         "sides": sides,
         "n_entities": n_entities,
     }
-    limits = {"batch": batch, "max_memory": max_memory, "threads": threads}
+    limits = {"batch": batch, "threads": threads}
     asked_of = source if source is not None else _source(forms, limits)
     if source is not None:
         _refuse_other_forms(forms)
     other = None if against is None else _other(against, forms, limits, source)
-    one_of("inner", inner, INNER)
-    one_of("guarantee", guarantee, GUARANTEES)
-    one_of("stop", stop, STOPS)
-    if not isinstance(joint, bool | np.bool_):
-        raise OptionError(f"joint is {joint!r:.60}", fix="Give True or False.")
     if isinstance(average, str) and average.endswith(DIFFERENCE):
         raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
     seed = whole_number("seed", seed)
-    ties = ties or (RACE_TIES[0] if inner == "race" else TIES[0])
     one_of("tie rule", ties, TIES)
     if max_queries is not None:
         whole_number("max_queries", max_queries, 1)
@@ -222,30 +187,18 @@ def rank_until(
     if other is not None:
         _require_same_queries(asked_of, other)
     labelled = Labels.of(asked_of, groups, cluster, weights, ids)
-    race = None
-    if inner == "race":
-        if other is not None:
-            raise OptionError("a race follows one model", fix='Compare two with inner="exact".')
-        race = Race(asked_of, ties, hard)
-    elif hard is not None:
-        raise OptionError("hard goes with races", fix='Leave it out, or give inner="race".')
     units = Units(labelled.drawn_weights(average), labelled.cluster)
-    asked = Asked.of(within, gates, other is not None, average, guarantee)
-    if race is not None and {*asked.metrics} != {"mrr"}:
-        raise OptionError("a race finds mrr only", fix='Leave inner at "exact" for other metrics.')
-    statements = asked.statements(None if race is not None else units.weights, confidence_level(confidence), joint)
+    asked = Asked.of(within, gates, other is not None, average)
+    statements = asked.statements(units.weights, confidence_level(confidence))
     reading = Reading(
         asked_of,
         statements,
         units,
         seed=seed,
         other=other,
-        race=race,
         ties=ties,
         assist=assists(assist, labelled, asked.metrics, ties),
         max_queries=max_queries,
-        stop=stop,
-        guarantee=guarantee,
         place=save,
         progress=progress,
     )
@@ -255,7 +208,7 @@ def rank_until(
     if resume is not None:
         reading.resume(resume)
     stopped = reading.run()
-    return Finished(reading, labelled, asked, average, confidence, guarantee, stopped, keep).evaluation()
+    return Finished(reading, labelled, asked, average, confidence, stopped, keep).evaluation()
 
 
 # What belongs to a model in each form; all other inputs are the truth, which two models share.
@@ -264,7 +217,7 @@ _OF_MODEL = {
     "score_query": ("score_query",),
     "pos_scores": ("pos_scores", "neg_scores"),
     "scores": ("scores",),
-    "entities": ("queries", "entities", "score", "minus_inf", "precision"),
+    "entities": ("queries", "entities", "score", "minus_inf"),
 }
 
 
@@ -303,7 +256,7 @@ def _refuse_other_forms(given: Mapping[str, Any]) -> None:
         raise OptionError(f"source does not go with {foreign[0]}", fix="Give one of them.")
 
 
-_DEFAULTS: dict[str, Any] = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
+_DEFAULTS: dict[str, Any] = {"sides": SIDES, "minus_inf": "rank"}
 
 
 def _is_given(name: str, value: Any) -> bool:
@@ -343,22 +296,11 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
         "score_query": ("score_query", "n_queries"),
         "pos_scores": ("pos_scores", "neg_scores", "offsets", "mask"),
         "scores": ("scores", "labels", "queries"),
-        "entities": (
-            "queries",
-            "entities",
-            "targets",
-            "score",
-            "known",
-            "exclude",
-            "candidates",
-            "kinds",
-            "minus_inf",
-            "precision",
-        ),
+        "entities": ("queries", "entities", "targets", "score", "known", "candidates", "kinds", "minus_inf"),
     }[form]
     foreign = [name for name in given if name not in takes and _is_given(name, given[name])]
-    if form not in ("entities", "triples"):
-        foreign += [name for name in ("batch", "max_memory") if limits[name] is not None]
+    if form not in ("entities", "triples") and limits["batch"] is not None:
+        foreign.append("batch")
     if foreign:
         raise OptionError(f"the form with {form} does not take {foreign[0]}", fix="Leave it out.")
     threads = {"threads": limits["threads"]}

@@ -34,12 +34,9 @@ class Asked:
     gates: tuple[Gate, ...]
     decide: tuple[str, ...]
     average: str
-    guarantee: str
 
     @classmethod
-    def of(
-        cls, within: Mapping[str, float] | None, gates: Sequence[str] | str, paired: bool, average: str, guarantee: str
-    ) -> Asked:
+    def of(cls, within: Mapping[str, float] | None, gates: Sequence[str] | str, paired: bool, average: str) -> Asked:
         if within is not None and not isinstance(within, Mapping):
             raise OptionError(f"within is {within!r:.60}", fix='For example within={"mrr": 0.01}.')
         texts = [gates] if isinstance(gates, str) else list(gates or ())
@@ -53,14 +50,9 @@ class Asked:
             if _full_key(key, average) in widths:
                 raise OptionError(f"two widths for {_full_key(key, average)}", fix="Give one.")
             widths[_full_key(key, average)] = float(width)
-        found = cls(widths, parsed, (), average, guarantee)
+        found = cls(widths, parsed, (), average)
         if paired and not any(key.endswith(DIFFERENCE) for key in found.keys):
             found = replace(found, decide=(_full_key(f"mrr{DIFFERENCE}", average),))
-            if guarantee == "width":
-                raise OptionError(
-                    "which model is better needs the guarantee at every look",
-                    fix='Give a width, within={"mrr_difference": …}, or leave out guarantee="width".',
-                )
         if not found.keys:
             raise OptionError("nothing to stop at", fix='Give within={"mrr": 0.01} or gates=["mrr >= 0.3"].')
         for gate in parsed:
@@ -81,8 +73,6 @@ class Asked:
                 f"gate {gate.text!r} cannot be decided by reading until it is",
                 fix="Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean.",
             )
-        if self.guarantee == "width":
-            raise OptionError("gates need the guarantee at every look", fix='Leave out guarantee="width".')
         if gate.key != _full_key(gate.key, self.average):
             raise OptionError(
                 f"gate {gate.text!r}: queries are drawn for the average over {self.average}",
@@ -112,23 +102,16 @@ class Asked:
     def metrics(self) -> list[str]:
         return list(dict.fromkeys(map(self.metric_of, self.keys)))
 
-    def statements(self, weights: Floats | None, confidence: float, joint: bool) -> list[Statement]:
-        count = len(self.within) + len(self.gates) + len(self.decide)
-        level = 1 - (1 - confidence) / count if joint else confidence
+    def statements(self, weights: Floats, confidence: float) -> list[Statement]:
         found = []
 
         def sequence(key: str, **options: Any) -> MeanSequence:
             kind: Any = PairedSequence if key.endswith(DIFFERENCE) else MeanSequence
-            followed: MeanSequence = kind(weights, confidence=level, **options)
+            followed: MeanSequence = kind(weights, confidence=confidence, **options)
             return followed
 
         def add(name: str, key: str, followed: MeanSequence, **facts: Any) -> None:
-            paired = key.endswith(DIFFERENCE)
-            found.append(
-                Statement(
-                    name, key, self.metric_of(key), followed, paired, asymptotic=self.guarantee == "width", **facts
-                )
-            )
+            found.append(Statement(name, key, self.metric_of(key), followed, key.endswith(DIFFERENCE), **facts))
 
         for key, width in self.within.items():
             add(key, key, sequence(key, aim=width), width=width)

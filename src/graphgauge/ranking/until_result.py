@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -37,42 +36,34 @@ class Finished:
     asked: Asked
     average: str
     confidence: float
-    guarantee: str
     stopped: str
     keep: str | None
 
     def evaluation(self) -> Evaluation:
         reading = self.reading
-        base = self._counted(0, self.asked.metrics) if reading.race is None else None
+        base = self._counted(0, self.asked.metrics)
         results = [
             self._difference(each, base) if each.paired else self._result(each, base)
             for each in _one_of_each_key(reading.statements)
         ]
         outcomes = self._gates({each.key: each for each in results})
-        facts: dict[str, Any] = {"k": [], "confidence": self.confidence}
-        facts = facts if base is None else {**base.options, "confidence": self.confidence}
         return Evaluation(
             "ranking",
             results,
-            conventions={"ties": reading.ties, "nan": "raise"} if base is None else base.conventions,
-            options={**facts, "until": self._facts(outcomes, results)},
-            breakdowns=base.breakdowns if base is not None and reading.complete else None,
-            materials=None if base is None else {k: v for k, v in base.materials.items() if k != "results"},
+            conventions=base.conventions,
+            options={**base.options, "confidence": self.confidence, "until": self._facts(outcomes, results)},
+            breakdowns=base.breakdowns if reading.complete else None,
+            materials={k: v for k, v in base.materials.items() if k != "results"},
             notes=(
                 self._note(),
                 *self._gate_notes(outcomes, results),
-                *(() if base is None else base.notes),
+                *base.notes,
                 *self._left_out(),
-                *self._no_chance(base),
+                *self._no_chance(),
             ),
-            per_item=None if base is None or self.keep is None else base.per_item,
+            per_item=None if self.keep is None else base.per_item,
             figure=self._draw,
         )
-
-    @property
-    def _level(self) -> float:
-        """The confidence of each interval."""
-        return self.reading.statements[0].sequence.confidence
 
     def _draw(self, evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.ranking.figure import draw_trail
@@ -93,37 +84,21 @@ class Finished:
             ids = labels.pop("ids")
             columns: dict[str, Any] = dict(items.lists.arranged(order).columns())
             state.update_lists(**columns, queries=ids, **labels)
-        return evaluate_state(state, metrics=list(metrics), ties=reading.ties, confidence=self._level)
+        return evaluate_state(state, metrics=list(metrics), ties=reading.ties, confidence=self.confidence)
 
-    def _result(self, statement: Statement, base: Evaluation | None) -> Result:
-        sequence, key = statement.sequence, statement.key
-        if base is None:
-            metric, params = find(statement.metric, "ranking")
-            counted = Result(
-                key,
-                metric.name,
-                math.nan,
-                self.reading.read,
-                "query",
-                "higher",
-                (0.0, 1.0),
-                params,
-                conventions={"ties": self.reading.ties},
-            )
-        else:
-            counted = base[key]
-            # On its own, a mean over groups is no companion of another value.
-            params = {"average" if name == "macro" else name: value for name, value in counted.params.items()}
-            counted = replace(counted, params=params)
+    def _result(self, statement: Statement, base: Evaluation) -> Result:
+        sequence, counted = statement.sequence, base[statement.key]
+        # On its own, a mean over groups is no companion of another value.
+        params = {"average" if name == "macro" else name: value for name, value in counted.params.items()}
+        counted = replace(counted, params=params)
         if self.reading.complete:
             value = counted.value
             exact = Interval(value, value, sequence.confidence, "everything was read", "this test set")
             return replace(counted, interval=exact, no_interval=None, new_queries=counted.interval)
         interval = self._interval(statement)
-        if base is not None:
-            counted = replace(counted, chance=self._levels.get(key, ()))
         return replace(
             counted,
+            chance=self._levels.get(statement.key, ()),
             value=self._value(statement, interval),
             interval=interval,
             no_interval=None,
@@ -151,31 +126,17 @@ class Finished:
         low, high = interval
         if statement.width is not None and statement.settled:
             return (low + high) / 2
-        return min(max(self._estimate(statement), low), high)
-
-    def _estimate(self, statement: Statement) -> float:
-        sequence = statement.sequence
-        return sequence.drift / sequence.pace if statement.asymptotic else sequence.estimate
+        return min(max(statement.sequence.estimate, low), high)
 
     def _interval(self, statement: Statement) -> Interval:
-        sequence = statement.sequence
-        if statement.asymptotic:
-            return replace(sequence.t_interval, method="t, at the width asked for", over="this test set")
-        low, high = sequence.interval
-        return Interval(low, high, sequence.confidence, SEQUENCE, THIS_SET)
+        low, high = statement.sequence.interval
+        return Interval(low, high, statement.sequence.confidence, SEQUENCE, THIS_SET)
 
     def _new_queries(self, statement: Statement) -> Interval | None:
         """Half of the error for what was not read of this test set, half for the test set being a sample."""
         sequence, units = statement.sequence, self.reading.units
         level = 1 - (1 - sequence.confidence) / 2
-        if statement.asymptotic:
-            middle, reach = (
-                self._estimate(statement),
-                statement.half_width * _normal(level) / _normal(sequence.confidence),
-            )
-            low, high = middle - reach, middle + reach
-        else:
-            low, high = sequence.at(level)
+        low, high = sequence.at(level)
         error, freedom = self._sampling_error(statement)
         if not math.isfinite(error) or freedom < FEWEST_DF:
             return None
@@ -206,26 +167,21 @@ class Finished:
         x = values[0] - values[1] if statement.paired else values[0]
         total, weight = float(units.weights.sum()), units.weights[drawn]
         # The mean is estimated by units that weigh much themselves.
-        squares = (x - self._estimate(statement)) ** 2 / np.maximum(1 - weight / total, 0.5)
-        if reading.race is not None:
-            spread = float(np.mean(weight * squares)) * total
-        else:
-            left = np.maximum(total - np.concatenate([[0.0], np.cumsum(weight)[:-1]]), np.finfo(float).tiny)
-            terms = weight**2 * squares
-            stands_for = np.concatenate([[0.0], np.cumsum(terms)[:-1]]) + weight * squares * left
-            spread = float(np.average(stands_for, weights=(left.min() / left) ** 2))
+        squares = (x - statement.sequence.estimate) ** 2 / np.maximum(1 - weight / total, 0.5)
+        left = np.maximum(total - np.concatenate([[0.0], np.cumsum(weight)[:-1]]), np.finfo(float).tiny)
+        terms = weight**2 * squares
+        stands_for = np.concatenate([[0.0], np.cumsum(terms)[:-1]]) + weight * squares * left
+        spread = float(np.average(stands_for, weights=(left.min() / left) ** 2))
         # Satterthwaite: a variance that a few heavy units dominate has hardly more degrees of freedom than they are.
         share = units.weights / units.weights.max()
         freedom = float(np.sum(share**2)) ** 2 / float(np.sum(share**4))
         return math.sqrt(spread) / total, min(freedom, float(reading.done)) - 1
 
-    def _difference(self, statement: Statement, base: Evaluation | None) -> Result:
+    def _difference(self, statement: Statement, base: Evaluation) -> Result:
         sequence, metric = statement.sequence, find(statement.metric, "ranking")[0]
         params = {**find(statement.metric, "ranking")[1], "difference": "first − second"}
-        # A width says nothing of which is better.
-        side: str | None = None if statement.asymptotic else sequence.decided
+        side: str | None = sequence.decided
         if self.reading.complete:
-            assert base is not None
             name = statement.key.removesuffix(DIFFERENCE)
             value = base[name].value - self._counted(1, [statement.metric])[name].value
             interval = Interval(value, value, sequence.confidence, "everything was read", "this test set")
@@ -251,18 +207,17 @@ class Finished:
             params,
             interval=interval,
             conventions={"ties": self.reading.ties},
-            new_queries=None if statement.asymptotic else self._new_queries(statement),
+            new_queries=self._new_queries(statement),
             interpretation=None if sequence.gate else found,
         )
 
     def _note(self) -> str:
         reading = self.reading
         total = int(reading.units.sizes.sum())
-        raced = ", with repetition" if reading.race is not None else ""
-        queries = f"{reading.read:,} of {total:,} queries read{raced} ({reading.read / total:.1%})"
+        queries = f"{reading.read:,} of {total:,} queries read ({reading.read / total:.1%})"
         share = f"{reading.scores / max(reading.whole_cost, 1):.1%} of the scores of a full ranking"
         short = [
-            f"{each.key} is known to ± {each.half_width:.2g}, not ± {each.width:g}"
+            f"{each.key} is known to ± {each.sequence.half_width:.2g}, not ± {each.width:g}"
             for each in reading.statements
             if each.width is not None and not each.settled and not reading.complete
         ]
@@ -299,13 +254,8 @@ class Finished:
                 notes.append(f"gate {each.gate.text}: {outcome}{sharper}")
         return notes
 
-    def _no_chance(self, base: Evaluation | None) -> list[str]:
-        if (
-            base is None
-            or self.reading.complete
-            or self._levels
-            or all(each.paired for each in self.reading.statements)
-        ):
+    def _no_chance(self) -> list[str]:
+        if self.reading.complete or self._levels or all(each.paired for each in self.reading.statements):
             return []
         return ["no chance level: it takes the candidates of the queries that were not read, too"]
 
@@ -325,8 +275,6 @@ class Finished:
             "stopped": self.stopped,
             "seed": reading.seed,
             "average": self.average,
-            "guarantee": self.guarantee,
-            "inner": "exact" if reading.race is None else "race",
             "within": dict(self.asked.within),
         }
         if reading.earlier:
@@ -336,8 +284,6 @@ class Finished:
         if reading.complete:
             values = {each.key: each.value for each in results}
             sides = {key: None if values[key] == 0 else "above" if values[key] > 0 else "below" for key in sides}
-        elif self.guarantee == "width":
-            sides = {}
         facts["decided"] = {key: side for key, side in sides.items() if side is not None}
         facts["trail"] = [[read, low, high] for read, low, high in reading.shown_trail]
         return facts
@@ -357,8 +303,3 @@ def _one_of_each_key(statements: Sequence[Statement]) -> list[Statement]:
         if known.width is None and known.sequence.slope < each.sequence.slope:
             found[each.key] = each
     return list(found.values())
-
-
-def _normal(confidence: float) -> float:
-    """The two-sided quantile of the normal distribution."""
-    return NormalDist().inv_cdf((1 + confidence) / 2)

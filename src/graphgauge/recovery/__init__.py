@@ -6,7 +6,6 @@ from graphgauge.recovery.from_files import evaluate_files
 from graphgauge.recovery.functions import (
     auprc,
     directed_f1,
-    edge_frequencies,
     f1_at_k,
     orientation_accuracy,
     roc_auc,
@@ -21,7 +20,6 @@ __all__ = [
     "NamedMatrix",
     "auprc",
     "directed_f1",
-    "edge_frequencies",
     "evaluate",
     "evaluate_files",
     "f1_at_k",

@@ -33,7 +33,7 @@ MATERIALS = {"data": Material("The data that the graph was learned from, (sample
 def transposed_prediction(edges: EdgeCounts) -> Evidence | None:
     """The transposed prediction fits much better."""
     # Self-edges over time are the same in both.
-    given, transposed = (int(side.counts.between_nodes("tp").sum()) for side in (edges, edges.transposed))
+    given, transposed = (int(counts.between_nodes("tp").sum()) for counts in (edges.counts, edges.transposed))
     if transposed - given <= _CLEARLY * sqrt(transposed + given):
         return None
     return {"given": given, "transposed": transposed}

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from numbers import Real
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Axis
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.inputs import Graph, SparseGraph, per_argument, read_pair, several
-from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curves_of
+from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curve_of
 from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models, Weights
 from graphgauge.recovery.structure import Model
 
 SHD = ("pair", "cell")
 AREAS = ("steps", "trapezoid")
-_OPTIONS = ("threshold", "sign", "nan", "lagged", "auto_edges", "threads")
+_OPTIONS = ("threshold", "sign", "nan", "lagged", "threads")
 
 
 class Reading(TypedDict, total=False):
@@ -33,9 +32,6 @@ class Reading(TypedDict, total=False):
     encoding: str | tuple[str | None, str | None] | None
     nodes: int | Sequence[Hashable] | None
     lagged: bool
-    lag_axis: str
-    auto_edges: str
-    classes: str | tuple[str | None, str | None] | None
     nan: str
     threads: int | None
 
@@ -71,7 +67,7 @@ class Comparison:
     def of(cls, A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Comparison:
         given: dict[str, Any] = dict(reading)
         options = Options(**{name: given.pop(name) for name in _OPTIONS if name in given})
-        truth, prediction = read_pair(A_true, A_pred, lagged=options.lagged, sign=options.sign, **given)
+        truth, prediction = read_pair(A_true, A_pred, lagged=options.lagged, **given)
         if prediction.has_marks and not 0 <= options.threshold < 1:
             raise OptionError(
                 f"threshold {options.threshold:g} with a graph of marks, whose edges score 1 and other cells 0",
@@ -113,23 +109,30 @@ class Comparison:
         """All graphs of a stack, to be averaged, or all lags of one graph together."""
         samples: dict[str, GraphSample]
         if self.options.lagged:
-            samples = {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
+            samples = {"edges": self._whole, "curves": self._curves([(self.pair, self._rows)])}
         else:
             samples = {
-                "edges": self._edges(self.counts),
+                "edges": self._whole,
                 "curves": self._curves([(self.pair, [row]) for row in self._rows]),
                 "models": Models(pairs=self.models, **self._common),
             }
         if self.pair.may_have_weights:
             samples["weights"] = Weights(common=self._weights(), **self._common)
+        return samples
+
+    @property
+    def _whole(self) -> EdgeCounts:
+        """The counts that values are computed from: each graph of a stack, or all lags of one graph together."""
+        edges = self._edges(self._total)
         if not self.pair.missing_scores:
-            return samples
+            return edges
         # A cell without a score drops its true edge too: the transposed prediction leaves out other cells.
         turned = replace(self, prediction=replace(self.prediction, turned=not self.prediction.turned))
-        return {name: replace(sample, turned=partial(turned._sample, name)) for name, sample in samples.items()}
+        return replace(edges, turned=lambda: turned._total)
 
-    def _sample(self, name: str) -> GraphSample:
-        return self.samples()[name]
+    @property
+    def _total(self) -> Counts:
+        return self.counts.total() if self.options.lagged else self.counts
 
     def axes(self) -> list[Axis]:
         """The same one by one: by graph of a stack, or by lag and for the summary graph; none if there is only one."""
@@ -160,7 +163,7 @@ class Comparison:
 
     def _curves(self, groups: list[tuple[Any, Iterable[int]]]) -> Curves:
         return Curves(
-            draw=lambda: [curves_of(pair, rows) for pair, rows in groups], area=self.rules.area, **self._common
+            draw=lambda: [curve_of(pair, rows) for pair, rows in groups], area=self.rules.area, **self._common
         )
 
     def models(self) -> list[tuple[Model, Model]]:
@@ -175,7 +178,7 @@ class Comparison:
                 strict=True,
             )
             truth, prediction = (
-                Model(edges, self.d, side.may_be_undirected, name, self.truth.names, special, side.declared)
+                Model(edges, self.d, side.may_be_undirected, name, self.truth.names, special)
                 for side, edges, special, name in sides
             )
             found.append((truth, prediction))
@@ -205,8 +208,7 @@ class Stack:
 
     @cached_property
     def counts(self) -> Counts:
-        rows = [part.counts.total() if self.options.lagged else part.counts for part in self.parts]
-        return joined(rows)
+        return joined([part._total for part in self.parts])
 
     def models(self) -> list[tuple[Model, Model]]:
         return [pair for part in self.parts for pair in part.models()]
@@ -216,36 +218,22 @@ class Stack:
         each = [part.samples() for part in self.parts]
         shared = set.intersection(*(set(samples) for samples in each))
         joiners: dict[str, Any] = {
-            "edges": lambda parts: replace(parts[0], counts=self.counts, turned=None),
-            "curves": lambda parts: replace(
-                parts[0], draw=lambda: [curve for part in parts for curve in part.draw()], turned=None
-            ),
-            "models": lambda parts: replace(
-                parts[0], pairs=lambda: [pair for part in parts for pair in part.pairs()], turned=None
-            ),
+            "edges": lambda parts: replace(parts[0], counts=self.counts, turned=self._turned(parts)),
+            "curves": lambda parts: replace(parts[0], draw=lambda: [curve for part in parts for curve in part.curves]),
+            "models": lambda parts: replace(parts[0], pairs=lambda: [pair for part in parts for pair in part.pairs()]),
             "weights": lambda parts: replace(parts[0], common=[pair for part in parts for pair in part.common]),
         }
-        found = {}
-        for name in each[0]:
-            if name not in shared:
-                continue
-            parts = [samples[name] for samples in each]
-            joint = joiners[name](parts)
-            if any(part.turned for part in parts) and name != "weights":
-                # Cells without a score: every part knows its own transposed prediction.
-                joint = replace(joint, turned=partial(joiners[name], [_turned(part) for part in parts]))
-            found[name] = joint
-        return found
+        return {name: joiners[name]([samples[name] for samples in each]) for name in each[0] if name in shared}
+
+    def _turned(self, parts: Sequence[EdgeCounts]) -> Callable[[], Counts] | None:
+        """The transposed predictions of graphs of which some have cells without a score."""
+        return (lambda: joined([part.transposed for part in parts])) if any(part.turned for part in parts) else None
 
     def samples(self) -> dict[str, GraphSample]:
         return self._samples
 
     def axes(self) -> list[Axis]:
         return [_axis("graph", range(len(self.counts)), self.samples())]
-
-
-def _turned(part: Any) -> Any:
-    return part.transposed
 
 
 def compare(A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Comparison | Stack:
@@ -294,18 +282,6 @@ def _is_one_graph(value: Any) -> bool:
     if not isinstance(value, list):
         return getattr(value, "ndim", 2) == 2
     return not value or isinstance(value[0], tuple) or np.ndim(value[0]) == 1
-
-
-def refitted(A_true: Any, refits: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Axis:
-    """The breakdown over refits of one model, each compared with the one truth."""
-    encoding = per_argument("encoding", reading.get("encoding"), None)[1]
-    listed = several(refits, reading.get("lagged", False), encoded=encoding)
-    if listed is None:
-        listed = list(as_numeric(refits, "refits")) if not isinstance(refits, list) else refits
-    if len(listed) < 2 or (isinstance(listed[0], np.ndarray) and listed[0].ndim < 2):
-        raise InputError("expected a stack or a list of at least two graphs", where="refits")
-    stack = Stack(tuple(Comparison.of(A_true, graph, rules, **reading) for graph in listed))
-    return _axis("refit", range(len(listed)), stack.samples())
 
 
 def _axis(name: str, labels: Iterable[Any], samples: Mapping[str, GraphSample]) -> Axis:

@@ -80,11 +80,6 @@ _true_cell, _predicted_cell = (_TRUE_CELL_KIND > 0) * 1, (_PREDICTED_CELL_KIND >
 _true_cell_arrow, _predicted_cell_arrow = _of(_TRUE_CELL_KIND, 1), _of(_PREDICTED_CELL_KIND, 1)
 _missing_cell, _extra_cell = _true_cell & ~_predicted_cell & 1, _predicted_cell & ~_true_cell & 1
 _unlike_cell = _true_cell & _predicted_cell & (_TRUE_CELL_KIND != _PREDICTED_CELL_KIND)
-_cell_contradiction = (
-    _true_cell
-    & _predicted_cell
-    & (_of(_TRUE_CELL_KIND, 1) & _of(_PREDICTED_CELL_KIND, 3) | _of(_TRUE_CELL_KIND, 3) & _of(_PREDICTED_CELL_KIND, 1))
-)
 
 
 def _mark_weights(mark: int) -> dict[str, Weights]:
@@ -136,10 +131,6 @@ WEIGHTS: dict[str, Weights] = {
     "missing_cells": (np.where(_turned | _undirected_differs, 0, _lacking), _missing_cell),
     "extra_cells": (np.where(_turned | _undirected_differs, 0, _surplus), _extra_cell),
     "reversed": (_turned, _NO_CELL),
-    "contradicting": (
-        (_true_pair ^ _predicted_pair) | _contradiction,
-        _missing_cell + _extra_cell + _cell_contradiction,
-    ),
     # Time orients a lagged edge, so only pairs have an orientation that can be wrong.
     "oriented_pairs": (_common_pair, _NO_CELL),
     "correct": (_same, _NO_CELL),
@@ -217,16 +208,14 @@ class Counts:
         return cls(_moved(pairs, _FOLDING), *none, loops, np.broadcast_to(omitted, rows))
 
     @classmethod
-    def of_lagged_cells(cls, true: Numbers, predicted: Numbers, *, loops: bool) -> Counts:
-        """From the kinds of the lagged cells (d, d) of one lag; `loops`: self-edges count."""
+    def of_lagged_cells(cls, true: Numbers, predicted: Numbers) -> Counts:
+        """From the kinds of the lagged cells (d, d) of one lag."""
         cells = true * CELL_KINDS + predicted
         upper = np.triu_indices(len(cells), 1)
         pairs = np.bincount(cells[upper] * CELL_STATES + cells.T[upper], minlength=_CELL_PAIRS)
-        own = np.bincount(np.diagonal(cells), minlength=CELL_STATES) * loops
-        apart = np.zeros((1, 4), np.int64)
-        if not loops:
-            apart += np.bincount((np.diagonal(true) > 0) + 2 * (np.diagonal(predicted) > 0), minlength=4)
-        return cls(np.zeros((1, PAIR_STATES), np.int64), pairs[None], own[None], apart, np.zeros(1, np.int64))
+        own = np.bincount(np.diagonal(cells), minlength=CELL_STATES)
+        no_pairs, no_loops = np.zeros((1, PAIR_STATES), np.int64), np.zeros((1, 4), np.int64)
+        return cls(no_pairs, pairs[None], own[None], no_loops, np.zeros(1, np.int64))
 
     def __getitem__(self, name: str) -> Numbers:
         pair_weights, cell_weights = WEIGHTS[name]
@@ -237,15 +226,13 @@ class Counts:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def lagged(self, *, loops: bool = True) -> Counts:
-        """The same cells, read as edges over time: a pair is two cells, not a direction; `loops`: self-edges count."""
-        nothing = np.zeros_like(self.pairs), np.zeros_like(self.loops)
-        own = self.loops @ _LOOP_CELLS
+    def lagged(self) -> Counts:
+        """The same cells, read as edges over time: a pair is two cells, not a direction, and self-edges count."""
         return Counts(
-            nothing[0],
+            np.zeros_like(self.pairs),
             _moved(self.pairs, _AS_CELL_PAIRS),
-            own if loops else np.zeros_like(own),
-            nothing[1] if loops else self.loops,
+            self.loops @ _LOOP_CELLS,
+            np.zeros_like(self.loops),
             self.omitted,
         )
 

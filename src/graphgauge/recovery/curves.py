@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, inf, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class Layer(NamedTuple):
     diagonal: bool = True
     zeros: int = 0
 
-    def above_and_beside(self, marks: AnyArray, threads: int | None) -> tuple[AnyArray, Ints, Ints, int]:
-        """The distinct marks, highest first, the numbers of greater and equal scores, and the number of scores."""
+    def above_and_beside(self, marks: AnyArray, threads: int | None) -> TailCounts:
+        """How many scores are greater than each distinct mark and equal to it."""
         scores, zeros = self.scores.ravel(order="K"), self.zeros
         stored = int(np.count_nonzero(scores))
         if stored < scores.size // 2:
@@ -41,7 +41,7 @@ class Layer(NamedTuple):
         if not self.diagonal:
             own = tail_counts(marks, np.diagonal(self.scores))
             greater, equal, cells = greater - own.greater, equal - own.equal, cells - own.negatives
-        return tails.values, greater, equal, cells
+        return TailCounts(tails.values, tails.positives, greater, equal, cells, 0, 0)
 
     def some_scores(self, most: int) -> AnyArray:
         """The scores, or evenly spaced ones if there are more than `most`; one zero represents all unstored cells."""
@@ -140,38 +140,15 @@ class Curve:
         return self.highest_below(float(self.tails.values[self._best[0]])) if self.edges else nan
 
 
-def curves(layers: list[Layer], pos: AnyArray, crossed: AnyArray, *, threads: int | None) -> tuple[Curve, Curve]:
-    """The curve of the true edges' scores `pos`, and that of their scores in the transposed graph."""
-    marks = np.concatenate([pos, crossed])
-    counted = [layer.above_and_beside(marks, threads) for layer in layers]
-    values = counted[0][0]
-    greater, equal = sum(part[1] for part in counted), sum(part[2] for part in counted)
-    cells = sum(part[3] for part in counted)
+def curve_over(layers: list[Layer], pos: AnyArray, *, threads: int | None) -> Curve:
+    """The curve of the true edges' scores `pos` among all scores."""
+    counted = [layer.above_and_beside(pos, threads) for layer in layers]
+    values, positives = counted[0].values, counted[0].positives
+    greater, equal, cells = (sum(getattr(part, name) for part in counted) for name in ("greater", "equal", "negatives"))
+    before = np.cumsum(positives) - positives
+    tails = TailCounts(values, positives, greater - before, equal - positives, cells - len(pos), 0, 0)
 
     def highest_below(bound: float) -> float:
         return max(layer.highest_below(bound, threads) for layer in layers)
 
-    def curve(scores: AnyArray) -> Curve:
-        positives = _occurrences(values, scores)
-        before = np.cumsum(positives) - positives
-        held = positives > 0
-        return Curve(
-            TailCounts(
-                values[held],
-                positives[held],
-                (greater - before)[held],
-                (equal - positives)[held],
-                cells - len(scores),
-                0,
-                0,
-            ),
-            highest_below,
-        )
-
-    return curve(pos), curve(crossed)
-
-
-def _occurrences(descending: AnyArray, scores: Any) -> Ints:
-    """How often each of the distinct `descending` values is among `scores`, all of which are among them."""
-    place = len(descending) - 1 - np.searchsorted(descending[::-1], scores)
-    return np.bincount(place, minlength=len(descending)).astype(np.int64)
+    return Curve(tails, highest_below)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.metric import (
-    Baseline,
     Bounds,
     ChanceFunction,
     Estimate,
@@ -44,8 +43,6 @@ STATED = ("DAG", "MAG", "lagged")
 OF_DAGS = ("DAG", "CPDAG")
 WITHOUT_LINES = ("DAG", "MAG", "PAG", "lagged")
 TO_ALL: dict[str, Any] = {"fair_to": None}
-# Knows the edges, and turns them.
-_TRANSPOSED = "transposed prediction"
 NO_COMMON = "no pair is adjacent in both graphs"
 
 
@@ -64,8 +61,7 @@ def over_graphs(sample: GraphSample, estimate: Estimate) -> IntervalRule | NoInt
 def _values(
     function: MetricFunction, samples: Mapping[str, GraphSample], params: Mapping[str, Any]
 ) -> dict[str, float]:
-    found = {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
-    return {name: Baseline(value) if name == _TRANSPOSED else value for name, value in found.items()}
+    return {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
 
 
 def _known(levels: Mapping[str, float]) -> dict[str, float]:
@@ -75,7 +71,7 @@ def _known(levels: Mapping[str, float]) -> dict[str, float]:
 def _blind(
     function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any], at_random: Callable[[], EdgeCounts]
 ) -> dict[str, float]:
-    samples = {"empty graph": edges.empty, _TRANSPOSED: edges.transposed}
+    samples = {"empty graph": edges.empty}
     # Cells without a score cannot be drawn, so the closed form does not apply.
     if not edges.omitted:
         samples["random graph with as many edges"] = at_random()
@@ -83,30 +79,28 @@ def _blind(
 
 
 def blind(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty graph, the transposed prediction, and the exact mean over random graphs with as many edges."""
+    """The empty graph, and the exact mean over random graphs with as many edges."""
     return _blind(function, edges, params, lambda: edges.at_random)
 
 
 def blind_skeleton(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty graph, the transposed prediction, and the exact mean over random skeletons with as many edges."""
+    """The empty graph, and the exact mean over random skeletons with as many edges."""
     return _blind(function, edges, params, lambda: edges.with_random_skeleton)
 
 
 def coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
-    """The transposed prediction, and the mean over random directions of the predicted edges."""
-    levels = _values(function, {_TRANSPOSED: edges.transposed}, params)
-    if not edges.omitted:
-        right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
-        levels["random directions"] = float(edges.ratio(right, edges["oriented_pairs"], NO_COMMON).value[0])
-    return _known(levels)
+    """The mean over random directions of the predicted edges."""
+    if edges.omitted:
+        return {}
+    right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
+    return _known({"random directions": float(edges.ratio(right, edges["oriented_pairs"], NO_COMMON).value[0])})
 
 
 def constant_scores(level: Callable[..., float]) -> ChanceFunction:
-    """The transposed prediction, and equal scores for all cells (the mean over random orders)."""
+    """Equal scores for all cells (the mean over random orders)."""
 
     def chance(function: MetricFunction, curves: Curves, params: Mapping[str, Any]) -> dict[str, float]:
-        levels = _values(function, {_TRANSPOSED: curves.transposed}, params)
-        return _known(levels | {"constant scorer": curves.mean(lambda curve: level(curve, **params))})
+        return _known({"constant scorer": curves.mean(lambda curve: level(curve, **params))})
 
     chance.__doc__ = constant_scores.__doc__
     return chance
@@ -118,9 +112,8 @@ def empty_model(function: MetricFunction, models: Models, params: Mapping[str, A
 
 
 def blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
-    """The transposed prediction, and the empty graph, for which 0/0 counts as 0."""
-    samples = {_TRANSPOSED: models.transposed, "empty graph": replace(models.empty, zero_division=0.0)}
-    return _known(_values(function, samples, params))
+    """The empty graph, for which 0/0 counts as 0."""
+    return _known(_values(function, {"empty graph": replace(models.empty, zero_division=0.0)}, params))
 
 
 EDGES: dict[str, Any] = {
@@ -177,13 +170,6 @@ MARK = EDGES | {
     "conventions": EMPTY
     | {"circle": "unknown: never predicted; where true, marks are neither right nor wrong", "undirected": "two tails"},
     "laws": LAWS | ONE_WAY,
-}
-CLASS_MARKS = MODEL | {
-    "unit": "mark",
-    "reference": "spirtes2000",
-    "default": False,
-    "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
-    "conventions": EMPTY | {"graphs": "both replaced by their equivalence classes; PAGs and MAGs unchanged"},
 }
 MEMBERS = MODEL | {
     "reference": "tsamardinos2006",

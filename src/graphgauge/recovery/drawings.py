@@ -10,7 +10,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.result import Table
 from graphgauge.recovery.comparison import Comparison, Stack
 from graphgauge.recovery.curves import Curve
-from graphgauge.recovery.pairs import DensePair, SparsePair, curves_of
+from graphgauge.recovery.pairs import DensePair, SparsePair, curve_of
 
 Ends = tuple[Ints, Ints]
 
@@ -46,7 +46,7 @@ def drawings(comparison: Comparison | Stack) -> dict[str, Table]:
         "edges": Table("kind", {"kind": kinds, "from": source, "to": target}),
         "nodes": Table("node", {"node": np.array(nodes), "n": np.arange(len(nodes))}),
     }
-    curve, _ = curves_of(shown.pair, [0])
+    curve = curve_of(shown.pair, [0])
     if curve.edges:
         found["precision"] = Table("recall", {"recall": _RECALLS, "precision": _precision(curve)})
     return found

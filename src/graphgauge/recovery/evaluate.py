@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -14,15 +12,13 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.loop import Axis, Measured, measured, sample_for
+from graphgauge.core.loop import measured, sample_for
 from graphgauge.core.metric import Metric, are_default, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
-from graphgauge.recovery.classes import class_of
-from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare, refitted
+from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
 from graphgauge.recovery.drawings import drawings
-from graphgauge.recovery.family import FAMILY
 from graphgauge.recovery.inputs import per_argument
 from graphgauge.recovery.members import BOUNDS
 from graphgauge.recovery.nodes import are_numbers
@@ -34,8 +30,6 @@ FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 # Total sizes up to which the slowest metrics are computed by default.
 _QUICK_NODES = 1000
 _QUICK_EDGES = 1_000_000
-# Different remarks on the graphs of a stack that are listed.
-_REMARKS = 3
 
 
 def evaluate(
@@ -49,10 +43,6 @@ def evaluate(
     encoding: str | tuple[str | None, str | None] | None = None,
     nodes: int | Sequence[Hashable] | None = None,
     lagged: bool = False,
-    lag_axis: str = "last",
-    auto_edges: str = "count",
-    classes: str | tuple[str | None, str | None] | None = None,
-    refits: Any = None,
     fractions: Sequence[float] | float = FRACTIONS,
     area: str = "steps",
     zero_division: float = np.nan,
@@ -86,15 +76,6 @@ def evaluate(
     lagged
         The matrices are (d, d, lags + 1): `A[i, j, l]` leads from i at t − l to j at t. Broken down by lag, for all
         lags above 0 together, and for the summary graph over all lags.
-    lag_axis
-        Where the lags are: `last`, or `first` for (lags + 1, d, d).
-    auto_edges
-        Whether lagged edges from a node to itself `count`, or are left out (`omit`).
-    classes
-        The class of the prediction (or, with a pair, of truth and prediction): `dag`, `cpdag`, `mpdag`, `mag`, `pag`,
-        `undirected` or `mixed`. In a plain matrix it says what two cells of a pair are. Found if left out.
-    refits
-        Graphs of the same method on resampled data, read as the prediction is. Broken down by refit.
     fractions
         The numbers of selected edges of `f1_at_{}e`, as multiples of the true edges.
     area
@@ -138,9 +119,6 @@ def evaluate(
         "encoding": encoding,
         "nodes": nodes,
         "lagged": lagged,
-        "lag_axis": lag_axis,
-        "auto_edges": auto_edges,
-        "classes": classes,
         "nan": nan,
         "threads": threads,
     }
@@ -150,11 +128,8 @@ def evaluate(
     open_names = {"fraction": swept, "bound": BOUNDS, "distance": ADJUSTMENT_DISTANCES}
     chosen = select("recovery", metrics, samples, open_names)
     checked_fractions([params["fraction"] for _, params in chosen if "fraction" in params])  # a key may have any value
-    described = described_classes(comparison)
-    conventions = _conventions(comparison.options, rules, edges, encoding) | described.reading
+    conventions = _conventions(comparison.options, rules, edges, encoding) | _classes(comparison)
     axes = comparison.axes()
-    if refits is not None:
-        axes.append(refitted(A_true, refits, rules, **reading))
 
     def quick(metric: Metric) -> GraphSample:
         sample: GraphSample = sample_for(metric, samples)
@@ -184,7 +159,7 @@ def evaluate(
         breakdowns={axis.name: axis.table for axis in axes},
         skipped=skipped | found.skipped,
         materials={"edges": samples["edges"], "comparison": comparison},
-        notes=(*_notes(comparison), *described.notes, *_spread_notes(found, axes)),
+        notes=_notes(comparison),
         figure=draw,
         # Now as well, for the same reason as the checks below.
         drawings=drawings(comparison),
@@ -212,8 +187,6 @@ def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> d
     encodings = per_argument("encoding", encoding, None)
     if encodings != (None, None):
         shown["encoding"] = _of_both(encodings, None)
-    if options.lagged:
-        shown["auto-edges"] = "counted" if options.auto_edges == "count" else "left out"
     if rules.area != "steps":
         shown["auprc"] = rules.area
     if rules.zero_division == rules.zero_division:
@@ -244,88 +217,25 @@ def _refuse_long_work(metric: Metric, sample: GraphSample) -> None:
         raise InputError(f"takes long with more than {_QUICK_EDGES:,} edges: name it in metrics= to compute it")
 
 
-@dataclass(frozen=True)
-class Described:
-    """The classes of both graphs, as a reading and as notes; nothing if both are plain directed graphs."""
-
-    reading: dict[str, str]
-    notes: tuple[str, ...] = ()
-
-
-def described_classes(comparison: Comparison | Stack) -> Described:
-    """The class of truth and prediction, and what keeps the first graphs from being valid ones."""
-    parts = comparison.parts if isinstance(comparison, Stack) else (comparison,)
+def _classes(comparison: Comparison | Stack) -> dict[str, str]:
+    """The classes of truth and prediction; nothing if both are plain directed graphs."""
     if comparison.options.lagged:
-        return Described({"classes": _lagged_classes(comparison)}, _contemporaneous_cycles(parts[0]))
-    sides = [side for part in parts for side in (part.truth, part.prediction)]
-    if not any(side.may_be_undirected or side.declared for side in sides):
-        return Described({})
+        open_marks = (comparison.counts[f"{side}_undirected"].any() for side in ("true", "predicted"))
+        return {"classes": " and ".join("mixed lagged" if found else "lagged" for found in open_marks)}
+    parts = comparison.parts if isinstance(comparison, Stack) else (comparison,)
+    if not any(side.may_be_undirected for part in parts for side in (part.truth, part.prediction)):
+        return {}
     pairs = comparison.models()
-    if sum(len(model.cells) for pair in pairs for model in pair) > _QUICK_EDGES:
-        return Described({"classes": " and ".join(map(_unvalidated, zip(*pairs, strict=True)))})
-    found = [[class_of(model) for model in side] for side in zip(*pairs, strict=True)]
-    named = [" or ".join(dict.fromkeys(kind.name for kind in side)) for side in found]
-    notes = []
-    for name, side, label in zip(("A_true", "A_pred"), found, named, strict=True):
-        wrong = [kind.problem for kind in side if kind.problem is not None]
-        if wrong:
-            count = "" if len(side) == 1 else f"{len(wrong)} of {len(side)} graphs, the first: "
-            notes.append(f"{name} is no valid {label}: {count}{wrong[0]}")
-        remarks = Counter(kind.remark for kind in side if kind.remark is not None)
-        for remark, times in remarks.most_common(_REMARKS):
-            notes.append(remark if len(side) == 1 else f"{times} of {len(side)} graphs: {remark}")
-    return Described({"classes": " and ".join(named)}, tuple(notes))
-
-
-def _lagged_classes(comparison: Comparison | Stack) -> str:
-    """Whether truth and prediction have edges without a direction."""
-    open_marks = (comparison.counts[f"{side}_undirected"].any() for side in ("true", "predicted"))
-    return " and ".join("mixed lagged" if found else "lagged" for found in open_marks)
-
-
-def _unvalidated(side: Sequence[Model]) -> str:
-    """The classes of graphs that are too large to validate, by their kinds of edges."""
-    return " or ".join(dict.fromkeys(model.declared or _widest(model) for model in side))
+    edges = sum(len(model.cells) for pair in pairs for model in pair)
+    named = _widest if edges > _QUICK_EDGES else lambda model: model.class_name
+    return {"classes": " and ".join(" or ".join(dict.fromkeys(map(named, side))) for side in zip(*pairs, strict=True))}
 
 
 def _widest(model: Model) -> str:
+    """The widest class that a graph may belong to by its kinds of edges; finding the narrowest takes long."""
     if model.special[0].size:
         return "pag"
     return "mixed" if model.has_undirected else "directed"
-
-
-def _contemporaneous_cycles(comparison: Comparison) -> tuple[str, ...]:
-    """What keeps a lagged graph from being one: a directed cycle among the edges without a lag."""
-    sides = zip(comparison.models()[0], (comparison.truth, comparison.prediction), strict=True)
-    found = [(model, class_of(model) if side.ends is not None else None) for model, side in sides]
-    problems = [model.flaw if kind is None else kind.problem for model, kind in found]
-    return tuple(f"at lag 0, {problem}" for problem in problems if problem is not None)
-
-
-def _spread_notes(found: Measured, axes: Sequence[Axis]) -> list[str]:
-    """How the headline metrics vary over refits, and how many refits are closer than the empty graph."""
-    table = next((axis.table for axis in axes if axis.name == "refit"), None)
-    if table is None:
-        return []
-    notes = []
-    for result in found.results:
-        if result.key not in FAMILY.headlines or result.key not in table.columns:
-            continue
-        values = table[result.key]
-        held = values[~np.isnan(values)]
-        if not len(held):
-            continue
-        low, high = np.quantile(held, [0.025, 0.975])
-        spread = held.std(ddof=1) if len(held) > 1 else 0
-        notes.append(
-            f"{result.key} over {len(held)} refits: mean {held.mean():.4g}, standard deviation {spread:.4g}, 95 % of "
-            f"them in [{low:.4g}, {high:.4g}]; this is a spread over refits, not a confidence interval"
-        )
-        empty = next((level.value for level in result.chance if level.name == "empty graph"), None)
-        if result.key == "directed_shd" and empty is not None:
-            closer = int((held < empty).sum())
-            notes.append(f"{closer} of {len(held)} refits are closer to the truth than the empty graph ({empty:g})")
-    return notes
 
 
 def _notes(whole: Comparison | Stack) -> tuple[str, ...]:
@@ -359,4 +269,7 @@ def _notes(whole: Comparison | Stack) -> tuple[str, ...]:
     if sides[0] != sides[1] and not are_numbers(comparison.truth.names or ()):
         names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
         notes.append(f"only {names[0]} names its nodes: {names[1]} is assumed to be in the same order")
+    if comparison.options.lagged:
+        flaws = (model.flaw for model in comparison.models()[0] if not model.special[0].size)
+        notes += [f"at lag 0, {flaw}" for flaw in flaws if flaw is not None]
     return tuple(notes)

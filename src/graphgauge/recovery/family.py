@@ -10,7 +10,7 @@ FAMILY = Family(
     question="How close is the learned graph to the true one?",
     headlines=("directed_f1", "directed_shd", "auprc"),
     package="graphgauge.recovery",
-    truths={"true": TruthInputs(("true",), answers=("pred", "refits"))},
+    truths={"true": TruthInputs(("true",))},
     example={
         "true": "recovery/data/{seed}/graph.npy",
         "pred": "recovery/{method}/{seed}/graph.npy",
@@ -30,8 +30,6 @@ FAMILY = Family(
         "directed": "DAG",
         "mag": "MAG",
         "cpdag": "CPDAG",
-        "mpdag": "CPDAG",
-        "undirected": "CPDAG",
         "mixed": "CPDAG",
         "pag": "PAG",
         "lagged": "lagged",

@@ -16,7 +16,7 @@ from graphgauge.core.result import Table
 from graphgauge.recovery.comparison import Comparison, Stack
 from graphgauge.recovery.drawings import Ends, cells_by_kind, drawn_graph
 from graphgauge.recovery.functions import swept
-from graphgauge.recovery.pairs import curves_of
+from graphgauge.recovery.pairs import curve_of
 
 # Sizes at which F1@K is drawn, as multiples of the true edges.
 _FRACTIONS = np.round(np.arange(0.1, 3.01, 0.1), 1)
@@ -43,7 +43,7 @@ def picture(comparison: Comparison | Stack) -> Picture:
     names = (comparison.first if isinstance(comparison, Stack) else comparison).truth.names
     comparison, title = drawn_graph(comparison)
     pair, d = comparison.pair, comparison.d
-    curve, _ = curves_of(pair, [0])
+    curve = curve_of(pair, [0])
     found, selected = curve.found, curve.selected
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = found / selected

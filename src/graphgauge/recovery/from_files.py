@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from graphgauge.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.fields import (
@@ -30,13 +31,12 @@ from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.io.graphs import has_columns, read_graph
 from graphgauge.io.hashing import receipt_input
-from graphgauge.io.watch import watched
 from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.evaluate import evaluate
 from graphgauge.recovery.family import FAMILY
-from graphgauge.recovery.inputs import CLASSES, EDGES, LAG_AXES
-from graphgauge.recovery.pairs import AUTO_EDGES, SIGNS
+from graphgauge.recovery.inputs import EDGES
+from graphgauge.recovery.pairs import SIGNS
 
 _NAME_FILES = (".txt", ".csv", ".tsv")
 _COLUMNS = ("source", "target", "weight")
@@ -100,7 +100,7 @@ class Columns(Kind):
         return {role: named[role] for role in _COLUMNS if role in named}
 
 
-@watched
+@of_files
 def evaluate_files(
     *,
     true: Annotated[PathLike, File("The true graph: nonzero entries are edges.")],
@@ -119,10 +119,6 @@ def evaluate_files(
             tuple(ENCODINGS),
         ),
     ] = None,
-    classes: Annotated[
-        str | Sequence[str | None] | None,
-        OneOrTwo("The class of the predicted graph; TRUTH,PREDICTION sets both. Found if left out.", CLASSES),
-    ] = None,
     nodes: Annotated[
         int | str | Sequence[str] | None,
         Nodes("For edge lists: how many, names separated by commas, a file of names, or `listed`."),
@@ -131,11 +127,6 @@ def evaluate_files(
         Mapping[str, str] | str | None, Columns("The columns of edge lists: source=…,target=…,weight=….")
     ] = None,
     lagged: Annotated[bool, Flag("The matrices are (d, d, lags + 1).")] = False,
-    lag_axis: Annotated[str, Choice("Where the lags are: (d, d, lags + 1) or (lags + 1, d, d).", LAG_AXES)] = "last",
-    auto_edges: Annotated[str, Choice("Lagged edges from a node to itself.", AUTO_EDGES)] = "count",
-    refits: Annotated[
-        PathLike | None, File("Graphs refitted on resampled data, a stack read as the prediction.")
-    ] = None,
     fractions: Annotated[Sequence[float], Several("Sizes of F1@K, in true edges.", Number(""))] = (
         0.5,
         0.75,
@@ -186,8 +177,7 @@ def evaluate_files(
     """
     given = FAMILY.read(locals())
     del given["engine"], given["scheduler"]
-    paths = {name: given.pop(name) for name in ("true", "pred", "refits")}
-    paths = {name: path for name, path in paths.items() if path is not None}
+    paths = {name: given.pop(name) for name in ("true", "pred")}
     named, nodes = given.pop("columns"), given.pop("nodes")
     chosen: Mapping[str, str] | None = named
     if isinstance(nodes, str) and nodes != "listed":
@@ -197,15 +187,13 @@ def evaluate_files(
         raise InputError(
             f"no file has the columns {', '.join(chosen.values())}", where="columns", fix="Name them as in the header."
         )
-    graphs: dict[str, Any] = {
-        name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths
-    }
+    graphs: dict[str, Any] = {name: read_graph(paths[name], chosen) for name in ("true", "pred")}
     graphs, nodes = _named_alike(graphs, nodes)
     if engine == "dask" and not isinstance(graphs["pred"], list) and getattr(graphs["pred"], "ndim", 2) < 3:
         raise OptionError(
             "an engine splits a stack into its graphs, and this is one graph", fix="Leave out the engine."
         ).about("engine")
-    evaluation = evaluate(graphs["true"], graphs["pred"], refits=graphs.get("refits"), nodes=nodes, **given)
+    evaluation = evaluate(graphs["true"], graphs["pred"], nodes=nodes, **given)
     evaluation.inputs = lambda: [receipt_input(name, path) for name, path in paths.items()]
     return evaluation
 

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, require_shape
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Table
 from graphgauge.recovery import metrics as _metrics
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
-from graphgauge.recovery.inputs import per_argument, several
-from graphgauge.recovery.marks import Edge
 from graphgauge.recovery.pairs import DensePair
 
 # Points of a threshold sweep, and the number of scores that they are chosen from.
@@ -292,81 +290,6 @@ def threshold_sweep(
     given = as_numeric(thresholds, "thresholds")
     require_shape(given, (None,), "thresholds", "Pass a list of numbers.")
     return swept(comparison, np.unique(given.astype(float)))
-
-
-def edge_frequencies(graphs: Any, **reading: Unpack[Reading]) -> Table:
-    """How often pairs of nodes are adjacent in several graphs, such as refits, and how their edges are directed.
-
-    One row per pair that is adjacent in some graph, the most frequent first: the shares of graphs in which the edge
-    leads forward, backward (both count where there are two arrows), or has no direction.
-
-    Parameters
-    ----------
-    graphs
-        Graphs with the same nodes: a stack (graphs, d, d), or a list.
-    reading
-        The options of `evaluate` that say how graphs are read.
-
-    Returns
-    -------
-    Table
-        One row per pair; all shares are in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
-    OptionError
-        If they have lags.
-
-    Examples
-    --------
-    >>> from graphgauge import recovery
-    >>> table = recovery.edge_frequencies([[[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 1], [0, 0]]])
-    >>> table["forward"].round(4).tolist(), table["backward"].round(4).tolist()
-    ([0.6667], [0.3333])
-    """
-    encoding = per_argument("encoding", reading.get("encoding"), None)[1]
-    listed = several(graphs, reading.get("lagged", False), encoded=encoding) or list(graphs)
-    if reading.get("lagged"):
-        raise OptionError("edge_frequencies is for graphs without lags")
-    totals: dict[int, NDArray[np.float64]] = {}
-    read = _as_truth_too(reading)
-    for graph in listed:
-        comparison = Comparison.of(graph, graph, **read)
-        if read.get("nodes") is None:  # all graphs in the order of the first
-            read["nodes"] = comparison.truth.names or comparison.d
-        pairs, kinds = comparison.pair.kinds(0)[1]
-        shares = np.stack([np.ones(len(kinds)), *_WAYS[:, kinds]], 1)
-        for pair, share in zip(pairs.tolist(), shares, strict=True):
-            totals[pair] = totals.get(pair, np.zeros(4)) + share
-    names, d = comparison.truth.names, comparison.d
-    order = sorted(totals, key=lambda pair: (-totals[pair][0], pair))
-    ends = [divmod(pair, d) for pair in order]
-    labels = [np.array([node if names is None else names[node] for node in side]) for side in zip(*ends, strict=True)]
-    labels = labels or [np.empty(0, np.int64)] * 2
-    shares = np.array([totals[pair] for pair in order]).reshape(-1, 4) / len(listed)
-    columns = dict(zip(("adjacent", "forward", "backward", "undirected"), shares.T, strict=True))
-    return Table("source", {"source": labels[0], "target": labels[1], **columns})
-
-
-# For each kind of edge: whether it leads forward, backward, or has no direction.
-_WAYS = np.array(
-    [
-        [kind in (Edge.FORWARD, Edge.TWO_WAY) for kind in Edge],
-        [kind in (Edge.BACKWARD, Edge.TWO_WAY) for kind in Edge],
-        [kind >= Edge.LINE for kind in Edge],
-    ],
-    float,
-)
-
-
-def _as_truth_too(reading: Reading) -> Reading:
-    """The reading of a prediction, for both sides."""
-    both: Any = {
-        name: (reading[name],) * 2 for name in ("edges", "encoding", "classes") if isinstance(reading.get(name), str)
-    }
-    return {**reading, **both}
 
 
 def swept(comparison: Comparison, thresholds: NDArray[np.float64] | None = None) -> Table:

@@ -11,17 +11,13 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names, edge_columns
+from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names
 from graphgauge.recovery.encodings import Cells, Decoded, decode
-from graphgauge.recovery.marks import ARROWHEAD, NO_MARK, TAIL, Edge, Ends, kinds_of_ends
+from graphgauge.recovery.marks import Edge, Ends, kinds_of_ends
 from graphgauge.recovery.nodes import by_number, checked_names, counted_or_named, numbered_edges, same_names
-from graphgauge.recovery.tools import ToolGraph, from_tool
+from graphgauge.recovery.tools import from_tool
 
 EDGES = ("row_to_column", "column_to_row")
-CLASSES = ("dag", "cpdag", "mpdag", "mag", "pag", "undirected", "mixed")
-# Classes in which the two cells of a pair, in a plain matrix, are one edge without direction.
-_WITH_LINES = ("cpdag", "mpdag", "undirected", "mixed")
-LAG_AXES = ("first", "last")
 _ARGUMENTS = ("A_true", "A_pred")
 # Nodes of a sparse graph, and of one that is a matrix.
 _MOST_NODES, _MOST_IN_MATRIX = 10_000_000, 10_000
@@ -47,7 +43,7 @@ class Graph:
 
     `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are edges without direction,
     or which of them are. `ends` are the marks of a graph with edges other than arrows and undirected ones, and `late`
-    the kinds of its lagged edges. `declared` is the class that the caller names.
+    the kinds of its lagged edges.
     """
 
     data: AnyArray | SparseGraph
@@ -58,7 +54,6 @@ class Graph:
     named: bool = False
     ends: Ends | None = None
     late: Ints | None = None
-    declared: str | None = None
 
     @property
     def graphs(self) -> int:
@@ -71,7 +66,7 @@ class Graph:
     @property
     def has_marks(self) -> bool:
         """Whether the edges are given by their marks, not by scores."""
-        return self.undirected is True and not isinstance(self.data, SparseGraph) and self.data.dtype == bool
+        return self.undirected is True and not isinstance(self.data, SparseGraph)
 
     def undirected_cells(self, row: int = 0) -> Ints:
         """Both cells of every undirected edge, in order."""
@@ -110,41 +105,34 @@ def read_pair(
     encoding: str | tuple[str | None, str | None] | None = None,
     nodes: int | Sequence[Hashable] | None = None,
     lagged: bool = False,
-    classes: str | tuple[str | None, str | None] | None = None,
-    lag_axis: str = "last",
-    sign: str | None = None,
 ) -> tuple[Graph, Graph]:
     """Both graphs, over the same nodes in the same order."""
     directions = list(per_argument("edges", edges, "row_to_column"))
     encodings = list(per_argument("encoding", encoding, None))
-    declared = per_argument("classes", classes, None)
-    one_of("lag_axis", lag_axis, LAG_AXES)
-    for direction, code, named in zip(directions, encodings, declared, strict=True):
+    for direction, code in zip(directions, encodings, strict=True):
         one_of("edges", str(direction), EDGES)
-        if named is not None:
-            one_of("classes", str(named), CLASSES)
         if code is not None and direction != "row_to_column":
             raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding sets the direction.")
     values = [A_true, A_pred]
     for place, value in enumerate(values):
         tool = from_tool(value)
         if tool is not None:
-            if tool.lags_first and not lagged:
+            if tool.lagged and not lagged:
                 raise InputError("the model has lags", where=_ARGUMENTS[place], fix="Pass lagged=True.")
             if tool.encoding is not None and directions[place] != "row_to_column":
                 raise OptionError(
                     f"edges={directions[place]!r} with a result that states its directions: {_ARGUMENTS[place]}",
                     fix="Leave edges= out.",
                 )
-            values[place], directions[place] = _tool_value(tool, lag_axis if lagged else "last", directions[place])
+            values[place] = tool.values if tool.names is None else NamedMatrix(tool.values, tool.names)
+            directions[place] = tool.edges or directions[place]
             if encodings[place] is None:
                 encodings[place] = tool.encoding
     if isinstance(nodes, str) and nodes == "listed":
         nodes = _listed_nodes(values)
     count, names = counted_or_named(nodes)
     sides = [
-        _as_matrix(value, name, code, lagged, lag_axis, named)
-        for value, name, code, named in zip(values, _ARGUMENTS, encodings, declared, strict=True)
+        _as_matrix(value, name, code, lagged) for value, name, code in zip(values, _ARGUMENTS, encodings, strict=True)
     ]
     order = names or next((by_number(known) for known in map(_known_names, sides) if known is not None), None)
     if count is not None and order is not None and len(order) != count:
@@ -154,11 +142,6 @@ def read_pair(
     if count is not None:
         _require_countable(count, "nodes")
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
-    for index, (side, kind) in enumerate(zip(sides, declared, strict=True)):
-        if isinstance(side, EdgeList) and kind is not None:
-            placed[index] = _declared_list(placed[index], _ARGUMENTS[index], kind)
-        elif kind == "undirected" and encodings[index] is None and not isinstance(values[index], EdgeMarks):
-            placed[index] = _in_both_cells(placed[index], by_size=index == 0 or sign != "keep")
     for side, name in zip(placed, _ARGUMENTS, strict=True):
         if side.d != d:
             raise InputError(
@@ -189,17 +172,6 @@ def per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
     return truth, prediction
 
 
-def _tool_value(tool: ToolGraph, lag_axis: str, direction: str) -> tuple[Any, str]:
-    """What a library's object contains, in the form of the other inputs, and its direction."""
-    value: Any = tool.values
-    if tool.lags_first and lag_axis == "last":
-        value = np.moveaxis(np.asarray(value), 0, -1)
-    elif tool.encoding == "tigramite" and lag_axis == "first":
-        value = np.moveaxis(value, -1, 0)
-    value = value if tool.names is None else NamedMatrix(value, tool.names)
-    return value, tool.edges or direction
-
-
 def _listed_nodes(values: Sequence[Any]) -> tuple[Any, ...]:
     """The nodes that occur in either list of edges, in alphabetical order."""
     found: dict[Any, None] = {}
@@ -214,19 +186,14 @@ def _listed_nodes(values: Sequence[Any]) -> tuple[Any, ...]:
 
 def _as_edge_list(value: Any) -> EdgeList | None:
     if _is_frame(value):
-        columns = _edge_columns(value.columns)
-        if columns is not None:
-            return EdgeList(list(value[list(columns)].itertuples(index=False, name=None)))
+        if tuple(value.columns) in _EDGE_LIST_COLUMNS:
+            return EdgeList(list(value.itertuples(index=False, name=None)))
         return None
     if _is_networkx(value):
         return _networkx_edges(value)
     if isinstance(value, list) and all(isinstance(edge, tuple) for edge in value):
         return EdgeList(value)
     return value if isinstance(value, EdgeList) else None
-
-
-def _edge_columns(columns: Sequence[Any]) -> tuple[Any, ...] | None:
-    return tuple(columns) if tuple(columns) in _EDGE_LIST_COLUMNS else edge_columns(list(columns))
 
 
 def several(value: Any, lagged: bool, *, encoded: str | None) -> list[Any] | None:
@@ -256,44 +223,36 @@ def _known_names(side: Graph | EdgeList) -> Names | None:
     return side.nodes if isinstance(side, EdgeList) else side.names
 
 
-def _as_matrix(
-    value: Any, name: str, encoding: str | None, lagged: bool, lag_axis: str, declared: str | None
-) -> Graph | EdgeList:
+def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
     """The input as a matrix, or as edges whose nodes are not numbered yet."""
     listed = _as_edge_list(value)
     if listed is not None:
         if encoding is not None or lagged:
             option = "an encoding" if encoding is not None else "lagged=True"
             raise InputError(f"a list of edges does not go with {option}", where=name, fix="Pass a matrix.")
-        if declared is not None:
-            listed = replace(
-                listed, undirected=listed.undirected or declared == "undirected", mixed=declared in _WITH_LINES
-            )
         return listed if listed.nodes is None else replace(listed, nodes=checked_names(listed.nodes, name))
     if isinstance(value, EdgeMarks):
-        return _from_marks(value, name, declared)
+        return _from_marks(value, name)
     if _is_frame(value):
         value = NamedMatrix(_square_frame(value, name), tuple(value.columns))
     if not isinstance(value, NamedMatrix):
-        return _unnamed(value, name, encoding, lagged, lag_axis, declared)
-    graph = _unnamed(value.values, name, encoding, lagged, lag_axis, declared)
+        return _unnamed(value, name, encoding, lagged)
+    graph = _unnamed(value.values, name, encoding, lagged)
     names = checked_names(value.names, name)
     if len(names) != graph.d:
         raise InputError(f"{len(names)} names for {graph.d} nodes", where=name, fix="Name every row once.")
     return replace(graph, names=names)
 
 
-def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool, lag_axis: str, declared: str | None) -> Graph:
+def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph:
     if _is_sparse(value):
-        if encoding is None and not lagged and declared in (None, "dag"):
-            return replace(_from_sparse(value, name), declared=declared)
+        if encoding is None and not lagged:
+            return _from_sparse(value, name)
         _require_dense(max(value.shape), name)
         value = value.toarray()
     if encoding is None:
-        stack = _stacked(as_numeric(value, name), name, lagged, lag_axis)
-        return _declared(Graph(stack, stack.shape[-1]), name, declared)
-    if lagged and lag_axis == "first" and np.ndim(value) == 3:
-        value = np.moveaxis(np.asarray(value), 0, -1)
+        stack = _stacked(as_numeric(value, name), name, lagged)
+        return Graph(stack, stack.shape[-1])
     decoded = decode(value, encoding, name)
     cells = decoded.cells
     if cells.ndim == 3 and cells.shape[2] == 1 and not lagged:
@@ -301,55 +260,15 @@ def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool, lag_axis
     if cells.ndim == 3 and not lagged:
         raise InputError("tigramite's links have lags", where=name, fix="Pass lagged=True.")
     return Graph(
-        _stacked(cells, name, lagged, "last"),
+        _stacked(cells, name, lagged),
         cells.shape[0],
         undirected=True,
         ends=decoded.ends if decoded.has_more_than_lines else None,
         late=decoded.late if decoded.has_late_marks else None,
-        declared=declared,
     )
 
 
-def _declared(graph: Graph, name: str, declared: str | None) -> Graph:
-    """A plain matrix read as a graph of the class that the caller names."""
-    if declared in (None, "dag"):
-        return replace(graph, declared=declared)
-    if declared == "pag":
-        raise OptionError(f"a matrix without marks cannot be a pag: {name}", fix="Name its encoding=.")
-    assert not isinstance(graph.data, SparseGraph)
-    data = graph.data
-    if declared != "mag":
-        return replace(graph, undirected=True, declared=declared)
-    if len(data) > 1:
-        raise OptionError(f"a stack of mags: {name}", fix="Pass a list of graphs.")
-    cells = data[0] != 0
-    ends = np.where(cells, ARROWHEAD, np.where(cells.T, TAIL, NO_MARK)).astype(np.int8)
-    np.fill_diagonal(ends, NO_MARK)
-    return replace(graph, undirected=True, declared=declared, ends=ends)
-
-
-def _in_both_cells(graph: Graph, *, by_size: bool) -> Graph:
-    """An undirected graph with the greater value of two cells in both: a weight may be negative, a score is not."""
-    data = graph.data
-    assert not isinstance(data, SparseGraph)
-    other = data.transpose(0, 2, 1)
-    if not by_size or data.dtype.kind in "bu":
-        return replace(graph, data=np.fmax(data, other))
-    size = np.abs(data.astype(float))
-    own = np.isnan(size.transpose(0, 2, 1)) | (size >= size.transpose(0, 2, 1))
-    return replace(graph, data=np.where(own, data, other))
-
-
-def _declared_list(graph: Graph, name: str, declared: str) -> Graph:
-    """A list of edges, read before, as a graph of the class that the caller names."""
-    if declared not in ("mag", "pag"):
-        return replace(graph, declared=declared)
-    assert isinstance(graph.data, SparseGraph)
-    _require_dense(graph.d, name)
-    return _declared(replace(graph, data=graph.data.dense(graph.d)), name, declared)
-
-
-def _from_marks(listed: EdgeMarks, name: str, declared: str | None) -> Graph:
+def _from_marks(listed: EdgeMarks, name: str) -> Graph:
     """A graph whose edges are listed with their marks, by name."""
     names = checked_names(listed.nodes, name)
     place = {label: index for index, label in enumerate(names)}
@@ -369,17 +288,12 @@ def _from_marks(listed: EdgeMarks, name: str, declared: str | None) -> Graph:
         names,
         undirected=True,
         ends=ends if decoded.has_more_than_lines else None,
-        declared=declared,
     )
 
 
-def _stacked(array: AnyArray, name: str, lagged: bool, lag_axis: str) -> AnyArray:
+def _stacked(array: AnyArray, name: str, lagged: bool) -> AnyArray:
     """A stack (graphs, d, d); the lags of one graph are such a stack too, lag 0 first."""
     if lagged:
-        if lag_axis == "first":
-            if array.ndim != 3 or array.shape[1] != array.shape[2] or not array.shape[0]:
-                raise InputError(f"expected shape (lags + 1, d, d), found {array.shape}", where=name, fix=_LAGS)
-            return array
         if array.ndim != 3 or array.shape[0] != array.shape[1] or not array.shape[2]:
             raise InputError(f"expected shape (d, d, lags + 1), found {array.shape}", where=name, fix=_LAGS)
         return np.moveaxis(array, 2, 0)
@@ -543,6 +457,6 @@ _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list o
 _ONE_TRUTH = "To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape)."
 _SAME_LAGS = "Both need the same lags, from 0 on: pad the shorter one with zeros."
 _LAGS = (
-    'A[i, j, l] is the edge from i at t − l to j at t; pass lag_axis="first" for (lags + 1, d, d); without lags leave '
-    "lagged=False."
+    "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
+    "lagged=False without lags."
 )

@@ -54,11 +54,6 @@ _BY_MARKS = np.zeros((4, 4), np.int64)
 for (_low, _high), _kind in _KIND_OF.items():
     _BY_MARKS[_low[0], _high[0]] = _kind
 
-# The marks at i and at j of each kind that has one at each end.
-_MARKS_OF = np.zeros((KINDS, 2), np.int8)
-for _ends, _kind in _KIND_OF.items():
-    _MARKS_OF[_kind] = [_end[0] for _end in _ends]
-
 
 def has_mark(mark: int) -> NDArray[np.int64]:
     """For each kind of edge: is the mark at i, and at j; (kinds, 2)."""
@@ -72,22 +67,12 @@ def _mirrored(kind: Edge) -> int:
 
 # The kind as seen from j.
 MIRRORED = np.array([_mirrored(kind) for kind in Edge])
-# Edges that have no direction: neither i → j nor i ← j nor both.
-UNDIRECTED_KINDS = tuple(kind for kind in Edge if kind >= Edge.LINE)
 
 
 def kinds_of_ends(ends: Ends) -> NDArray[np.int64]:
     """The kind of every pair of a matrix of marks: [i, j] is the mark at j; (d, d), to be read where i < j."""
     found: NDArray[np.int64] = _BY_MARKS[ends.T, ends]
     return found
-
-
-def ends_of_kinds(pairs: Ints, kinds: Ints, d: int) -> Ends:
-    """The marks of listed pairs i·d + j, i < j, none of which has edges both ways; [i, j] is the mark at j."""
-    ends = np.zeros((d, d), np.int8)
-    low, high = np.divmod(pairs, max(d, 1))
-    ends[high, low], ends[low, high] = _MARKS_OF[kinds].T
-    return ends
 
 
 def listed_kinds(cells: Ints, undirected: Ints, d: int) -> tuple[Ints, Ints]:

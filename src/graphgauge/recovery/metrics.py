@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from graphgauge.core.errors import one_of
 from graphgauge.core.metric import Estimate, NoChance, metric
 from graphgauge.recovery.declared import (
     ADJUSTMENT,
-    ADJUSTMENT_DISTANCES,
     CELLS,
-    CLASS_MARKS,
     COLLIDERS,
     COUNT,
     CURVE,
@@ -352,21 +349,6 @@ def oset_aid(models: Models) -> Estimate:
     return models.adjustment_distance("oset_aid")
 
 
-@metric(
-    key="normalised_{distance}",
-    **ADJUSTMENT
-    | {
-        "bounds": (0, 1),
-        "default": False,
-        "conventions": {"counts": "the share of the d·(d − 1) ordered pairs", "graphs": "as the distance itself"},
-    },
-)
-def normalised_distance(models: Models, *, distance: str = "parent_aid") -> Estimate:
-    """An adjustment distance over the number of ordered pairs: `sid`, `parent_aid`, `ancestor_aid` or `oset_aid`."""
-    one_of("distance", distance, ADJUSTMENT_DISTANCES)
-    return models.adjustment_distance(distance, normalised=True)
-
-
 @metric(key="arrowhead_precision", **MARK | TO_ALL)
 def arrowhead_precision(edges: EdgeCounts) -> Estimate:
     """Share of predicted arrowheads that are true, whatever the mark at the other end."""
@@ -402,59 +384,6 @@ def tail_recall(edges: EdgeCounts) -> Estimate:
 def tail_f1(edges: EdgeCounts) -> Estimate:
     """Harmonic mean of the precision and recall of tails."""
     return edges.ratio(2 * edges["tails_tp"], edges["tails_predicted"] + edges["tails_true"], _NO_TAIL)
-
-
-@metric(key="class_arrowhead_precision", **CLASS_MARKS | TO_ALL)
-def class_arrowhead_precision(models: Models) -> Estimate:
-    """Share of the arrowheads of the predicted class that the true class has."""
-    return models.class_marks("arrowheads", "precision", _NO_PREDICTED_HEAD)
-
-
-@metric(key="class_arrowhead_recall", **CLASS_MARKS | TO_ALL)
-def class_arrowhead_recall(models: Models) -> Estimate:
-    """Share of the arrowheads of the true class that the predicted class has."""
-    return models.class_marks("arrowheads", "recall", _NO_TRUE_HEAD)
-
-
-@metric(key="class_arrowhead_f1", **CLASS_MARKS | TO_ALL | {"laws": LAWS | MORE_IS_NOT_BETTER})
-def class_arrowhead_f1(models: Models) -> Estimate:
-    """Harmonic mean of the precision and recall of the arrowheads of both classes."""
-    return models.class_marks("arrowheads", "f1", _NO_HEAD)
-
-
-@metric(key="class_tail_precision", **CLASS_MARKS)
-def class_tail_precision(models: Models) -> Estimate:
-    """Share of the tails of the predicted class that the true class has."""
-    return models.class_marks("tails", "precision", _NO_PREDICTED_TAIL)
-
-
-@metric(key="class_tail_recall", **CLASS_MARKS)
-def class_tail_recall(models: Models) -> Estimate:
-    """Share of the tails of the true class that the predicted class has."""
-    return models.class_marks("tails", "recall", _NO_TRUE_TAIL)
-
-
-@metric(key="class_tail_f1", **CLASS_MARKS | {"laws": LAWS | MORE_IS_NOT_BETTER})
-def class_tail_f1(models: Models) -> Estimate:
-    """Harmonic mean of the precision and recall of the tails of both classes."""
-    return models.class_marks("tails", "f1", _NO_TAIL)
-
-
-@metric(
-    key="claimed_shd",
-    **DISTANCE
-    | TO_ALL
-    | {
-        "default": False,
-        "conventions": PAIRS | {"undirected": "states no mark: contradicts nothing", "circle": "states no mark"},
-    },
-)
-def claimed_shd(edges: EdgeCounts) -> Estimate:
-    """Pairs that are adjacent in one graph only, or whose stated marks contradict each other.
-
-    What a graph leaves open, by an undirected edge or a circle, is not counted as wrong.
-    """
-    return edges.count(edges["contradicting"], edges["pairs"])
 
 
 @metric(key="member_shd_{bound}", **MEMBERS | {"direction": "lower", "bounds": (0, np.inf)})

@@ -17,7 +17,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, thread_count
 from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
 from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.curves import Curve, Layer, curves
+from graphgauge.recovery.curves import Curve, Layer, curve_over
 from graphgauge.recovery.inputs import Graph, SparseGraph
 from graphgauge.recovery.marks import kind_table, listed_kinds
 
@@ -26,7 +26,6 @@ Predicate = Callable[[AnyArray], AnyArray]
 Offence = tuple[Ints, tuple[int, ...]]
 
 SIGNS = ("absolute", "keep")
-AUTO_EDGES = ("count", "omit")
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,6 @@ class Options:
     sign: str | None = None
     nan: str = "raise"
     lagged: bool = False
-    auto_edges: str = "count"
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -43,7 +41,6 @@ class Options:
             raise OptionError(f"threshold must be a number, not {self.threshold!r}")
         if self.sign is not None:
             one_of("sign", self.sign, SIGNS)
-        one_of("auto_edges", self.auto_edges, AUTO_EDGES)
         nan_policy(self.nan)
         thread_count(self.threads)
 
@@ -133,16 +130,7 @@ class Pair(ABC):
         truth, prediction = self._sides
         if row and self.options.lagged:
             return truth.late_undirected_cells(row), prediction.late_undirected_cells(row)
-        return truth.undirected_cells(row), self._on_one_side(row, prediction.undirected_cells(row))
-
-    def _on_one_side(self, row: int, cells: Ints) -> Ints:
-        """Two-way cells of the prediction, without those of pairs of which only one score exceeds the threshold."""
-        if not cells.size or self._sides[1].has_marks:
-            return cells
-        held = np.isin(cells, self.predicted_edges(row))
-        source, target = np.divmod(cells, self.d)
-        alike: Ints = cells[held == held[np.searchsorted(cells, target * self.d + source)]]
-        return alike
+        return truth.undirected_cells(row), prediction.undirected_cells(row)
 
     def true_arrows(self, row: int) -> Ints:
         edges = self.true_edges(row)
@@ -151,10 +139,9 @@ class Pair(ABC):
     def special(self, row: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """The pairs of truth and prediction with edges other than arrows and undirected ones, and their kinds."""
         found = []
-        edges, undirected = (self.true_edges(row), self.predicted_edges(row)), self.undirected(row)
-        for side, graph in enumerate(self._sides):
+        for graph, edges in zip(self._sides, (self.true_edges(row), self.predicted_edges(row)), strict=True):
             pairs, kinds = graph.special
-            held = np.isin(pairs, edges[side]) & np.isin(pairs, undirected[side])
+            held = np.isin(pairs, edges)
             found.append((pairs[held], kinds[held]))
         return found[0], found[1]
 
@@ -188,9 +175,8 @@ class DensePair(Pair):
     def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
         self.d, self.options, self._sides = truth.d, options, (truth, prediction)
         self._truth, self._scores = _stack(truth), _stack(prediction)
-        # Rows of pairs, before those of lagged cells, and rows whose self-edges do not count.
+        # Rows of pairs, whose self-edges do not count, before those of lagged cells.
         self._unlagged = 1 if options.lagged else len(self._scores)
-        self._loopless = len(self._scores) if options.auto_edges == "omit" else self._unlagged
         self._pack()
         if self.missing_scores and self._turned[0] != self._turned[1]:
             # A missing score drops its true cell too, which requires the same memory layout.
@@ -205,7 +191,7 @@ class DensePair(Pair):
             scores,
             self.options.threshold,
             absolute=self.options.sign == "absolute",
-            loopless=self._loopless,
+            loopless=self._unlagged,
             threads=self.options.threads,
         )
         self._words, self._turned = (bits.truth, bits.prediction), (true_turned, scores_turned)
@@ -221,11 +207,10 @@ class DensePair(Pair):
             counts = replace(counts, pairs=np.concatenate([*marked, counts.pairs[self._unlagged :]]))
         if not self.options.lagged:
             return counts
-        loops = self._loopless == self._unlagged
-        late = counts.rows(slice(1, None)).lagged(loops=loops)
+        late = counts.rows(slice(1, None)).lagged()
         if any(side.late is not None for side in self._sides):
             rows = range(1, len(self._scores))
-            late = joined([Counts.of_lagged_cells(*self._late_kinds(row), loops=loops) for row in rows])
+            late = joined([Counts.of_lagged_cells(*self._late_kinds(row)) for row in rows])
         return joined([counts.rows(slice(0, 1)), late])
 
     def _late_kinds(self, row: int) -> tuple[Ints, Ints]:
@@ -247,7 +232,7 @@ class DensePair(Pair):
         """Cells source·d + target of one row in order; loops only where they count."""
         cells = cells_of(self._words[side][row * self.d : (row + 1) * self.d], self.d)
         source, target = np.divmod(cells, self.d)
-        if row < self._loopless:
+        if row < self._unlagged:
             between = source != target
             cells, source, target = cells[between], source[between], target[between]
         return np.sort(target * self.d + source) if self._turned[side] else cells
@@ -257,7 +242,7 @@ class DensePair(Pair):
         return self._truth[row][places], self._scores[row][places]
 
     def layer(self, row: int) -> Layer:
-        return Layer(self._signed(self._arrow_scores[row]), row >= self._loopless)
+        return Layer(self._signed(self._arrow_scores[row]), row >= self._unlagged)
 
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
         return self._signed(self._arrow_scores[row, source, target])
@@ -304,7 +289,7 @@ class DensePair(Pair):
         first: tuple[int, ...] = ()
         for row, matrix in enumerate(stack):
             wrong = is_wrong(matrix)
-            if row < self._loopless:
+            if row < self._unlagged:
                 np.fill_diagonal(wrong, False)
             found[row] = np.count_nonzero(wrong)
             if found[row]:
@@ -393,17 +378,13 @@ class SparsePair(Pair):
         return _absolute(scores) if self.options.sign == "absolute" else scores
 
 
-def curves_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> tuple[Curve, Curve]:
-    """The curve over all cells of some rows, and the one that the transposed prediction would have."""
-    layers, scores, crossed = [], [], []
+def curve_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> Curve:
+    """The curve over all cells of some rows."""
+    layers, scores = [], []
     for row in rows:
-        source, target = np.divmod(pair.true_arrows(row), pair.d)
         layers.append(pair.layer(row))
-        scores.append(pair.scores_at(row, source, target))
-        crossed.append(pair.scores_at(row, target, source))
-    other = np.concatenate(crossed)
-    # A mirror image may have no score. The transposed prediction is then counted separately.
-    return curves(layers, np.concatenate(scores), other[other == other], threads=pair.options.threads)
+        scores.append(pair.scores_at(row, *np.divmod(pair.true_arrows(row), pair.d)))
+    return curve_over(layers, np.concatenate(scores), threads=pair.options.threads)
 
 
 def _stack(side: Graph) -> AnyArray:

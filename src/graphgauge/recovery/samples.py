@@ -16,7 +16,6 @@ from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Estimate
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.curves import Curve
-from graphgauge.recovery.marks import MIRRORED
 from graphgauge.recovery.members import BOUNDS, MOST_MEMBERS, matches_over_members, sid_over_members
 from graphgauge.recovery.structure import Model, adjustment_distance, class_counts, v_structures
 
@@ -25,14 +24,10 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True)
 class GraphSample(ABC):
-    """Rows that are averaged (the graphs of a stack) or kept separate (`averaged` false).
-
-    `turned` makes the sample of the transposed prediction if the counts do not determine it.
-    """
+    """Rows that are averaged (the graphs of a stack) or kept separate (`averaged` false)."""
 
     averaged: bool = True
     zero_division: float = np.nan
-    turned: Callable[[], Any] | None = None
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -66,10 +61,14 @@ class GraphSample(ABC):
 
 @dataclass(frozen=True)
 class EdgeCounts(GraphSample):
-    """Thresholded graphs as counted states; `shd` says what a distance counts."""
+    """Thresholded graphs as counted states; `shd` says what a distance counts.
+
+    `turned` counts the transposed prediction if the counts do not determine it.
+    """
 
     counts: Counts = field(kw_only=True)
     shd: str = "pair"
+    turned: Callable[[], Counts] | None = None
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -87,9 +86,8 @@ class EdgeCounts(GraphSample):
         return replace(self, counts=self.counts.without_prediction())
 
     @cached_property
-    def transposed(self) -> EdgeCounts:
-        found: EdgeCounts = self.turned() if self.turned else replace(self, counts=self.counts.crossed())
-        return found
+    def transposed(self) -> Counts:
+        return self.turned() if self.turned else self.counts.crossed()
 
     @cached_property
     def at_random(self) -> EdgeCounts:
@@ -102,28 +100,17 @@ class EdgeCounts(GraphSample):
 
 @dataclass(frozen=True)
 class Curves(GraphSample):
-    """The scores of each row, as the curve of the prediction and that of its transpose; computed on first use."""
+    """The curve of the scores of each row; computed on first use."""
 
-    draw: Callable[[], list[tuple[Curve, Curve]]] = field(kw_only=True)
+    draw: Callable[[], list[Curve]] = field(kw_only=True)
     area: str = "steps"
 
     @cached_property
-    def _drawn(self) -> list[tuple[Curve, Curve]]:
+    def curves(self) -> list[Curve]:
         return self.draw()
 
-    @property
-    def curves(self) -> list[Curve]:
-        return [curve for curve, _ in self._drawn]
-
     def __len__(self) -> int:
-        return len(self._drawn)
-
-    @cached_property
-    def transposed(self) -> Curves:
-        drawn = self._drawn
-        crossed = replace(self, draw=lambda: [(other, curve) for curve, other in drawn])
-        found: Curves = self.turned() if self.turned else crossed
-        return found
+        return len(self.curves)
 
     def each(self, value: Callable[[Curve], float], reason: str, **facts: Any) -> Estimate:
         cells = [curve.cells if curve.edges else 0 for curve in self.curves]
@@ -163,15 +150,6 @@ class Models(GraphSample):
         return replace(self, pairs=lambda: blank)
 
     @cached_property
-    def transposed(self) -> Models:
-        mirrored = [
-            (truth, replace(found, cells=found.mirrored, special=(found.special[0], MIRRORED[found.special[1]])))
-            for truth, found in self._pairs
-        ]
-        found: Models = self.turned() if self.turned else replace(self, pairs=lambda: mirrored)
-        return found
-
-    @cached_property
     def v_structures(self) -> tuple[Numbers, Numbers, Numbers]:
         """For each graph, the numbers of true, predicted and common ones."""
         found = [(v_structures(truth), v_structures(prediction)) for truth, prediction in self._pairs]
@@ -181,13 +159,8 @@ class Models(GraphSample):
     def cpdag_distance(self) -> Estimate:
         return self._distance(_differing_pairs, self._unordered)
 
-    def adjustment_distance(self, kind: str, *, normalised: bool = False) -> Estimate:
-        return self._distance(partial(_adjusted, kind, normalised), self._ordered, dags_only=kind == "sid")
-
-    def class_marks(self, mark: str, share: str, reason: str) -> Estimate:
-        """Precision, recall or F1 of the marks of both equivalence classes."""
-        ratio = partial(_marks, mark, share, self.zero_division)
-        return self._distance(ratio, self._unordered, with_marks=True, reason=reason)
+    def adjustment_distance(self, kind: str) -> Estimate:
+        return self._distance(partial(_adjusted, kind), self._ordered, dags_only=kind == "sid")
 
     def over_members(self, quantity: str, bound: str) -> Estimate:
         """The minimum, mean or maximum of a distance or of F1 over the members of both classes."""
@@ -217,11 +190,10 @@ class Models(GraphSample):
         *,
         dags_only: bool = False,
         true_dag: bool = False,
-        with_marks: bool = False,
         reason: str = "fewer than two nodes",
     ) -> Estimate:
         """A number for each pair of graphs; NaN if one of them represents no class, or several DAGs."""
-        flaws = [self._flaw(row, dags_only, true_dag, with_marks) for row in range(len(self))]
+        flaws = [self._flaw(row, dags_only, true_dag) for row in range(len(self))]
         sound = [pair for flaw, pair in zip(flaws, self._pairs, strict=True) if not flaw]
         measured = iter([value for part in mapped(partial(_measured, distance), _together(sound)) for value in part])
         found_values = [Value(np.nan) if flaw else next(measured) for flaw in flaws]
@@ -229,18 +201,14 @@ class Models(GraphSample):
         why = next(filter(None, flaws), reason if n.any() else "fewer than two nodes")
         found = self.estimate(np.where(n > 0, values, np.nan), n, why)
         unlike = [
-            model
-            for row, pair in enumerate(self._pairs)
-            if not flaws[row]
-            for model in pair
-            if not model.special[0].size and not model.is_class
+            model for row, pair in enumerate(self._pairs) if not flaws[row] for model in pair if not model.is_class
         ]
         found = found.warned(*(_NOT_A_CLASS.format(name) for name in dict.fromkeys(model.name for model in unlike)))
         return found.warned(*dict.fromkeys(value.remark for value in found_values if value.remark is not None))
 
-    def _flaw(self, row: int, dags_only: bool, true_dag: bool, with_marks: bool) -> str | None:
+    def _flaw(self, row: int, dags_only: bool, true_dag: bool) -> str | None:
         for model in self._pairs[row]:
-            flaw = None if with_marks and model.special[0].size else model.flaw
+            flaw = model.flaw
             if flaw is None and (dags_only or (true_dag and model is self._pairs[row][0])) and model.has_undirected:
                 flaw = f"{model.name} has undirected edges, and this distance compares DAGs"
             if flaw is not None:
@@ -282,16 +250,8 @@ def _differing_pairs(truth: Model, prediction: Model) -> Value:
     return Value(int(class_counts(truth, prediction)["differing_pairs"][0]))
 
 
-def _adjusted(kind: str, normalised: bool, truth: Model, prediction: Model) -> Value:
-    wrong = adjustment_distance(kind, truth, prediction)
-    return Value(wrong / max(1, truth.d * (truth.d - 1)) if normalised else wrong)
-
-
-def _marks(mark: str, share: str, undefined: float, truth: Model, prediction: Model) -> Value:
-    counts = class_counts(truth, prediction)
-    common, true, found = (float(counts[f"{mark}_{name}"][0]) for name in ("tp", "true", "predicted"))
-    part, whole = {"precision": (common, found), "recall": (common, true), "f1": (2 * common, true + found)}[share]
-    return Value(part / whole if whole else undefined)
+def _adjusted(kind: str, truth: Model, prediction: Model) -> Value:
+    return Value(adjustment_distance(kind, truth, prediction))
 
 
 def _over_members(quantity: str, bound: str, undefined: float, truth: Model, prediction: Model) -> Value:

@@ -16,7 +16,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.graphs import Names
 from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
 from graphgauge.recovery.counts import Counts
-from graphgauge.recovery.marks import Edge, kind_table, listed_kinds
+from graphgauge.recovery.marks import CIRCLE, Edge, has_mark, kind_table, listed_kinds
 
 # Parent pairs processed together, and the number above which they are refused.
 _BLOCK = 1 << 20
@@ -34,8 +34,7 @@ _NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
 class Model:
     """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are undirected edges.
 
-    `special` are the pairs i·d + j, i < j, with other edges without direction, and their kinds. `declared` is the class
-    that the caller names.
+    `special` are the pairs i·d + j, i < j, with other edges without direction, and their kinds.
     """
 
     cells: Ints
@@ -44,7 +43,6 @@ class Model:
     name: str
     names: Names | None = None
     special: tuple[Ints, Ints] = _NOTHING
-    declared: str | None = None
 
     @cached_property
     def mirrored(self) -> Ints:
@@ -69,6 +67,15 @@ class Model:
     @property
     def has_undirected(self) -> bool:
         return self.undirected and self.has_two_way
+
+    @property
+    def class_name(self) -> str:
+        """The narrowest class that the graph may belong to."""
+        if self.special[0].size:
+            return "pag" if has_mark(CIRCLE)[self.special[1]].any() else "mag"
+        if not self.has_undirected:
+            return "dag" if self.flaw is None else "directed"
+        return "cpdag" if self.flaw is None and self.is_class else "mixed"
 
     @cached_property
     def flaw(self) -> str | None:
@@ -117,17 +124,13 @@ class Model:
 
     @cached_property
     def kinds(self) -> tuple[Ints, Ints]:
-        """The adjacent pairs i·d + j, i < j, and the kinds of their edges."""
-        pairs, kinds = listed_kinds(self.cells, self.mutual if self.undirected else self.cells[:0], self.d)
-        kinds[np.searchsorted(pairs, self.special[0])] = self.special[1]
-        return pairs, kinds
+        """The adjacent pairs i·d + j, i < j, of a graph without a flaw, and the kinds of their edges."""
+        return listed_kinds(self.cells, self.mutual if self.undirected else self.cells[:0], self.d)
 
     @cached_property
     def class_kinds(self) -> tuple[Ints, Ints]:
-        """The same of the graph of the equivalence class; a graph with circles or two arrowheads is one already."""
-        if self.special[0].size or self.has_undirected:
-            return self.kinds
-        return Model(self.cpdag, self.d, True, self.name).kinds
+        """The same of the graph of the equivalence class."""
+        return self.kinds if self.has_undirected else Model(self.cpdag, self.d, True, self.name).kinds
 
     @property
     def is_class(self) -> bool:

@@ -19,7 +19,7 @@ class ToolGraph:
     values: Any
     encoding: str | None = None
     edges: str | None = None
-    lags_first: bool = False
+    lagged: bool = False
     names: Names | None = None
 
 
@@ -46,7 +46,8 @@ def from_tool(value: Any) -> ToolGraph | None:
         usual = names == tuple(range(len(names)))
         return ToolGraph(np.array(matrix), "gcastle", names=None if usual else names)
     if hasattr(value, "adjacency_matrices_"):
-        return ToolGraph(np.asarray(value.adjacency_matrices_), edges="column_to_row", lags_first=True)
+        lags_last = np.moveaxis(np.asarray(value.adjacency_matrices_), 0, -1)
+        return ToolGraph(lags_last, edges="column_to_row", lagged=True)
     if hasattr(value, "adjacency_matrix_"):
         return ToolGraph(np.asarray(value.adjacency_matrix_), edges="column_to_row")
     return None

@@ -23,8 +23,6 @@ _GROUPS = 25
 _LEVELS = 3
 # Metrics that the groups of a family can be shown by.
 _METRICS = 3
-# In the keys of metrics that place an explanation between the random explainer and the best one.
-_REACHED = ".reached"
 
 
 def values_chart(family: Family, identifier: str) -> Chart:
@@ -115,12 +113,10 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
     )
     height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False))
     whole = alt.layer(chance, *lines(alt, base, family, axis, height, told))
-    between = any(_REACHED in name for name in names)
     return Chart(
         identifier,
         f"{names[0]} over its levels" if len(names) == 1 else "Metrics over their levels",
-        "A line per method: means over runs, with 95 % intervals; dashed: chance level, averaged over methods."
-        + (f" {_REACHED[1:]}: 0 is the random explainer, 1 the best explanation that was found." if between else ""),
+        "A line per method: means over runs, with 95 % intervals; dashed: chance level, averaged over methods.",
         finished(alt, whole.add_params(*params) if params else whole, 300),
         ["curve", "dataset", "method", "level", "value", "low", "high", "chance"],
         rows,

@@ -12,7 +12,7 @@ from graphgauge.core.family import family_names
 from graphgauge.core.metric import find
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Result
-from graphgauge.core.text import ARROWS, guaranteed_text, number
+from graphgauge.core.text import ARROWS, number
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
 from graphgauge.stats.collect import Collected
@@ -271,15 +271,5 @@ def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> 
         yield "In brackets: 95 % interval of the mean over seeds (Student's t)."
     if items:
         yield f"In brackets, if there is one run: its own interval, over {listing(items, 3)}."
-    yield from _guaranteed_notes(families)
     if any(cell.mark in ("best", "close") for row in rows for cell in row):
         yield _MARKS_NOTE
-
-
-def _guaranteed_notes(families: Sequence[Family]) -> Iterator[str]:
-    """By how much values can be wrong on their own data, where not all of it was kept."""
-    for row in (row for family in families for row in family.rows.values()):
-        known = [guaranteed_text(result) for result in row.results if result.guaranteed is not None]
-        if known:
-            where = f"{row.metric} of {row.method} on {row.dataset}"
-            yield f"Guaranteed on this data, apart from the interval: {where}, {listing(known, 3)}."

@@ -11,7 +11,6 @@ from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.paired import PairedTest, paired_test, unpaired_test
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, units_needed
-from graphgauge.stats.published import PublishedComparison, compare_published
 from graphgauge.stats.ranks import RankSum, rank_sum
 from graphgauge.stats.regression import Regression, gate
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
@@ -31,7 +30,6 @@ __all__ = [
     "PairedItems",
     "PairedSequence",
     "PairedTest",
-    "PublishedComparison",
     "RankSum",
     "Regression",
     "Run",
@@ -41,7 +39,6 @@ __all__ = [
     "aggregate",
     "attainable_p",
     "compare",
-    "compare_published",
     "critical_difference",
     "friedman",
     "gate",

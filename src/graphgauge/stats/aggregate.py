@@ -22,7 +22,7 @@ from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
-from graphgauge.stats.tabular import Columns
+from graphgauge.stats.tables import Columns
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
@@ -181,10 +181,6 @@ class Aggregate(Presented):
         style = style or Style()
         methods = style.ordered(dict.fromkeys(row.method for row in self.rows), str)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
-        datasets = list(dict.fromkeys(dataset for dataset, _ in columns))
-        several_sets = len(datasets) > 1
-        if style.grouped:
-            columns.sort(key=lambda column: datasets.index(column[0]))
         shares = {metric for metric in self.panels if style.percent and self._is_share(metric)}
         if style.percent and not shares:
             raise OptionError("no metric lies between −1 and 1, so none is given in percent", fix="Leave percent out.")
@@ -209,10 +205,9 @@ class Aggregate(Presented):
             fairness = self.panels[metric].fairness
             unfair = "" if fairness is None else fairness.mark
             heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip() + unfair)
-        if several_sets:
+        if len({dataset for dataset, _ in columns}) > 1:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
-        groups = tuple(dataset for dataset, _ in columns) if several_sets and style.grouped else ()
-        return Grid(["method", *heads], rows, tuple(self._notes(marks, style)), groups=groups)
+        return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
 
     def _is_share(self, metric: str) -> bool:
         low, high = self.panels[metric].bounds

@@ -30,7 +30,7 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks, method_pairs
 from graphgauge.stats.method_test import MethodTest
-from graphgauge.stats.names import by_name, sounds_like_share, usual_direction
+from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
@@ -241,7 +241,6 @@ def compare(
     notes = _one_run(cells, chosen)
     if usual is not None:
         notes.append(by_name(view.metric, usual))
-    notes += _in_percent(view, cells, margin, effect)
     return _compared(view, better, cells, ask, notes)
 
 
@@ -617,18 +616,6 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
     return [text]
-
-
-def _in_percent(view: Panel, cells: Cells, margin: float | None, effect: float | None) -> list[str]:
-    """A margin of 0.01 is something else for scores such as 81.5."""
-    named = [name for name, size in (("margin", margin), ("effect", effect)) if size is not None and abs(size) < 1]
-    largest = max(float(np.abs(values).max()) for row in cells.scores for values in row)
-    if not named or not 1 < largest <= 100 or not sounds_like_share(view.metric):
-        return []
-    return [
-        f"{view.metric} reaches {largest:g}, so it seems to be in percent: {' and '.join(named)} "
-        f"{'are' if len(named) > 1 else 'is'} in the same unit, in which one percentage point is 1."
-    ]
 
 
 def _too_few_seeds(seeds: list[int], unit: str = "seed") -> str | None:

@@ -32,7 +32,6 @@ from graphgauge.stats.runs import (
     SideFile,
     found_in_some,
     seed_order,
-    unchecked_runs,
     with_references,
 )
 from graphgauge.stats.text import listing, p_text, several
@@ -334,7 +333,6 @@ def compare_items(
             for note in (
                 *remarks,
                 *warnings_of(conflicts),
-                *unchecked_runs(chosen),
                 *found_in_some(chosen),
             )
         ),

@@ -35,10 +35,9 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Dyads:
-    """Pairs of nodes (n, 2) with weights, by default all equal; they are scaled to sum to 1."""
+    """Pairs of nodes (n, 2), which all count the same."""
 
     ends: Ints
-    weights: Floats | None = None
 
     @cached_property
     def _numbered(self) -> Ints:
@@ -50,15 +49,12 @@ class Dyads:
 
     @cached_property
     def independent(self) -> bool:
-        """Whether no two pairs share a node, and all count the same."""
-        even = self.weights is None or bool(np.ptp(self.weights) == 0) if len(self.ends) else True
-        return even and self.nodes == 2 * len(self.ends)
+        """Whether no two pairs share a node."""
+        return self.nodes == 2 * len(self.ends)
 
     @cached_property
     def _weights(self) -> Floats:
-        if self.weights is None:
-            return np.full(len(self.ends), 1 / max(len(self.ends), 1))
-        return np.asarray(self.weights / self.weights.sum())
+        return np.full(len(self.ends), 1 / max(len(self.ends), 1))
 
     @cached_property
     def _incidence(self) -> Any:
@@ -142,7 +138,7 @@ class Dyads:
         return true / expected if expected > _NOTHING * true else 1.0
 
     def error(self, values: ArrayLike) -> tuple[float, float]:
-        """Standard error of the weighted mean of these values, and its degrees of freedom."""
+        """Standard error of the mean of these values, and its degrees of freedom."""
         values = np.asarray(values, dtype=float)
         if self.df <= 0:
             return np.nan, 0.0

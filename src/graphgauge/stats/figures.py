@@ -1,4 +1,4 @@
-"""Figures of many runs: mean ranks with groups, means with intervals, paired differences, performance profiles."""
+"""Figures of many runs: mean ranks with groups, means with intervals, paired differences."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, figure
 
 if TYPE_CHECKING:
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from graphgauge.stats.compare_items import ItemsComparison
     from graphgauge.stats.comparison import Comparison
 
-# More than these are drawn in rows, as dots or as a matrix, so that names stay legible.
+# More than these are drawn in rows or as dots, or refused, so that names stay legible.
 _MOST_ON_A_LINE = 16
 _MOST_PANELS = 12
 _MOST_PAIRS = 45
 # What each kind of outcome can draw, the usual one first.
 KINDS = {
     "Aggregate": ("intervals",),
-    "Comparison": ("ranks", "differences", "profile"),
+    "Comparison": ("ranks", "differences"),
     "ItemsComparison": ("pairs",),
 }
 
@@ -127,8 +128,9 @@ def draw_differences(comparison: Comparison, path: str | Path) -> None:
     """Every unit's difference in each tested pair, their mean and its interval."""
     methods, tests = comparison.methods, comparison.tests
     if len(tests) > _MOST_PAIRS and comparison.baseline is None:
-        _draw_matrix(comparison, path)
-        return
+        raise OptionError(
+            f"{len(tests)} pairs are more than the {_MOST_PAIRS} that are drawn", fix="Compare with a baseline."
+        )
     with figure(path, width=6.5, height=1 + 0.45 * len(tests)) as (axes,):
         axes.axvline(0, color="black", lw=0.8, ls="--")
         for index, test in enumerate(tests):
@@ -160,59 +162,6 @@ def draw_pairs(comparison: ItemsComparison, path: str | Path) -> None:
         axes.set_yticks(range(len(comparison.pairs)), [" − ".join(pair.names) for pair in comparison.pairs])
         axes.set_ylim(len(comparison.pairs) - 0.5, -0.5)
         axes.set_xlabel(f"difference in {comparison.metric} over items (orange diamond: significant)")
-
-
-def _draw_matrix(comparison: Comparison, path: str | Path) -> None:
-    """The differences of many pairs as a matrix: row minus column, with a dot if the pair differs significantly."""
-    methods = comparison.methods
-    place = {method: index for index, method in enumerate(methods)}
-    values = np.nanmean(comparison.scores, axis=0)
-    if comparison.target is not None:
-        values = np.nanmean(abs(comparison.scores - comparison.target), axis=0)
-    matrix = values[:, None] - values[None, :]
-    limit = float(np.abs(matrix).max()) or 1.0
-    side = 1.8 + 0.19 * len(methods)
-    with figure(path, width=side + 0.8, height=side) as (axes,):
-        image = axes.imshow(matrix, cmap="RdBu", vmin=-limit, vmax=limit)
-        pairs = [tuple(place[name] for name in test.names) for test in comparison.tests if test.significant]
-        ends = [end for a, b in pairs for end in ((a, b), (b, a))]
-        axes.plot([b for _, b in ends], [a for a, _ in ends], ".", color="black", ms=3)
-        axes.set_xticks(range(len(methods)), methods, rotation=90, fontsize=7)
-        axes.set_yticks(range(len(methods)), methods, fontsize=7)
-        axes.grid(visible=False)
-        axes.figure.colorbar(image, ax=axes, shrink=0.7, label=f"difference in {comparison.metric}, row − column")
-        axes.set_title("dot: significant", fontsize=9)
-
-
-def draw_profile(comparison: Comparison, path: str | Path) -> None:
-    """Share of units on which a method scores at least as well as the value on the axis."""
-    higher = comparison.better == "higher"
-    scores = comparison.scores if comparison.target is None else abs(comparison.scores - comparison.target)
-    many = len(comparison.methods) > len(COLOURS)
-    rows = min(len(comparison.methods), 20)
-    with figure(path, width=5.5 + 1.9 * many * -(-len(comparison.methods) // 20), height=max(3.6, 0.22 * rows)) as (
-        axes,
-    ):
-        for index, method in enumerate(comparison.methods):
-            ordered = np.sort(scores[~np.isnan(scores[:, index]), index])  # methods may have different numbers of runs
-            n = len(ordered)
-            share = np.arange(n, 0, -1) / n if higher else np.arange(1, n + 1) / n
-            step = "steps-pre" if higher else "steps-post"
-            axes.plot(ordered, share, ds=step, color=_of(COLOURS, index), marker=_shape(index), ms=3, label=method)
-        distance = "" if comparison.target is None else f", distance from {comparison.target:g}"
-        axes.set_xlabel(f"{comparison.metric}{distance} (τ)")
-        axes.set_ylabel(f"share of {comparison.points} with score {'≥' if higher else '≤'} τ")
-        axes.set_ylim(0, 1.03)
-        if many:
-            columns = -(-len(comparison.methods) // 20)
-            axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns, fontsize=7)
-        else:
-            axes.legend()
-
-
-def _shape(index: int) -> str:
-    """A shape that, with the colour, is the method's own: colours repeat after seven, with the next shape."""
-    return _of(SHAPES, index + index // len(COLOURS))
 
 
 def _of(cycle: tuple[str, ...], index: int) -> str:

@@ -562,8 +562,8 @@ def macro_spread(
         df = np.sum(multiples * free) ** 2 / np.sum(multiples**2 * free)
         total = shrunk.sum()
         if cluster is not None:
-            together, units, fewer = _across_groups(influence, count, group, cluster, size)
-            total, df = total + together, np.minimum(df, fewer)
+            together, clusters, fewer = _across_groups(influence, count, group, cluster, size)
+            total, df, units = total + together, np.minimum(df, fewer), np.float64(clusters)
         error = np.sqrt(np.maximum(total, shrunk.sum() / groups)) / groups
         items = _totals(group, count * influence**2, groups).sum() / size.sum() / error**2
         largest = (size if most is None else np.asarray(most)).sum()
@@ -584,7 +584,7 @@ def _across_groups(
     share = np.bincount(place, count) / size[within]
     part = np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
     together = np.sum(np.bincount(label, part, span) ** 2) - np.sum(part**2)
-    weight = np.bincount(label, share / len(size), span)
+    weight = np.bincount(label, share / len(size), span).astype(float)
     present = weight[weight > 0]
     (df,) = _size_df(present, np.zeros(len(present), np.int64), np.array([len(present)]))
     return float(together), float(1 / np.sum(present**2)), float(df)

@@ -1,4 +1,4 @@
-"""Runs from result files, flat JSON, tables of other programs, frames and dictionaries."""
+"""Runs from result files, flat JSON, tables, frames and dictionaries."""
 
 from __future__ import annotations
 
@@ -24,34 +24,40 @@ from graphgauge.core.schema import (
     result_files,
     side_files,
     side_path,
-    unchecked,
 )
 from graphgauge.core.truths import truths_of
-from graphgauge.io.sheets import READERS, Sheet, read_sheet, records_sheet
-from graphgauge.stats import logs
-from graphgauge.stats.cells import is_empty
-from graphgauge.stats.names import LABELS, role_of, sounds_like_metric
+from graphgauge.stats.names import usual_direction
 from graphgauge.stats.runs import UNNAMED_METRIC, Run, Runs, Score, Seed, SideFile, known_metric, seed_of
-from graphgauge.stats.tabular import Columns, columns_of, read_units
+from graphgauge.stats.tables import (
+    LABELS,
+    Columns,
+    Table,
+    Unit,
+    are_unpaired,
+    columns_of,
+    is_empty,
+    read_number,
+    read_table,
+    records_table,
+    runs_of,
+    units_of,
+)
 from graphgauge.stats.text import listing
-from graphgauge.stats.units import Reading, Unit, runs_of
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
 # Parts of a flat file that describe the run.
 _DESCRIPTIONS = ("config", "configuration", "args", "params", "hparams", "hyperparameters", "settings", "meta")
-# Suffixes that are looked for in a folder without result files; documents are read only by name.
-_TABLES = tuple(ending for ending in READERS if ending not in (".txt", ".md", ".tex"))
-_MOST_FILES = 20_000
 
 
 def load(source: Any, *, columns: Columns | str | Iterable[str] | None = None) -> Runs:
     """Runs from a folder or files of results, a table, a frame, dictionaries, or a list of these or of evaluations.
 
     A folder is searched for result files and for flat JSON named `metrics_{dataset}_{seed}.json` in a folder named
-    after the method; without these, for tables and for the logs of other programs. Columns of tables are recognised by
-    name and content, and `notes` of the runs say how; `columns={"method": "model", "seed": "fold"}` gives them. A
-    dictionary has the scores of each method: a list of repetitions, or a mapping from seed, dataset or metric.
+    after the method. A table has columns `method`, `dataset` and `seed`, or those that
+    `columns={"method": "model", "seed": "fold"}` names; every other column of numbers is a metric, unless the columns
+    `metric` and `value` have one in each row. A dictionary has the scores of each method: a list of repetitions, or a
+    mapping from seed or dataset.
 
     Parameters
     ----------
@@ -96,7 +102,7 @@ def _load(source: Any, columns: Columns) -> _Found:
     if isinstance(source, Evaluation):
         return _Found(_numbered_evaluations([source]))
     if (records := _records_of(source)) is not None:
-        return _from_sheet(records_sheet(records, "frame"), columns)
+        return _from_table(records_table(records, "frame"), columns)
     if isinstance(source, Mapping):
         return _from_mapping(source, columns)
     if isinstance(source, Iterable):
@@ -127,18 +133,17 @@ def _records_of(source: Any) -> list[dict[str, Any]] | None:
     """The rows of a data frame of pandas or polars, or of an Arrow table; levels of an index are columns."""
     if hasattr(source, "columns") and hasattr(source, "reset_index"):
         levels = [name for name in getattr(source.index, "names", []) if name is not None]
-        named = bool(levels)
         _refuse_twice([*levels, *source.columns])
-        frame = source.reset_index() if named else source
-        if getattr(frame.columns, "nlevels", 1) > 1:
+        if getattr(source.columns, "nlevels", 1) > 1:
             raise InputError(
                 "the frame has several levels of columns",
                 where="frame",
-                fix="Use frame.stack(), or frame.melt() with one row per value.",
+                fix='Choose one and name the rows, as in frame["mrr"].reset_index(); or use frame.melt().',
             )
+        text = len(source) > 0 and all(isinstance(name, str) for name in source.index)
+        frame = source.reset_index() if levels or (text and "method" not in source.columns) else source
         rows: list[dict[str, Any]] = frame.to_dict(orient="records")
-        text = not named and len(source) and all(isinstance(name, str) for name in source.index)
-        return [{"": name, **row} for name, row in zip(source.index, rows, strict=True)] if text else rows
+        return rows
     for method in ("to_dicts", "to_pylist"):
         if hasattr(source, method) and (hasattr(source, "columns") or hasattr(source, "column_names")):
             _refuse_twice(getattr(source, "column_names", None) or ())
@@ -158,15 +163,12 @@ def _refuse_twice(names: Iterable[Any]) -> None:
 
 def _from_sequence(parts: list[Any], columns: Columns) -> _Found:
     if parts and all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
-        return _from_sheet(records_sheet(parts, "records", unit="record"), columns)
+        return _from_table(records_table(parts, "records", "record"), columns)
     found = _Found()
-    several = len(parts) > 1
     repeated = _numbered_evaluations([part for part in parts if isinstance(part, Evaluation)])
     for part in parts:
         if isinstance(part, Evaluation):
             found.found.append(repeated.pop(0))
-        elif isinstance(part, str | Path):
-            found.add(_from_path(Path(part), columns, named_after_file=several))
         else:
             found.add(_load(part, columns))
     return found
@@ -190,31 +192,26 @@ def _from_mapping(source: Mapping[Any, Any], columns: Columns) -> _Found:
     """A table by columns, or the scores or evaluations of each method."""
     if not source:
         return _Found()
-    roles = [role for name in source if (role := role_of(str(name))) is not None and role[0] in LABELS]
-    lengths = {len(part) for part in source.values() if _is_list(part)}
-    named = any(column in source for column in columns.values())
-    if (roles or named) and all(_is_list(part) for part in source.values()):
-        if len(lengths) > 1:
+    named = any(column in source for column in (*LABELS, *columns.values()))
+    if named and all(_is_list(part) for part in source.values()):
+        if len({len(part) for part in source.values()}) > 1:
             sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
             raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
         rows = [dict(zip(map(str, source), cells, strict=True)) for cells in zip(*source.values(), strict=True)]
-        return _from_sheet(records_sheet(rows, "dictionary"), columns)
-    found, units = _Found(tables=1), []
+        return _from_table(records_table(rows, "dictionary"), columns)
+    found, units = _Found(), []
     for method, scores in source.items():
         evaluated = _evaluations_of(scores, {"method": str(method)})
         if evaluated is None:
             units += _units_of(str(method), scores)
         else:
             found.found += evaluated
-    if units:
-        reading = Reading(units, [], "dictionary", columns.get("seed") == "@order")
-        found.found += runs_of(reading)
-        unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
-        if len({method for method, _ in unseeded}) > 1 and max(unseeded.values()) > 1 and not reading.paired_by_order:
-            found.notes.append(
-                "lists have no seeds, so their runs are not paired; a mapping from seed to score, or "
-                'columns={"seed": "@order"}, pairs them'
-            )
+    found.found += runs_of(units, "dictionary")
+    if are_unpaired(units):
+        found.notes.append(
+            "lists have no seeds, so their runs are not paired; a mapping from seed to score, such as "
+            "dict(enumerate(scores)), pairs them"
+        )
     return found
 
 
@@ -245,73 +242,49 @@ def _evaluations_of(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
 
 
 def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
-    """The scores of one method: a number, a list of repetitions, or a mapping from seed, dataset or metric."""
+    """The scores of one method: a number, a list of repetitions, or a mapping from seed or dataset.
+
+    A mapping from metric to number is one run of a seed or a dataset.
+    """
     where = f"{method} on {dataset}" if dataset else method
 
     def unit(value: Any, seed: Seed | None, place: str, metric: str = UNNAMED_METRIC) -> Unit:
-        from graphgauge.stats.cells import CellError, Number, read_cell
-
         try:
-            number: Number = read_cell(value)
-        except CellError as error:
+            return Unit(method, dataset, seed, {metric: read_number(value)}, place)
+        except ValueError as error:
             raise InputError(f"{place}: {error}", where="dictionary") from None
-        return Unit(method, dataset, seed, {metric: number}, place)
 
-    def one_run(values: Mapping[Any, Any], seed: Seed | None, place: str) -> Unit:
-        numbers = [unit(value, seed, f"{place}, {name}", str(name)) for name, value in values.items()]
-        return replace(numbers[0], numbers={key: number for each in numbers for key, number in each.numbers.items()})
+    def run(values: Any, seed: Seed | None, place: str) -> Unit:
+        if not isinstance(values, Mapping):
+            return unit(values, seed, place)
+        numbers = {str(name): unit(value, seed, f"{place}, {name}").numbers for name, value in values.items()}
+        return Unit(method, dataset, seed, {name: number[UNNAMED_METRIC] for name, number in numbers.items()}, place)
 
     if isinstance(scores, Real) or is_empty(scores):
         return [unit(scores, None, where)]
     if isinstance(scores, Mapping):
-        if dataset and _is_one_run(scores):
-            return [one_run(scores, None, where)]
-        if dataset and scores and all(_is_one_run(part) for part in scores.values()):
-            return [one_run(part, seed_of(seed), f"{where}, seed {seed}") for seed, part in scores.items()]
-        if all(isinstance(part, Mapping) or _is_list(part) for part in scores.values()) and not dataset and scores:
-            if all(sounds_like_metric(str(name)) for name in scores):
-                return _by_metric(method, scores)
-            if all(isinstance(seed_of(name), int) and _is_one_run(part) for name, part in scores.items()):
-                return [one_run(part, seed_of(seed), f"{where}, seed {seed}") for seed, part in scores.items()]
-            return [each for name, part in scores.items() for each in _units_of(method, part, str(name))]
-        numbered = all(isinstance(seed_of(name), int) for name in scores)
-        if numbered or dataset:
-            return [unit(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
-        if _is_one_run(scores):
-            return [one_run(scores, None, where)]
-        return [each for name, value in scores.items() for each in _units_of(method, value, str(name))]
+        if all(isinstance(seed_of(name), int) for name in scores):
+            return [run(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
+        if dataset:
+            return [run(scores, None, where)]
+        metric = next((str(name) for name in scores if known_metric(str(name))[0] or usual_direction(str(name))), None)
+        if metric is not None:
+            raise InputError(
+                f"the scores of {method} are by metric ({metric})",
+                where="dictionary",
+                fix=f'Pass a list of runs: [{{"method": "{method}", "seed": 0, "{metric}": …}}, …].',
+            )
+        return [each for name, part in scores.items() for each in _units_of(method, part, str(name))]
     if _is_list(scores):
         if len(scores) and all(isinstance(part, Mapping) for part in scores):
-            sheet = records_sheet(list(scores), f"dictionary, {method}")
-            return [replace(each, method=method, dataset=dataset or each.dataset) for each in read_units(sheet).units]
+            found = units_of(records_table(list(scores), f"dictionary, {method}"), {}, [])
+            return [replace(each, method=method, dataset=dataset or each.dataset) for each in found]
         return [unit(value, None, f"{where}, score {index + 1}") for index, value in enumerate(scores)]
     raise InputError(
         f"the scores of {where} are {type(scores).__name__}",
         where="dictionary",
-        fix="Pass a list of numbers, or a mapping from seed, dataset or metric.",
+        fix="Pass a list of numbers, or a mapping from seed or dataset.",
     )
-
-
-def _is_one_run(scores: Any) -> bool:
-    """Whether this is a mapping from metrics to numbers."""
-    return (
-        isinstance(scores, Mapping)
-        and bool(scores)
-        and all(sounds_like_metric(str(name)) for name in scores)
-        and not any(isinstance(part, Mapping) or _is_list(part) for part in scores.values())
-    )
-
-
-def _by_metric(method: str, scores: Mapping[Any, Any]) -> list[Unit]:
-    """A mapping from metric to its repetitions, in one order for all metrics."""
-    units: dict[Any, Unit] = {}
-    for metric, part in scores.items():
-        for index, each in enumerate(_units_of(method, part)):
-            old = units.setdefault(index if each.seed is None else each.seed, replace(each, numbers={}))
-            units[index if each.seed is None else each.seed] = replace(
-                old, numbers={**old.numbers, str(metric): each.numbers[UNNAMED_METRIC]}
-            )
-    return list(units.values())
 
 
 def _is_list(part: Any) -> bool:
@@ -323,14 +296,14 @@ def _is_list(part: Any) -> bool:
 # ------------------------------------------------------------------------------------------ files
 
 
-def _from_path(path: Path, columns: Columns, *, named_after_file: bool = False) -> _Found:
+def _from_path(path: Path, columns: Columns) -> _Found:
     if path.is_dir():
         return _from_folder(path, columns)
     if not path.exists():
         raise InputError("no such file or folder", where=str(path))
-    if path.suffix.lower() in READERS:
-        return _from_sheet(read_sheet(path), columns, _labels_of(path, named_after_file))
-    if path.suffix.lower() in (".json", ".jsonl"):
+    if path.suffix.lower() in (".csv", ".parquet"):
+        return _from_table(read_table(path), columns)
+    if path.suffix.lower() == ".json":
         found = _from_json(path, columns)
         if found is None:
             raise InputError(
@@ -339,27 +312,20 @@ def _from_path(path: Path, columns: Columns, *, named_after_file: bool = False) 
                 fix="Flat metrics are named metrics_{dataset}_{seed}.json or contain method, dataset and seed.",
             )
         return found
-    endings = ", ".join((".json", ".jsonl", *READERS))
-    raise InputError(f"files ending in {path.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {endings}.")
+    raise InputError(
+        f"files ending in {path.suffix or 'nothing'} are not read",
+        where=str(path),
+        fix="Use .json, .csv or .parquet; save a table as .csv with columns method, dataset and seed.",
+    )
 
 
-def _labels_of(path: Path, named_after_file: bool) -> dict[str, str]:
-    """What the path, and the files of a run next to it, say about a table."""
-    labels = {"file": path.stem}
-    if (logged := logs.labels(path)) is not None:
-        return {**labels, **logged}
-    return {**labels, **({"method": path.stem} if named_after_file else {})}
-
-
-def _from_sheet(sheet: Sheet, columns: Columns, labels: Mapping[str, str] | None = None) -> _Found:
-    if not sheet.rows and sheet.where == "records":
-        return _Found()
-    reading = read_units(sheet, columns, labels)
-    return _Found(runs_of(reading), reading.notes, 1)
+def _from_table(table: Table, columns: Columns) -> _Found:
+    notes: list[str] = []
+    return _Found(runs_of(units_of(table, columns, notes), table.where), notes, 1)
 
 
 def _from_folder(folder: Path, columns: Columns) -> _Found:
-    """The result files of a folder, or else its tables; files that cannot be read are named, the others are used."""
+    """The result files of a folder; files that cannot be read are named, the others are used."""
     files = result_files(folder)
     found, bad = _Found(), []
     for path in files:
@@ -373,28 +339,13 @@ def _from_folder(folder: Path, columns: Columns) -> _Found:
     # A flat copy of a result file is the same run, not a second one.
     whole = {(run.method, run.dataset, run.seed) for run in found.found if run.family}
     found.found = [run for run in found.found if run.family or (run.method, run.dataset, run.seed) not in whole]
-    tables = _tables_in(folder)
-    if not found.found:
-        readings = []
-        for path in tables:
-            try:
-                sheet = read_sheet(path)
-                readings.append(read_units(sheet, columns, _labels_of(path, True)))
-            except InputError as error:
-                bad.append(error)
-        found.add(_joined(readings))
-    elif tables:
-        names = listing([str(path.relative_to(folder)) for path in tables], 3)
-        found.notes.append(f"{folder}: tables next to result files are not read ({names}); name them to read them")
     if not found.found and bad:
         raise bad[0]
     if not found.found:
         raise InputError(
-            f"no results among {len(files)} JSON files and {len(tables)} tables"
-            if tables
-            else f"no results among {len(files)} JSON files",
+            f"no results among {len(files)} JSON files",
             where=str(folder),
-            fix="Evaluate with --method, --dataset and --run-seed, which writes result files here.",
+            fix="Evaluate with --method, --dataset and --run-seed, which writes result files here; or name a table.",
         )
     found.notes = _once(found.notes)
     if bad:
@@ -403,29 +354,6 @@ def _from_folder(folder: Path, columns: Columns) -> _Found:
             f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}"
         )
     return found
-
-
-def _joined(readings: Sequence[Reading]) -> _Found:
-    """The tables of a folder together: units without a seed are numbered over all files of a method."""
-    if not readings:
-        return _Found()
-    units = [unit for reading in readings for unit in reading.units]
-    labelled: dict[tuple[str, str, Any], Unit] = {}
-    joined: list[Unit] = []
-    for unit in units:
-        key = (unit.method, unit.dataset, unit.seed)
-        old = labelled.get(key) if unit.seed is not None else None
-        if old is not None and not set(old.numbers) & set(unit.numbers):
-            # One file for each metric, as TensorBoard exports them.
-            new = replace(old, numbers={**old.numbers, **unit.numbers})
-            joined[joined.index(old)] = labelled[key] = new
-        else:
-            labelled[key] = unit
-            joined.append(unit)
-    notes = _once([note for reading in readings for note in reading.notes])
-    method = next((reading.method_column for reading in readings if reading.method_column), "")
-    whole = Reading(joined, notes, listing([reading.where for reading in readings], 2), method_column=method)
-    return _Found(runs_of(whole), notes, len(readings))
 
 
 def _once(notes: Sequence[str]) -> list[str]:
@@ -439,48 +367,25 @@ def _once(notes: Sequence[str]) -> list[str]:
     ]
 
 
-def _tables_in(folder: Path) -> list[Path]:
-    found = []
-    for path in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix.lower() in _TABLES and not hidden and path.is_file():
-            found.append(path)
-        if len(found) > _MOST_FILES:
-            raise InputError(f"has more than {_MOST_FILES:,} tables", where=str(folder), fix="Name a smaller folder.")
-    return sorted(found)
-
-
 def _from_json(path: Path, columns: Columns) -> _Found | None:
-    """A result file, flat metrics, a list of records or the log of another program; None for other JSON."""
-    if logs.is_covered(path):
-        return None
-    if (lines := logs.json_lines(path)) is not None:
-        return _from_sheet(records_sheet(lines, str(path)), columns, _labels_of(path, True))
+    """A result file, flat metrics or a list of records; None for other JSON."""
     content = read_json(path)
     if isinstance(content, list):
-        if content and all(isinstance(part, dict) for part in content) and _is_table(content):
-            return _from_sheet(records_sheet(content, str(path)), columns, {"file": path.stem})
-        return None
+        if not content or not all(isinstance(part, dict) for part in content):
+            return None
+        table = records_table(content, str(path))
+        return _from_table(table, columns) if {*LABELS, *columns.values()} & set(table.names) else None
     if not isinstance(content, dict):
         return None
     if "schema" in content or is_result(content):
         return _Found([from_result(checked_content(content, str(path)), path)[0]])
-    if (units := logs.units(content, path)) is not None:
-        return _Found(runs_of(Reading(units, [], str(path))), [f"{path}: {logs.HOW}"] if logs.is_state(content) else [])
     if "axis" in content and "columns" in content:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
     if named is None and not set(LABELS) <= set(content):
-        own = logs.labels(path) or {}
-        # metrics.json in a folder of a run, such as gcn_seed0, says all but the dataset.
-        return _flat({"dataset": "", **own}, content, path) if "seed" in own else None
+        return None
     labels = {"method": _method_folder(path), **(named.groupdict() if named else {})}
     return _flat(labels, content, path)
-
-
-def _is_table(records: Sequence[Mapping[str, Any]]) -> bool:
-    names = {str(name) for record in records for name in record}
-    return any((role := role_of(name)) is not None and role[0] in LABELS for name in names)
 
 
 def _flat(labels: Mapping[str, Any], content: Mapping[str, Any], path: Path) -> _Found:
@@ -501,8 +406,7 @@ def _flat(labels: Mapping[str, Any], content: Mapping[str, Any], path: Path) -> 
         if number is None:
             left.append(name)
             continue
-        key, direction, target, bounds = known_metric(str(name))
-        scores[key] = Score(number, direction, target, bounds)
+        scores[str(name)] = Score(number, *known_metric(str(name)))
     if not scores:
         raise InputError("contains no metric", where=str(path), fix="Give each metric a number.")
     run = Run(str(labels["method"]), str(labels["dataset"]), seed_of(labels["seed"]), scores, source=str(path))
@@ -535,8 +439,7 @@ def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        notes = unchecked(content.get("notes"))
-        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why, unchecked=notes), None
+        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why), None
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
     evaluation = evaluation_from_dict(content, where=str(path))
     run = from_evaluation(
@@ -560,7 +463,6 @@ def from_evaluation(
         evaluation.family,
         source,
         items=evaluation.per_item if items is None else items,
-        unchecked=unchecked(evaluation.notes),
         findings={
             finding.check: finding.message
             for finding in evaluation.findings

@@ -1,4 +1,4 @@
-"""Is the order of methods the same by several metrics, or under several ways of computing one?"""
+"""Is the order of methods the same by several metrics?"""
 
 from __future__ import annotations
 
@@ -35,21 +35,14 @@ class Swap:
 
 @dataclass(frozen=True)
 class Orders:
-    """The order of methods by each metric, best first, and the pairs that change places.
-
-    `what` and `by` name both for people: "explainers" by "ways of masking".
-    """
+    """The order of methods by each metric, best first, and the pairs that change places."""
 
     comparisons: Mapping[str, ItemsComparison]
     swaps: tuple[Swap, ...]
-    what: str = "methods"
-    by: str = "metrics"
 
     @classmethod
-    def of(
-        cls, comparisons: Mapping[str, ItemsComparison], alpha: float, what: str = "methods", by: str = "metrics"
-    ) -> Orders:
-        return cls(comparisons, tuple(_swaps(comparisons, alpha)), what, by)
+    def of(cls, comparisons: Mapping[str, ItemsComparison], alpha: float) -> Orders:
+        return cls(comparisons, tuple(_swaps(comparisons, alpha)))
 
     @property
     def orders(self) -> dict[str, list[str]]:
@@ -66,10 +59,10 @@ class Orders:
     def verdict(self) -> str:
         count = len(self.comparisons)
         if self.survives:
-            return f"The order of {self.what} is the same in {f'all {count}' if count > 2 else 'both'} {self.by}."
+            return f"The order of methods is the same in {f'all {count}' if count > 2 else 'both'} metrics."
         if self.survives is None:
-            return f"The order of {self.what} is not decided: pairs that change places do not differ significantly."
-        return f"The order of {self.what} depends on the {_one_of(self.by)}."
+            return "The order of methods is not decided: pairs that change places do not differ significantly."
+        return "The order of methods depends on the metric."
 
     @property
     def lines(self) -> list[str]:
@@ -79,15 +72,6 @@ class Orders:
             for way, order in self.orders.items()
         ]
         return [*lines, *map(str, self.swaps), self.verdict]
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
-
-
-def _one_of(several: str) -> str:
-    """ "ways of masking" as "way of masking"."""
-    first, _, rest = several.partition(" ")
-    return " ".join(filter(None, (first.removesuffix("s"), rest)))
 
 
 def _order(found: ItemsComparison) -> list[str]:

@@ -27,15 +27,13 @@ class Style:
     """How tables are printed: digits after the point, times 100, which methods come first, and what is marked.
 
     `marks="tests"` marks the best and what does not differ significantly from it; `"ranks"` the best and the second
-    best mean, as papers do, which says nothing about significance. `grouped` puts the metrics of a dataset side by
-    side, in LaTeX under a common head.
+    best mean, as papers do, which says nothing about significance.
     """
 
     digits: int | None = None
     percent: bool = False
     order: tuple[str, ...] = ()
     marks: str = "tests"
-    grouped: bool = False
 
     def __post_init__(self) -> None:
         one_of("marks", self.marks, MARKS)
@@ -116,16 +114,10 @@ class Presented(Mapping[Any, Any]):
         return need("pandas", "a data frame").DataFrame(self.records())
 
     def to_latex(
-        self,
-        *,
-        digits: int | None = None,
-        percent: bool = False,
-        order: Sequence[str] = (),
-        marks: str = "tests",
-        grouped: bool = False,
+        self, *, digits: int | None = None, percent: bool = False, order: Sequence[str] = (), marks: str = "tests"
     ) -> str:
         """The table in LaTeX, for booktabs; see `Style` for the options."""
-        return self.grid(Style(digits, percent, tuple_of(order), marks, grouped)).latex()
+        return self.grid(Style(digits, percent, tuple_of(order), marks)).latex()
 
     def to_markdown(
         self, *, digits: int | None = None, percent: bool = False, order: Sequence[str] = (), marks: str = "tests"
@@ -150,7 +142,7 @@ class Presented(Mapping[Any, Any]):
         path
             A .svg, .png or .pdf file to write, too.
         kind
-            For a comparison `ranks`, `differences` or `profile`; for an aggregate `intervals`.
+            For a comparison `ranks` or `differences`; for an aggregate `intervals`.
         ax
             Matplotlib axes to draw on, or to take the place of, instead of a new figure.
 

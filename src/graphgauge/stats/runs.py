@@ -62,9 +62,9 @@ class SideFile:
 class Run:
     """One trained and evaluated model. `failed` says why there are no scores; `items` are its items or their file.
 
-    `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
-    a result file that has no root. `partial` says how much an adaptive run has read that did not read everything: its
-    values are known up to their intervals, and its items are no sample with equal chances.
+    `truths` are the inputs that it was measured against, by name, if a receipt records them. `partial` says how much an
+    adaptive run has read that did not read everything: its values are known up to their intervals, and its items are no
+    sample with equal chances.
 
     Examples
     --------
@@ -83,7 +83,6 @@ class Run:
     failed: str | None = None
     items: Any = None
     truths: Mapping[str, Truth] = field(default_factory=dict)
-    unchecked: str | None = None
     partial: str | None = None
     # The warnings and errors that its file records, by the name of the check.
     findings: Mapping[str, str] = field(default_factory=dict)
@@ -132,19 +131,18 @@ def _seed_in(text: str) -> Seed:
 
 
 @cache
-def known_metric(key: str) -> tuple[str, Direction | None, float | None, tuple[float, float]]:
-    """The current key of a metric given as a plain number, and its registered properties."""
-    from graphgauge.core.metric import find, renamed_keys
+def known_metric(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
+    """The registered direction, target and bounds of a metric given as a plain number."""
+    from graphgauge.core.metric import find
 
-    key = renamed_keys().get(key, key)
-    unknown = (key, None, None, (-math.inf, math.inf))
+    unknown = (None, None, (-math.inf, math.inf))
     try:
         entry, _ = find(key)
     except OptionError:
         return unknown
     if key != entry.key and entry.parse(key) is None:
         return unknown  # the name of f1@{k} alone: an F1 of any kind may be called so
-    return key, entry.direction, entry.target, entry.bounds
+    return entry.direction, entry.target, entry.bounds
 
 
 def repetition(method: str, number: int) -> str:
@@ -212,12 +210,12 @@ class Runs:
         return dict.fromkeys(key for run in self for key in run.scores)
 
     def named(self, metric: str) -> str:
-        """The key of one of the metrics, which may be asked for by an earlier one; a metric without a name gets it.
+        """The key of one of the metrics; a metric without a name gets it.
 
         Parameters
         ----------
         metric
-            The key of a metric, or an earlier name of it.
+            The key of a metric.
 
         Returns
         -------
@@ -232,15 +230,13 @@ class Runs:
         if metric in self._metrics:
             return metric
         if self.metrics == [UNNAMED_METRIC] and isinstance(metric, str) and metric:
-            return known_metric(metric)[0]
-        from graphgauge.core.metric import current_key
-
+            return metric
         if not self.metrics:
             why = listing(
                 list(dict.fromkeys(run.failed.removeprefix("failed: ") for run in self if run.failed)), 2
             ).rstrip(".")
             raise InputError("there is no value to compare", fix=f"All runs failed: {why}." if why else None)
-        return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
+        return one_of("metric", metric, self.metrics)
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
         """The runs of some methods, datasets or of one family; an unknown name is an error.
@@ -305,10 +301,10 @@ class Runs:
         Runs
             A copy with the name.
         """
-        key, direction, target, bounds = known_metric(metric)
+        direction, target, bounds = known_metric(metric)
         return Runs(
             (
-                replace(run, scores={key: replace(score, direction=direction, target=target, bounds=bounds)})
+                replace(run, scores={metric: replace(score, direction=direction, target=target, bounds=bounds)})
                 for run in self
                 for score in run.scores.values()
             ),
@@ -441,7 +437,6 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
             *read,
             *same_runs(chosen),
             *warnings_of(conflicts),
-            *unchecked_runs(chosen),
             *found_in_some(chosen),
             *partial_runs(chosen),
             *runs.notes,
@@ -493,14 +488,6 @@ def same_runs(runs: Iterable[Run]) -> Iterator[str]:
         if len(own) > 1:
             seeds = listing([str(run.seed) for run in own], 3)
             yield f"{on_dataset(method, dataset)} has the same values in every metric for seeds {seeds}: one run?"
-
-
-def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
-    """Which runs come from files without a root."""
-    marked = [run for run in runs if run.unchecked]
-    if marked:
-        which = listing([str(run) for run in marked], 3)
-        yield f"{several_do(len(marked), 'run', 'is', 'are')} {marked[0].unchecked} ({which})"
 
 
 def found_in_some(runs: Sequence[Run]) -> Iterator[str]:

@@ -19,7 +19,6 @@ from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import confidence_level, generator_of
 from graphgauge.core.result import Interval
-from graphgauge.stats.intervals import t_quantile
 
 Decision = Literal["above", "below"]
 
@@ -48,9 +47,6 @@ _STATE = (
     "centre",
     "cost",
     "slope",
-    "drift",
-    "pace",
-    "squares",
     "low",
     "high",
     "best_low",
@@ -123,7 +119,6 @@ class MeanSequence:
         self.read, self.left, self.total = 0, self.weight, 0.0
         self.sum = self.errors = 0.0  # of the values, and of the squared errors of their predictions
         self.centre = self.cost = self.slope = 0.0
-        self.drift = self.pace = self.squares = 0.0  # the same sums for a t-interval, whose bets are not cut
         self.best_low, self.best_high = low, high
         self.low, self.high = low, high
         self.above, self.below = np.zeros(1 + len(_GAPS)), np.zeros(1 + len(_GAPS))  # log capital of each bet
@@ -224,8 +219,6 @@ class MeanSequence:
         told = x - f + mean_f + known
         centre, slope = _running(self.centre, bet * told), _running(self.slope, bet * growth)
         cost = _running(self.cost, (-np.log1p(-bet) - bet) * y**2)
-        drift, pace = _running(self.drift, growth * told), _running(self.pace, growth**2)
-        squares = _running(self.squares, (growth * (x - f)) ** 2)
         reach = scale * (math.log(2 / self.alpha) + cost[1:]) / slope[1:]
         if self.gate is not None:
             self._bet(
@@ -234,7 +227,6 @@ class MeanSequence:
         self.read += len(x)
         self.left, self.total, self.sum, self.errors = (float(one[-1]) for one in (left, total, sums, errors))
         self.centre, self.slope, self.cost = (float(one[-1]) for one in (centre, slope, cost))
-        self.drift, self.pace, self.squares = (float(one[-1]) for one in (drift, pace, squares))
         self._narrow(centre[1:] / slope[1:], reach)
         return self
 
@@ -403,18 +395,6 @@ class MeanSequence:
         reach = (self.scale or self._scale(False)) * (math.log(2 / (1 - confidence)) + self.cost) / self.slope
         middle = self.centre / self.slope
         return max(middle - reach, self.low), min(middle + reach, self.high)
-
-    @property
-    def t_interval(self) -> Interval:
-        """The usual interval, for one look: it may decide when to stop by its width, and nothing else."""
-        method, over = "t, for one look", "items"
-        if self.read < 2 or self.finished or self.pace == 0:
-            return Interval(self.best_low, self.best_high, self.confidence, method, over)
-        middle = self.drift / self.pace
-        error = math.sqrt(self.squares * self.read / (self.read - 1)) / self.pace
-        reach = t_quantile(self.read - 1, self.confidence).item() * error
-        low, high = max(middle - reach, self.low), min(middle + reach, self.high)
-        return Interval(min(low, high), max(low, high), self.confidence, method, over)
 
     def merge(self, other: object) -> None:
         """Refused: the bounds of a sequence belong to the order in which its items were read.

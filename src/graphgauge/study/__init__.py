@@ -4,19 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphgauge.study.costs import plan_files
     from graphgauge.study.parse import read_study
     from graphgauge.study.runner import run
-    from graphgauge.study.verifier import verify, verify_submission
+    from graphgauge.study.verifier import verify
 
-__all__ = ["plan_files", "read_study", "run", "verify", "verify_submission"]
-_HOMES = {
-    "plan_files": "costs",
-    "read_study": "parse",
-    "run": "runner",
-    "verify": "verifier",
-    "verify_submission": "verifier",
-}
+__all__ = ["read_study", "run", "verify"]
+_HOMES = {"read_study": "parse", "run": "runner", "verify": "verifier"}
 
 
 def __getattr__(name: str) -> Any:

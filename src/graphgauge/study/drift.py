@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphgauge.core.schema import UNCHECKED, number_from_json
+from graphgauge.core.schema import number_from_json
 from graphgauge.study.text import shown
 
 # Fields compared as a whole; values and intervals are compared number by number.
@@ -29,15 +29,11 @@ _IF_STATED = ("drawings",)
 _SHOWN = 3
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_edition: bool = False) -> list[str]:
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Descriptions, largest difference first; empty if the two are equal apart from receipts and side files.
 
     Numbers are compared to the last bit, ends of intervals as well: what is small is for the reader to decide.
-
-    `first_edition`: `then` comes from a file of the first edition, which says less.
     """
-    if first_edition:
-        then, now = _of_first_edition(then), _of_first_edition(now)
     old, new = ({entry["key"]: entry for entry in content["results"]} for content in (then, now))
     moved = sorted(
         (
@@ -69,18 +65,6 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
         found.append(f"the metadata of the values differs ({', '.join(fields)})")
     parts = [*_PARTS, *(part for part in _IF_STATED if part in then)]
     return found + [f"{part} differ" for part in parts if _text(then.get(part)) != _text(now.get(part))]
-
-
-def _of_first_edition(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file of the first edition states too: not the kinds of levels."""
-    results = [
-        {
-            **entry,
-            "levels": [{**level, "kind": None} for level in entry["levels"]],
-        }
-        for entry in content["results"]
-    ]
-    return {**content, "results": results, "notes": [note for note in content["notes"] if note != UNCHECKED]}
 
 
 def _text(part: Any) -> str:

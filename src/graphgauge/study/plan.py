@@ -14,7 +14,6 @@ from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.family import family
 from graphgauge.core.fields import named_paths, read_all
 from graphgauge.core.files import files_named
-from graphgauge.core.urls import Url, as_place
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.model import Item, Study
@@ -96,8 +95,7 @@ def input_size(study: Study, planned: Plan) -> tuple[int, int]:
         for text in named_paths(declared.fields, read_all(declared.fields, step.item.options)):
             if _is_there(text, study.folder):
                 for name in files_named(text, study.folder):
-                    place = as_place(name)
-                    found[name] = (place if isinstance(place, Url) else study.folder / place).stat().st_size
+                    found[name] = (study.folder / name).stat().st_size
     return len(found), sum(found.values())
 
 

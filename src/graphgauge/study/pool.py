@@ -8,13 +8,12 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread, Timer
+from threading import Thread
 from typing import Any
 
-from graphgauge.study.confine import Confinement
 from graphgauge.study.model import Item
 
 Task = Mapping[str, Any]
@@ -61,21 +60,15 @@ def task(
 
 
 def answered(
-    tasks: Sequence[Task],
-    *,
-    jobs: int,
-    threads: int,
-    start_in: Path | None = None,
-    confined: Confinement | None = None,
+    tasks: Sequence[Task], *, jobs: int, threads: int, start_in: Path | None = None
 ) -> Iterator[tuple[int, Answer]]:
     """The index of each task and its answer, as they arrive; ending the iteration ends the processes.
 
     Libraries look for settings in the current folder: `start_in` is the folder where the processes start.
-    `confined` are their limits.
     """
     pending = deque(enumerate(tasks))
     answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-    workers = [Worker(threads, start_in, confined) for _ in range(min(jobs, len(tasks)))]
+    workers = [Worker(threads, start_in) for _ in range(min(jobs, len(tasks)))]
     helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
     try:
         for helper in helpers:
@@ -103,10 +96,9 @@ def _drain(worker: Worker, pending: deque[tuple[int, Task]], answers: SimpleQueu
 class Worker:
     """A process that is started when first needed, and again after it died."""
 
-    def __init__(self, threads: int, start_in: Path | None = None, confined: Confinement | None = None) -> None:
+    def __init__(self, threads: int, start_in: Path | None = None) -> None:
         self._environment = {**_environment(), **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
-        self._start_in, self._confined = start_in, confined
-        self._late = False
+        self._start_in = start_in
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, task: Task) -> Answer:
@@ -116,29 +108,10 @@ class Worker:
             assert process.stdout is not None
             process.stdin.write(json.dumps(task) + "\n")
             process.stdin.flush()
-            with self._clock():
-                answer: Answer = json.loads(process.stdout.readline())
+            answer: Answer = json.loads(process.stdout.readline())
             return answer
         except (OSError, ValueError):
             return self._lost()
-
-    @contextmanager
-    def _clock(self) -> Iterator[None]:
-        """Kill the process if an answer takes too long."""
-        if self._confined is None:
-            yield
-            return
-
-        def end() -> None:
-            self._late = True
-            self.kill()
-
-        timer = Timer(self._confined.limits.seconds, end)
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     def kill(self) -> None:
         if self._process is not None:
@@ -158,12 +131,9 @@ class Worker:
         return process.returncode
 
     def _started(self) -> subprocess.Popen[str]:
-        # -P: a file in the current folder must not shadow a library.
-        command = [sys.executable, "-P", "-m", "graphgauge.study.worker"]
-        if self._confined is not None:
-            command.append(self._confined.to_json())
         return subprocess.Popen(
-            command,
+            # -P: a file in the current folder must not shadow a library.
+            [sys.executable, "-P", "-m", "graphgauge.study.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -174,10 +144,8 @@ class Worker:
         )
 
     def _lost(self) -> Answer:
-        code, late, self._late = self.close(), self._late, False
-        if late and self._confined is not None:
-            how = f"took longer than {self._confined.limits.seconds:g} s and was ended"
-        elif code is None:
+        code = self.close()
+        if code is None:
             how = "could not be started"
         else:
             how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"

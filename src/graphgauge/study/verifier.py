@@ -10,7 +10,6 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,17 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import evaluation_from_dict, read_content, result_files, side_path
 from graphgauge.core.state import load_state
-from graphgauge.core.urls import is_url
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.claim import Claim, Examiner, Verdict
-from graphgauge.study.confine import Confinement, Limits, require_network_refused
 from graphgauge.study.drift import differences
 from graphgauge.study.pool import answered, task
 from graphgauge.study.runner import Share
-from graphgauge.study.submission import GivenTruth, Submission, hash_differences
 from graphgauge.study.text import sentence, shown
 
 # Fields of a receipt's input other than its path.
 _INPUT_FACTS = ("name", "bytes", "hash", "shape", "dtype")
 # Hashes of an array or of the truth in a file, by which comparisons recognise the same truth; older files lack some.
 _CONTENT_FACTS = ("content", "truth")
-_DAY = 86_400.0
 _LACKING = "Install it with: "
 # Bytes of an archive in addition to its arrays.
 _HEADERS = 1 << 20
@@ -43,12 +38,11 @@ def verify(
     *,
     jobs: int | None = None,
     trust_code: bool = False,
-    fetch: bool = False,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> list[Verdict]:
     """A verdict for every result file in a folder, or for one file. Inputs are always read again.
 
-    `trust_code` also recomputes results of models, by importing the code that they name, without network.
+    `trust_code` also recomputes results of models, by importing the code that they name: it runs with all your rights.
 
     Parameters
     ----------
@@ -58,8 +52,6 @@ def verify(
         Number of worker processes; by default one per core.
     trust_code
         Whether to import code that results name.
-    fetch
-        Whether to read inputs behind URLs that results name; results with such inputs are unchecked otherwise.
     on_verdict
         Called with each verdict as it arrives.
 
@@ -86,96 +78,10 @@ def verify(
     target = Path(results)
     if not target.exists():
         raise InputError("no such file or folder", where=str(results))
-    confined = None
-    if trust_code:
-        require_network_refused()
-        confined = _Bounds(Limits(seconds=_DAY), (str(target.resolve().anchor),))
-    paths = result_files(target) if target.is_dir() else [target]
-    return _verified(str(results), paths, Examiner(trust_code=trust_code, fetch=fetch), jobs, on_verdict, confined)
-
-
-def verify_submission(
-    folder: str | Path,
-    truths: Iterable[GivenTruth | str],
-    *,
-    jobs: int | None = None,
-    trust_code: bool = False,
-    limits: Limits | None = None,
-    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
-) -> list[Verdict]:
-    """A verdict for every result file in a folder of somebody else, with these truths in place of the folder's own.
-
-    A truth is `NAME=FILE`, or `NAME=sha256:HASH` that the folder's own file must have; NAME is an input of the family.
-    Results without a given truth are unchecked. Only files inside the folder are read, in processes with `limits`.
-
-    Parameters
-    ----------
-    folder
-        The folder of results.
-    truths
-        Truths of the maintainer.
-    jobs
-        Number of worker processes; by default one per core.
-    trust_code
-        Whether to import code that results name.
-    limits
-        Memory, time and size that a recomputation may take.
-    on_verdict
-        Called with each verdict as it arrives.
-
-    Returns
-    -------
-    list of Verdict
-        As from `verify`.
-
-    Raises
-    ------
-    InputError
-        If there is no result.
-    OptionError
-        If a truth cannot be read.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from graphgauge import ranking, study
-    >>> Path("theirs").mkdir()
-    >>> _ = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]]).save("theirs/result.json")
-    >>> np.save("ours.npy", [1, 0])
-    >>> [verdict.status for verdict in study.verify_submission("theirs", ["labels=ours.npy"])]
-    ['failed']
-    """
-    submission = Submission.of(folder, truths)
-    if trust_code:
-        require_network_refused()
-    bounds = _Bounds(limits or Limits(), (str(submission.folder), *submission.files))
-    examiner = Examiner(submission, trust_code=trust_code, limits=bounds.limits)
-    return _verified(str(folder), result_files(submission.folder), examiner, jobs, on_verdict, bounds)
-
-
-@dataclass(frozen=True)
-class _Bounds:
-    """What the processes that recompute results may use and read."""
-
-    limits: Limits
-    read: tuple[str, ...]
-
-    def confinement(self, scratch: Path, *, code: bool) -> Confinement:
-        return Confinement(self.limits, self.read, (str(scratch),), network=not code)
-
-
-def _verified(
-    where: str,
-    paths: Iterable[Path],
-    examiner: Examiner,
-    jobs: int | None,
-    on_verdict: Callable[[Verdict], None],
-    bounds: _Bounds | None,
-) -> list[Verdict]:
+    examiner = Examiner(trust_code=trust_code)
     verdicts: list[Verdict] = []
     claims: list[Claim] = []
-    for path in paths:
+    for path in result_files(target) if target.is_dir() else [target]:
         found = examiner.examined(path)
         if isinstance(found, Claim):
             claims.append(found)
@@ -185,17 +91,15 @@ def _verified(
     # Code that is imported stays in its process, so that it cannot change other results.
     data, code = ([claim for claim in claims if bool(claim.code) == imports] for imports in (False, True))
     for group in (data, *([claim] for claim in code)):
-        for verdict in _recomputed(group, examiner.indexes, jobs, bounds):
+        for verdict in _recomputed(group, examiner.indexes, jobs):
             verdicts.append(verdict)
             on_verdict(verdict)
     if not verdicts:
-        raise InputError("no results here", where=where)
+        raise InputError("no results here", where=str(results))
     return sorted(verdicts, key=lambda verdict: verdict.path)
 
 
-def _recomputed(
-    claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: int | None, bounds: _Bounds | None
-) -> Iterator[Verdict]:
+def _recomputed(claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: int | None) -> Iterator[Verdict]:
     if not claims:
         return
     share = Share.of(len(claims), jobs)
@@ -208,7 +112,6 @@ def _recomputed(
             index.save(kept[folder])
         # The same file name, because side files are named after it.
         outputs = [scratch / str(number) / claim.path.name for number, claim in enumerate(claims)]
-        code = any(claim.code for claim in claims)
         tasks = [
             task(
                 claim.item,
@@ -222,9 +125,7 @@ def _recomputed(
             )
             for claim, output in zip(claims, outputs, strict=True)
         ]
-        confined = None if bounds is None else bounds.confinement(scratch, code=code)
-        answers = answered(tasks, jobs=share.jobs, threads=share.threads, start_in=empty, confined=confined)
-        for place, answer in answers:
+        for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads, start_in=empty):
             claim = claims[place]
             if answer["error"] is None:
                 yield _compared(claim, outputs[place])
@@ -238,26 +139,18 @@ def _compared(claim: Claim, output: Path) -> Verdict:
     then, now = claim.content, read_content(output)
     if "gates" in then:
         now = {**now, "gates": _gates(then["gates"], now, str(output))}
-    moved = differences(then, now, first_edition=claim.first_edition)
+    moved = differences(then, now)
     found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
-    # Only the new computation says what was read.
-    others = list(hash_differences(claim.given, now["receipt"]["inputs"]))
-    values = {
-        entry["key"]: {name: entry[name] for name in ("value", "interval", "direction")} for entry in now["results"]
-    }
     lacking = [
         f"{shown(entry['key'])}: {shown(entry['reason'])}"
         for entry in now["skipped"]
         if _LACKING in entry["reason"] and entry not in then["skipped"]
     ]
     if lacking:
-        return claim.verdict("unchecked", f"not recomputed: {'; '.join(lacking)}", values)
-    if others:
-        return claim.verdict("failed", "; ".join(others), values)
+        return claim.verdict("unchecked", f"not recomputed: {'; '.join(lacking)}")
     if found:
-        found += [f"its own {shown(name)} is not the given truth" for name in _other_truths(claim, now)]
-        return claim.verdict("drifted", "; ".join([*found, *_other_versions(then, now)]), values)
-    return claim.verdict("equal", claim.remark, values)
+        return claim.verdict("drifted", "; ".join([*found, *_other_versions(then, now)]))
+    return claim.verdict("equal", claim.remark)
 
 
 def _gates(stated: Iterable[Mapping[str, Any]], now: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -270,16 +163,6 @@ def _gates(stated: Iterable[Mapping[str, Any]], now: Mapping[str, Any], where: s
         except InputError as error:
             found.append({"gate": str(entry["gate"]), "error": str(error)})
     return found
-
-
-def _other_truths(claim: Claim, now: Mapping[str, Any]) -> list[str]:
-    """The replaced inputs whose content differs from the given truth."""
-    return [name for name in claim.replaced if _hashes(claim.content, name) != _hashes(now, name)]
-
-
-def _hashes(content: Mapping[str, Any], name: str) -> list[str]:
-    inputs = content["receipt"]["inputs"]
-    return [entry.get("content") or entry["hash"] for entry in inputs if entry["name"] == name]
 
 
 def _other_versions(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -309,21 +192,18 @@ def _shared(
     entries = {(entry["name"], _place(entry, claim)): entry for entry in now["inputs"]}
     for entry in then["inputs"]:
         found = entries.get((entry["name"], _place(entry, claim)))
-        if found is not None and entry["name"] not in claim.replaced:
+        if found is not None:
             yield entry["name"], entry, found
 
 
 def _inputs(receipt: Mapping[str, Any], claim: Claim) -> list[str]:
-    """The inputs, without those that a given truth replaced."""
     return sorted(
-        repr([_place(entry, claim), *(entry.get(fact) for fact in _INPUT_FACTS)])
-        for entry in receipt["inputs"]
-        if entry["name"] not in claim.replaced
+        repr([_place(entry, claim), *(entry.get(fact) for fact in _INPUT_FACTS)]) for entry in receipt["inputs"]
     )
 
 
 def _place(entry: Mapping[str, Any], claim: Claim) -> str:
-    return str(entry["path"]) if is_url(entry["path"]) else os.path.normpath(claim.folder / entry["path"])
+    return os.path.normpath(claim.folder / entry["path"])
 
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:

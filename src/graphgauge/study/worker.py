@@ -29,7 +29,6 @@ from graphgauge.core.schema import evaluation_to_dict, write_result
 from graphgauge.engines.merge import merge_files
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex, using
-from graphgauge.study.confine import Confinement
 from graphgauge.study.model import Item
 from graphgauge.study.recipe import MERGE, Recipe, factories_of, fields_by_command, read_by_command
 from graphgauge.study.store import write_failure
@@ -42,8 +41,6 @@ def main() -> None:
     # Library output must not be read as an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    if len(sys.argv) > 1:
-        Confinement.from_json(sys.argv[1]).enter()
     tasks: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
     indexes: dict[str, HashIndex] = {}

@@ -5,10 +5,9 @@
 from graphgauge.generation.sections import reconstruction
 from graphgauge.generation.sections import diversity
 from graphgauge.generation.sections import statistical
-from graphgauge.generation.sections import dependence
 from graphgauge.generation.sections import recognition
 from graphgauge.generation.sections import latent_space
 from graphgauge.generation.sections import conditioning
 # isort: on
 
-__all__ = ["conditioning", "dependence", "diversity", "latent_space", "recognition", "reconstruction", "statistical"]
+__all__ = ["conditioning", "diversity", "latent_space", "recognition", "reconstruction", "statistical"]

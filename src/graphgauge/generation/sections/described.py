@@ -313,33 +313,6 @@ def _columns(statistics: Mapping[str, Any], spans: Spans, rows: int) -> Floats:
     return np.concatenate(parts, axis=1).astype(np.float64) if parts else np.empty((rows, 0))
 
 
-def in_units_of_real(table: SampleTable) -> tuple[dict[str, Floats], Spans]:
-    """The columns of each side in units of their spread among real and training rows; categories are one unit apart."""
-    spans = _spans(table)
-    sides = {
-        name: _columns(part, spans, rows)
-        for name, part, rows in (
-            ("real", table.statistics, len(table.real_codes)),
-            ("train", table.train_statistics, _count(table.train)),
-            ("generated", table.generated_statistics, len(table.codes)),
-            ("excluded", table.excluded_statistics, len(table.excluded)),
-        )
-        if part is not None
-    }
-    known = np.concatenate([sides[name] for name in ("real", "train") if name in sides])
-    centre = known.mean(0) if len(known) else np.zeros(known.shape[1])
-    scale = rounded_off(known.std(0), centre) if len(known) else np.ones(known.shape[1])
-    for span, words in spans.values():
-        if words is not None:
-            scale[span] = np.sqrt(2)
-    scale[scale == 0] = 1.0
-    return {name: (rows - centre) / scale for name, rows in sides.items()}, spans
-
-
-def _count(samples: Any) -> int:
-    return 0 if samples is None else len(samples)
-
-
 def columns_of(statistics: Mapping[str, Any], table: SampleTable) -> tuple[Floats, list[str]]:
     """The columns of one side, and their names."""
     spans = _spans(table)

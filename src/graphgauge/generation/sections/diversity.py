@@ -485,7 +485,7 @@ def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
     return sample.estimate(values, sample.counts, f"no condition has {k} valid samples")
 
 
-@metric(key="unique_samples", formerly="unique_problems", **_COUNT)
+@metric(key="unique_samples", **_COUNT)
 def unique_samples(sample: Attempts) -> Estimate:
     """Number of distinct valid samples, summed over conditions."""
     values = sample.of_ids(lambda ids: float(len(np.unique(ids))))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, on_device
+from graphgauge.core.arrays import Floats
 from graphgauge.generation.levels import (
     MOST,
     SPLITS,
@@ -33,7 +33,6 @@ from graphgauge.generation.two_sample import (
     squared_radii,
     unbiased,
 )
-from graphgauge.kernels import device_distances
 
 # The number of neighbours in precision, recall, density and coverage.
 NEIGHBOURS = 5
@@ -43,7 +42,7 @@ class Encoded(Sides):
     """Encodings (n, d) of both sides: latent vectors, or the bits if there is no encoder."""
 
     def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
-        self._draws, self._threads, self._device = draws, threads, table.device
+        self._draws, self._threads = draws, threads
         self.space = "latent vectors" if encoded(table) else "bits"
         train: Floats | None
         if encoded(table):
@@ -81,13 +80,7 @@ class Encoded(Sides):
 
     @cached_property
     def prdc(self) -> list[PRDC | None]:
-        return self.each(lambda code: self._prdc(*self.pair(code)))
-
-    def _prdc(self, real: Floats, generated: Floats) -> PRDC:
-        if self._device is None:
-            return prdc(real, generated, k=NEIGHBOURS, threads=self._threads)
-        one, other = (on_device(side, self._device) for side in (real, generated))
-        return PRDC(*device_distances.prdc(one, other, NEIGHBOURS))
+        return self.each(lambda code: prdc(*self.pair(code), k=NEIGHBOURS, threads=self._threads))
 
     @cached_property
     def prdc_levels(self) -> tuple[dict[str, dict[str, Floats]], list[PRDC | None], str | None]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.arrays import Floats, Ints, on_device
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result, Table
@@ -29,7 +29,6 @@ from graphgauge.generation.declared import (
 from graphgauge.generation.levels import SPLITS, band
 from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.table import SampleTable
-from graphgauge.kernels import device_distances
 from graphgauge.kernels.silhouette import silhouettes
 from graphgauge.stats.intervals import without_rounding
 
@@ -136,8 +135,6 @@ class Latents(RealSample):
     ordered: bool = False
     leaks: bool | None = None
     variances: Floats | None = None
-    # The CUDA device on which all pairs are compared.
-    device: Any = None
     cache: Cache = field(default_factory=Cache)
 
     @classmethod
@@ -151,7 +148,6 @@ class Latents(RealSample):
             ordered=table.ordered,
             leaks=table.leaks,
             variances=None if table.latent_variances is None else table.latent_variances[order],
-            device=table.device,
             **common,
         )
 
@@ -160,13 +156,8 @@ class Latents(RealSample):
         codes = np.random.default_rng([self.seed, 6, key]).permutation(self.codes)
         return replace(self, codes=codes, cache=Cache())
 
-    def silhouettes(self, squared: bool) -> Floats:
-        return self.cache.get(f"silhouettes {squared}", lambda: self._silhouettes(squared))
-
-    def _silhouettes(self, squared: bool) -> Floats:
-        if self.device is not None and not squared:
-            return device_distances.silhouettes(on_device(self.points, self.device), self.codes)
-        return silhouettes(self.points, self.codes, squared=squared, threads=self.threads)
+    def silhouettes(self) -> Floats:
+        return self.cache.get("silhouettes", lambda: silhouettes(self.points, self.codes, threads=self.threads))
 
     def centroids(self) -> Floats:
         """The mean vector of each condition; NaN without samples."""
@@ -257,13 +248,6 @@ _FACT = _COMMON | {
 }
 
 
-def _silhouette(sample: Latents, squared: bool) -> Estimate:
-    if np.count_nonzero(sample.counts) < 2 or sample.counts.max(initial=0) < 2:
-        return sample.nothing(_ONE)
-    items = sample.silhouettes(squared)
-    return sample.warned(sample.mean(items, sample.codes, _ONE, range=(-1.0, 1.0)))
-
-
 @metric(
     key="silhouette_score",
     direction="higher",
@@ -277,21 +261,9 @@ def _silhouette(sample: Latents, squared: bool) -> Estimate:
 )
 def silhouette_score(sample: Latents) -> Estimate:
     """How much nearer a sample's latent vector is to its own condition than to the nearest other, on average."""
-    return _silhouette(sample, squared=False)
-
-
-@metric(
-    key="silhouette_sqeuclidean",
-    direction="higher",
-    bounds=(-1, 1),
-    chance=_dealt_once,
-    interval=over_samples,
-    conventions=MICRO | {"distance": "squared Euclidean", "one sample of a condition": "0"},
-    **_COMMON,
-)
-def silhouette_sqeuclidean(sample: Latents) -> Estimate:
-    """The silhouette of squared distances: a different number, computed exactly in linear time."""
-    return _silhouette(sample, squared=True)
+    if np.count_nonzero(sample.counts) < 2 or sample.counts.max(initial=0) < 2:
+        return sample.nothing(_ONE)
+    return sample.warned(sample.mean(sample.silhouettes(), sample.codes, _ONE, range=(-1.0, 1.0)))
 
 
 @metric(key="latent_mean", bounds=(0, np.inf), interval=over_samples, conventions=MICRO, **_FACT)
@@ -349,7 +321,6 @@ def latent_kl(sample: Latents) -> Estimate:
 
 @metric(
     key="condition_separation",
-    formerly="grade_separation",
     direction="higher",
     bounds=(0, np.inf),
     chance=_dealt_often,

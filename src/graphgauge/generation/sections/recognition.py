@@ -185,8 +185,6 @@ def _permuted(score: Floats, positive: Bits, draws: Draws, code: int) -> Floats:
 def _features(samples: Any, statistics: Any, table: SampleTable) -> tuple[Floats, list[str]]:
     if isinstance(samples, Graphs):
         rows, names = _of_graphs(samples)
-    elif table.tabular:
-        rows, names = np.empty((len(samples), 0)), []
     else:
         bits = samples.reshape(len(samples), int(np.prod(samples.shape[1:]))).astype(np.float64)
         rows = np.column_stack([bits, bits.sum(1)])

@@ -363,33 +363,6 @@ def mmd_p_value(sample: Encodings) -> Estimate:
     return _p_of(sample, sample.sides.mmd_tested)
 
 
-@metric(
-    key="mmd_power",
-    chance=NoChance("it describes the test"),
-    **_MMD
-    | {
-        "direction": "none",
-        "bounds": (0, 1),
-        "laws": COUNT_LAWS,
-        "interval": NoInterval("no estimate"),
-        "conventions": MACRO | _EACH | {"level": "5 %", "by": "the normal limit of the estimate"},
-    },
-)
-def mmd_power(sample: Encodings) -> Estimate:
-    """Probability that samples of this size differ significantly, if the true discrepancy is the measured one."""
-    return sample.estimate(values_of(sample.sides.mmd, "power"), sample.n, _FEW)
-
-
-@metric(
-    key="mmd_bandwidth",
-    chance=NoChance("it is chosen, not scored"),
-    **_MMD | {"direction": "none", "bounds": (0, np.inf), "laws": COUNT_LAWS, "interval": NoInterval("it is chosen")},
-)
-def mmd_bandwidth(sample: Encodings) -> Estimate:
-    """Bandwidth of the kernel: the median distance between samples."""
-    return sample.estimate(values_of(sample.sides.mmd, "bandwidth"), sample.n, _FEW)
-
-
 _ORDER = Exempt("rounding depends on the order of the graphs")
 _CHOSEN = {"convention": AS_CHOSEN, "power": AS_CHOSEN}
 _GRAPH = _MMD | {

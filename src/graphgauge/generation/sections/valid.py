@@ -15,9 +15,8 @@ from graphgauge.generation.graphs import Graphs, concatenated, rows_of
 from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.isomorphism import GraphIds, compared
 from graphgauge.generation.levels import MOST, Draws, near_copies, pair_means
-from graphgauge.generation.nearest import Nearest, RowPoints, as_points
+from graphgauge.generation.nearest import Nearest, as_points
 from graphgauge.generation.samples import canonical_order
-from graphgauge.generation.sections.described import Spans, in_units_of_real
 from graphgauge.generation.table import SampleTable
 
 # A count that a perfect generator has this rarely is no coincidence.
@@ -140,8 +139,7 @@ class Valid:
         if samples is None:
             return [None] * self.groups
         bits = _flat(samples)
-        options: dict[str, Any] = {"threads": self._threads, "device": self._table.device}
-        return [pairs(bits[own], **options) if len(own) >= FEWEST_VALID else None for own in rows]
+        return [pairs(bits[own], threads=self._threads) if len(own) >= FEWEST_VALID else None for own in rows]
 
     @cached_property
     def train_rows(self) -> list[Codes]:
@@ -178,13 +176,6 @@ class Valid:
         """The share of near copies of training samples that are not in the training set."""
         if self.train is None or not len(self.train) or getattr(self.train, "directed", False):
             return np.nan
-        if self._table.tabular:
-            sides, spans = self._unit_rows
-            if "train" not in sides:
-                return np.nan
-            changed = _one_value_changed(sides["train"], spans, self.draws.generator(14))
-            rows = {row.tobytes() for row in sides["train"]}
-            return float(np.mean([row.tobytes() not in rows for row in changed]))
         copies = near_copies(self.train, self.draws.generator(14))
         if not isinstance(self.train, Graphs):
             own, known = row_ids(_flat(copies), _flat(self.train))
@@ -204,28 +195,10 @@ class Valid:
         # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
         assert self.every_real is not None
         generator = self.draws.generator(13)
-        if self._table.tabular:
-            return self._nearest_rows(own, generator)
         made, train, real = map(as_points, (rows_of(self.generated, own), self.train, self.every_real))
         copies = None if getattr(self.train, "directed", False) else near_copies(self.train, generator)
         near = None if copies is None else as_points(copies)
         return Nearest.of(made, train, real, near, generator, self.draws.resamples)
-
-    def _nearest_rows(self, own: Codes, generator: np.random.Generator) -> Nearest:
-        """The same of rows of tables; near copies have one value of another row."""
-        sides, spans = self._unit_rows
-        made = sides["generated"][self._index[own]]
-        real = sides["real"][self._table.real_kept]
-        if "excluded" in sides:
-            real = np.concatenate([real, sides["excluded"][self._table.excluded_kept]])
-        train, real = (rows[canonical_order(rows)] for rows in (sides["train"], real))
-        near = _one_value_changed(train, spans, generator)
-        own_points, train_points, real_points, near_points = map(RowPoints, (made, train, real, near))
-        return Nearest.of(own_points, train_points, real_points, near_points, generator, self.draws.resamples)
-
-    @cached_property
-    def _unit_rows(self) -> tuple[dict[str, Floats], Spans]:
-        return in_units_of_real(self._table)
 
     @property
     def width(self) -> int:
@@ -244,16 +217,6 @@ def _order(samples: Samples, codes: Codes, kept: Bits) -> Codes:
 def _ordered(samples: Samples, codes: Codes, kept: Bits) -> tuple[Samples, Codes]:
     index = _order(samples, codes, kept)
     return rows_of(samples, index), codes[index]
-
-
-def _one_value_changed(rows: Floats, spans: Spans, generator: np.random.Generator) -> Floats:
-    """Each row with the value of another row in one of its statistics."""
-    found, chosen = rows.copy(), generator.integers(0, max(len(spans), 1), len(rows))
-    others = (np.arange(len(rows)) + generator.integers(1, max(len(rows), 2), len(rows))) % max(len(rows), 1)
-    for place, (span, _) in enumerate(spans.values()):
-        mine = np.flatnonzero(chosen == place)
-        found[mine, span] = rows[others[mine], span]
-    return found
 
 
 def _flat(samples: Any) -> Bits:

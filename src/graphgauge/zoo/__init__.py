@@ -1,1 +1,0 @@
-"""Real systems to evaluate, run by `graphgauge zoo NAME`. No family imports them."""
