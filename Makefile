@@ -37,7 +37,7 @@ TOOLS := from scikit_build_core.build import get_requires_for_build_editable as 
 
 $(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) 'scikit-build-core>=1.1' 'nanobind>=3.1'
-	@$(PIP) $$($(BIN)/python -c '$(TOOLS)')
+	@$(PIP) scikit-build-core $$($(BIN)/python -c '$(TOOLS)')
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
