@@ -41,7 +41,8 @@ $(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
-	@echo 'Fetching the packages of the demo: about 200 MB, without torch. Building the core with $(COMPILER).'
+	@test -e $@ || echo 'Fetching the packages of the demo: about 200 MB, without torch.'
+	@echo 'Building the core with $(COMPILER).'
 	$(BUILD) $(PIP) --no-build-isolation -e '.[report]'
 	@touch $@
 
@@ -54,7 +55,8 @@ $(VENV)/.packages: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.packages $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
-	@echo 'Fetching the other packages of the tests: 310 MB. Building the core with $(COMPILER).'
+	@test -e $@ || echo 'Fetching the other packages of the tests: 310 MB.'
+	@echo 'Building the core with $(COMPILER).'
 	$(BUILD) $(PIP) --no-build-isolation -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
 	@touch $@ $(VENV)/.demo
 
@@ -128,4 +130,5 @@ dist: $(VENV)/.test
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) $(PEERS) build dist docs/_build
+	rm -rf $(VENV) $(PEERS) build dist docs/_build src/graphgauge/_core.*
+	rm -rf .cmake .ninja* .skbuild-info.json CMakeCache.txt CMakeFiles CMakeInit.txt build.ninja cmake_install.cmake libnanobind*
