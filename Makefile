@@ -163,12 +163,12 @@ endef
 CALLS ?= 20000
 SANITIZED = rm -rf build/$(1) && CXX=g++ $(PIP) --no-build-isolation --no-deps --target build/$(1) \
 	-Ccmake.define.GRAPHGAUGE_SANITIZE=$(2) .
-WITH = LD_PRELOAD="$(foreach library,$(1),$$(g++ -print-file-name=$(library).so))" PYTHONMALLOC=malloc PYTHONPATH=build/$(2) \
+WITH = env LD_PRELOAD="$(foreach library,$(1),$$(g++ -print-file-name=$(library).so))" PYTHONMALLOC=malloc PYTHONPATH=build/$(2) \
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 ADDRESS = $(call WITH,libasan libubsan libstdc++,address) \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 # Without the random layout of addresses, which this sanitizer of g++ 12 does not stand on newer systems.
-THREAD = $(call WITH,libtsan libstdc++,thread) TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 setarch -R
+THREAD = setarch -R $(call WITH,libtsan libstdc++,thread) TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
 SUITE := -m pytest -q -p no:cacheprovider -m 'not slow'
 PLANTED := -c 'from graphgauge import _core; _core.planted_fault()'
 sanitize: $(VENV)/.test
