@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.threads import available_threads as available_threads, default_threads
+from graphgauge.core.threads import available_threads as available_threads
+from graphgauge.core.threads import default_threads
 
 Block = TypeVar("Block")
 Answer = TypeVar("Answer")
