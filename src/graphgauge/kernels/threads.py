@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.processors import available_threads as available_threads
+from graphgauge.core.threads import available_threads as available_threads
+from graphgauge.core.threads import default_threads
 
 Block = TypeVar("Block")
 Answer = TypeVar("Answer")
@@ -50,7 +51,7 @@ def map_blocks(
     """
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    helpers = min(threads or available_threads(), len(blocks)) - 1
+    helpers = min(threads or default_threads(), len(blocks)) - 1
     if helpers < 1:
         return [function(block) for block in blocks]
     answers: dict[int, Answer] = {}

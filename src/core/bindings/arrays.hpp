@@ -1,0 +1,134 @@
+// Arrays at the border between Python and the loops. Read-only and memory-mapped arrays are taken as they are; other
+// strides, byte orders and types than the declared ones are refused, never copied. While a loop runs, the interpreter
+// is free for other threads: nobody may change an array that it reads. What indexes memory is checked here, once, by
+// Offsets, Indices and Cells, so that no call can read outside its arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "../common.hpp"
+#include "../ranking.hpp"
+
+namespace nanobind::detail {
+template <>
+struct dtype_traits<graphgauge::half> {
+  static constexpr dlpack::dtype value{static_cast<uint8_t>(dlpack::dtype_code::Float), 16, 1};
+  static constexpr auto name = const_name("float16");
+};
+}  // namespace nanobind::detail
+
+namespace graphgauge {
+
+namespace nb = nanobind;
+
+template <class T, std::size_t N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool holds, const std::string& message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+// Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most
+// `size`.
+class Offsets {
+ public:
+  Offsets(const In<i64, 1>& array, i64 size, const char* name) : data_(array.data()), parts_(i64(array.shape(0)) - 1) {
+    require(parts_ >= 0, std::string(name) + " is empty: n parts have n + 1 offsets");
+    require(data_[0] >= 0 && data_[parts_] <= size,
+            std::string(name) + " must lie between 0 and " + std::to_string(size));
+    for (i64 part = 0; part < parts_; part++) {
+      require(data_[part] <= data_[part + 1], std::string(name) + " falls at index " + std::to_string(part + 1));
+    }
+  }
+  const i64* data() const { return data_; }
+  i64 parts() const { return parts_; }
+
+ private:
+  const i64* data_;
+  i64 parts_;
+};
+
+// Positions in an array of `size` elements.
+template <class T>
+class Indices {
+ public:
+  Indices(const nb::ndarray<const T, nb::c_contig, nb::device::cpu>& array, i64 size, const char* name)
+      : data_(array.data()), count_(i64(array.size())) {
+    for (i64 i = 0; i < count_; i++) {
+      require(data_[i] >= 0 && i64(data_[i]) < size, std::string(name) + " has " + std::to_string(i64(data_[i])) +
+                                                         " at index " + std::to_string(i) + ", outside of 0 to " +
+                                                         std::to_string(size - 1));
+    }
+  }
+  const T* data() const { return data_; }
+  i64 count() const { return count_; }
+
+ private:
+  const T* data_;
+  i64 count_;
+};
+
+// Edges between `nodes` nodes, each once and in order: from i to j is i * nodes + j.
+class Cells {
+ public:
+  Cells(const In<i64, 1>& array, i64 nodes, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
+    require(nodes >= 0 && nodes < (i64(1) << 31), "nodes must be from 0 to 2**31 - 1");
+    for (i64 edge = 0; edge < count_; edge++) {
+      require(
+          data_[edge] >= 0 && data_[edge] < nodes * nodes && (!edge || data_[edge - 1] < data_[edge]),
+          std::string(name) + " must rise within 0 to nodes ** 2 - 1, and does not at index " + std::to_string(edge));
+    }
+  }
+  const i64* data() const { return data_; }
+  i64 count() const { return count_; }
+
+ private:
+  const i64* data_;
+  i64 count_;
+};
+
+// An array that a loop fills and Python then owns. It is not cleared.
+template <class T>
+class Out {
+ public:
+  explicit Out(std::initializer_list<i64> shape) : shape_(shape.begin(), shape.end()) {
+    std::size_t size = 1;
+    for (const auto length : shape_) {
+      if (length && size > PTRDIFF_MAX / sizeof(T) / length) throw std::bad_alloc();
+      size *= length;
+    }
+    data_.reset(new T[std::max<std::size_t>(size, 1)]);
+  }
+  T* data() { return data_.get(); }
+  static nb::object copied(const T* data, i64 size) {
+    Out out({size});
+    std::copy(data, data + size, out.data());
+    return out.array();
+  }
+  nb::object array() {
+    T* data = data_.release();
+    nb::capsule owner(data, [](void* owned) noexcept { delete[] static_cast<T*>(owned); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, shape_.size(), shape_.data(), owner));
+  }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  std::vector<std::size_t> shape_;
+};
+
+// A loop, while other Python threads may run.
+template <class F>
+void compute(F&& loop) {
+  const nb::gil_scoped_release released;
+  loop();
+}
+
+}  // namespace graphgauge

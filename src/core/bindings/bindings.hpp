@@ -1,0 +1,13 @@
+// What each subject adds to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace graphgauge {
+
+void bind_curves(nanobind::module_& module);
+void bind_dags(nanobind::module_& module);
+void bind_ranking(nanobind::module_& module);
+void bind_special(nanobind::module_& module);
+
+}  // namespace graphgauge

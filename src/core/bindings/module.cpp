@@ -1,0 +1,53 @@
+#include "../common.hpp"
+#include "bindings.hpp"
+
+namespace {
+
+// The level of instructions that the loops run at here.
+const char* level() {
+#if defined(GRAPHGAUGE_CLONED)
+  if (__builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
+  if (__builtin_cpu_supports("x86-64-v3")) return "x86-64-v3";
+#endif
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  return "x86-64-v4";
+#elif defined(__AVX2__)
+  return "x86-64-v3";
+#elif defined(__x86_64__) || defined(_M_X64)
+  return "x86-64";
+#elif defined(__aarch64__) || defined(_M_ARM64)
+  return "aarch64";
+#else
+  return "no particular level";
+#endif
+}
+
+#if defined(GRAPHGAUGE_SANITIZE)
+// Two threads that write to the same place, beyond the end of an array: what the sanitizers have to find.
+int planted_fault() {
+  std::vector<int> one(1);
+  int* place = one.data() + one.size();
+  std::atomic<int> entered{0};
+  graphgauge::parallel(2, 2, [&](graphgauge::i64) {
+    // Not before both are here: a thread that does both parts has no other to race with.
+    for (entered.fetch_add(1, std::memory_order_relaxed); entered.load(std::memory_order_relaxed) < 2;) continue;
+    for (int i = 0; i < 100000; i++) *static_cast<volatile int*>(place) += i;
+  });
+  return *place;
+}
+#endif
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  module.doc() = "The loops of graphgauge.";
+  module.attr("compiler") = GRAPHGAUGE_COMPILER;
+  module.attr("level") = level();
+#if defined(GRAPHGAUGE_SANITIZE)
+  module.def("planted_fault", &planted_fault);
+#endif
+  graphgauge::bind_curves(module);
+  graphgauge::bind_dags(module);
+  graphgauge::bind_ranking(module);
+  graphgauge::bind_special(module);
+}

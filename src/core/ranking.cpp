@@ -1,0 +1,159 @@
+#include "ranking.hpp"
+
+#include <limits>
+#include <type_traits>
+
+namespace graphgauge {
+namespace {
+
+// Elements that one chunk reads: enough to make starting a thread cheap.
+constexpr i64 CHUNK = i64(1) << 18;
+// Elements that one counter counts: counters are as wide as the scores, so that a vector has as many of both.
+constexpr i64 COUNTED = i64(1) << 14;
+
+// Halves are compared as integers that rise with them; both zeros are 0, and NaN is above 0x7c00 in size.
+GRAPHGAUGE_INLINE std::int16_t key_of(half value) {
+  const auto sign = static_cast<std::int16_t>(static_cast<std::int16_t>(value.bits) >> 15);
+  return static_cast<std::int16_t>(((value.bits & 0x7fff) ^ sign) - sign);
+}
+template <class T>
+GRAPHGAUGE_INLINE T key_of(T value) {
+  return value;
+}
+
+template <class T>
+struct Order {
+  using Key = T;
+  using Counter = std::conditional_t<sizeof(T) == 8, i64, i32>;
+  static constexpr bool floats = std::is_floating_point_v<T>;
+  static constexpr Key lowest() { return -std::numeric_limits<Key>::infinity(); }
+  static GRAPHGAUGE_INLINE bool is_number(Key key) { return key == key; }
+};
+template <>
+struct Order<half> {
+  using Key = std::int16_t;
+  using Counter = std::int16_t;
+  static constexpr bool floats = true;
+  static constexpr Key lowest() { return -0x7c00; }
+  static GRAPHGAUGE_INLINE bool is_number(Key key) { return key >= -0x7c00 && key <= 0x7c00; }
+};
+
+// Two comparisons decide all but ties, NaN and -inf; a row that has any is read again, while it is in the cache.
+template <class T, bool MASKED>
+GRAPHGAUGE_INLINE void count_row(const T* row, const u8* mask, i64 k, T positive, i64 at, const RankCounts& out) {
+  using Rules = Order<T>;
+  using Counter = typename Rules::Counter;
+  const auto reference = key_of(positive);
+  i64 greater = 0, less = 0, equal = 0, missing = 0, lowest = 0, valid = MASKED ? 0 : k;
+  const bool comparable = !Rules::floats || Rules::is_number(reference);
+  for (i64 start = 0; start < k; start += COUNTED) {
+    const i64 stop = std::min(k, start + COUNTED);
+    Counter above = 0, below = 0, used = 0;
+    for (i64 i = start; i < stop; i++) {
+      const auto key = key_of(row[i]);
+      const Counter on = MASKED ? Counter(mask[i] != 0) : Counter(1);
+      const Counter number = Rules::floats ? Counter(Rules::is_number(key)) : Counter(1);
+      above += Counter(key > reference) & number & on;
+      if constexpr (Rules::floats) {
+        below += Counter(key < reference) & Counter(key > Rules::lowest()) & on;
+      } else {
+        below += Counter(key < reference) & on;
+      }
+      if constexpr (MASKED) used += on;
+    }
+    greater += above, less += below;
+    if constexpr (MASKED) valid += used;
+  }
+  if (!comparable) greater = 0;
+  if (greater + less != valid) {
+    for (i64 start = 0; start < k; start += COUNTED) {
+      const i64 stop = std::min(k, start + COUNTED);
+      Counter same = 0, nan = 0, low = 0;
+      for (i64 i = start; i < stop; i++) {
+        const auto key = key_of(row[i]);
+        const Counter on = MASKED ? Counter(mask[i] != 0) : Counter(1);
+        same += Counter(key == reference) & on;
+        if constexpr (Rules::floats) {
+          nan += Counter(!Rules::is_number(key)) & on;
+          low += Counter(key == Rules::lowest()) & on;
+        }
+      }
+      equal += same, missing += nan, lowest += low;
+    }
+    if (!comparable) equal = 0;
+  }
+  out.greater[at] = static_cast<i32>(greater), out.equal[at] = static_cast<i32>(equal);
+  out.missing[at] = static_cast<i32>(missing), out.lowest[at] = static_cast<i32>(lowest);
+}
+
+template <class T>
+GRAPHGAUGE_INLINE void count_rows(const T* pos, const T* neg, const u8* mask, i64 k, i64 first, i64 last,
+                                  const RankCounts& out) {
+  for (i64 i = first; i < last; i++) {
+    if (mask) {
+      count_row<T, true>(neg + i * k, mask + i * k, k, pos[i], i, out);
+    } else {
+      count_row<T, false>(neg + i * k, nullptr, k, pos[i], i, out);
+    }
+  }
+}
+
+template <class T>
+GRAPHGAUGE_INLINE void count_ragged(const T* pos, const T* values, const i64* offsets, i64 first, i64 last,
+                                    const RankCounts& out) {
+  for (i64 i = first; i < last; i++) {
+    count_row<T, false>(values + offsets[i], nullptr, offsets[i + 1] - offsets[i], pos[i], i, out);
+  }
+}
+
+// Clones cannot be templates: one function for each type of score.
+#define GRAPHGAUGE_SCORES(T)                                                                               \
+  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const u8* mask, i64 k, i64 first, i64 last,   \
+                                 const RankCounts& out) {                                                  \
+    count_rows(pos, neg, mask, k, first, last, out);                                                       \
+  }                                                                                                        \
+  GRAPHGAUGE_CLONES void ragged_of(const T* pos, const T* values, const i64* offsets, i64 first, i64 last, \
+                                   const RankCounts& out) {                                                \
+    count_ragged(pos, values, offsets, first, last, out);                                                  \
+  }
+GRAPHGAUGE_SCORES(half)
+GRAPHGAUGE_SCORES(float)
+GRAPHGAUGE_SCORES(double)
+GRAPHGAUGE_SCORES(i32)
+GRAPHGAUGE_SCORES(i64)
+GRAPHGAUGE_SCORES(u64)
+#undef GRAPHGAUGE_SCORES
+
+}  // namespace
+
+template <class T>
+void rank_counts(const T* pos, const T* neg, const u8* mask, i64 rows, i64 k, const RankCounts& counts, int threads) {
+  const i64 step = std::max<i64>(1, CHUNK / std::max<i64>(k, 1));
+  parallel((rows + step - 1) / step, threads,
+           [&](i64 chunk) { rows_of(pos, neg, mask, k, chunk * step, std::min(rows, (chunk + 1) * step), counts); });
+}
+
+template <class T>
+void ragged_rank_counts(const T* pos, const T* values, const i64* offsets, i64 rows, const RankCounts& counts,
+                        int threads) {
+  std::vector<i64> starts{0};  // rows of chunks with about as many values each
+  for (i64 row = 1; row < rows; row++) {
+    if (offsets[row] - offsets[starts.back()] >= CHUNK) starts.push_back(row);
+  }
+  starts.push_back(rows);
+  parallel(static_cast<i64>(starts.size()) - 1, threads,
+           [&](i64 chunk) { ragged_of(pos, values, offsets, starts[chunk], starts[chunk + 1], counts); });
+}
+
+#define GRAPHGAUGE_SCORES(T)                                                                     \
+  template void rank_counts<T>(const T*, const T*, const u8*, i64, i64, const RankCounts&, int); \
+  template void ragged_rank_counts<T>(const T*, const T*, const i64*, i64, const RankCounts&, int);
+GRAPHGAUGE_SCORES(half)
+GRAPHGAUGE_SCORES(float)
+GRAPHGAUGE_SCORES(double)
+GRAPHGAUGE_SCORES(i32)
+GRAPHGAUGE_SCORES(i64)
+GRAPHGAUGE_SCORES(u64)
+#undef GRAPHGAUGE_SCORES
+
+}  // namespace graphgauge
