@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../bits.hpp"
 #include "../common.hpp"
 #include "../ranking.hpp"
 
@@ -33,6 +34,12 @@ using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
 inline void require(bool holds, const std::string& message) {
   if (!holds) throw std::invalid_argument(message);
+}
+
+// Packed bits. Counts of bits have 32 bits.
+inline BitRows bit_rows(const In<u64, 2>& words) {
+  require(i64(words.shape(1)) < INT32_MAX / 64, "a row has more than 2**31 - 1 bits");
+  return {words.data(), i64(words.shape(0)), i64(words.shape(1))};
 }
 
 // Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most
@@ -59,8 +66,7 @@ class Offsets {
 template <class T>
 class Indices {
  public:
-  Indices(const nb::ndarray<const T, nb::c_contig, nb::device::cpu>& array, i64 size, const char* name)
-      : data_(array.data()), count_(i64(array.size())) {
+  Indices(const In<T, 1>& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
     for (i64 i = 0; i < count_; i++) {
       require(data_[i] >= 0 && i64(data_[i]) < size, std::string(name) + " has " + std::to_string(i64(data_[i])) +
                                                          " at index " + std::to_string(i) + ", outside of 0 to " +
