@@ -18,7 +18,8 @@ GRAPHGAUGE_INLINE void count_bits(const u64* row, const u64* others, i64 count, 
       even += std::popcount(SHARED ? row[word] & words[word] : row[word] ^ words[word]);
       odd += std::popcount(SHARED ? row[word + 1] & words[word + 1] : row[word + 1] ^ words[word + 1]);
     }
-    if (width % 2) even += std::popcount(SHARED ? row[width - 1] & words[width - 1] : row[width - 1] ^ words[width - 1]);
+    if (width % 2)
+      even += std::popcount(SHARED ? row[width - 1] & words[width - 1] : row[width - 1] ^ words[width - 1]);
     found[other] = even + odd;
   }
 }
@@ -129,15 +130,13 @@ Common common_bits(const BitRows& rows, i64* similar, int threads) {
   const std::vector<i32> sizes = sizes_of(rows);
   Tally tally;
   std::fill(similar, similar + n, 0);
-  std::atomic<i64> next{0};
   std::mutex lock;
-  // Every thread counts for itself: integers may be added in any order.
-  parallel(std::min<i64>(threads, blocks), threads, [&](i64) {
+  by_thread(blocks, threads, [&](auto&& next) {
     Tally own;
     std::vector<i64> sums(n);
     i32 shared[OTHERS];
     double ratios[OTHERS];
-    for (i64 block; (block = next.fetch_add(1)) < blocks;) {
+    for (i64 block; (block = next()) < blocks;) {
       for (i64 start = block * ROWS; start < n; start += OTHERS) {
         for (i64 row = block * ROWS; row < std::min(n, (block + 1) * ROWS); row++) {
           const i64 first = std::max(start, row + 1), count = std::min(n, start + OTHERS) - first;

@@ -133,9 +133,9 @@ def test_no_numbers():
     """A distance that is NaN is none: it is not near, and in no ball."""
     rows = np.array([[0.0], [1.0], [np.nan], [np.inf], [-0.0]])
     squares = _core.squared_distances(rows, rows)
-    np.testing.assert_array_equal(squares, (rows - rows.T) ** 2)
     with np.errstate(invalid="ignore"):
-        assert _core.kth_distances(rows, 1).tolist() == [0, 1, np.inf, np.inf, 0]
+        np.testing.assert_array_equal(squares, (rows - rows.T) ** 2)
+    assert _core.kth_distances(rows, 1).tolist() == [0, 1, np.inf, np.inf, 0]
     radii = np.full(5, np.inf)
     inside, reached, held = _core.ball_counts(rows, radii, rows, radii)
     assert inside.tolist() == reached.tolist() == held.tolist() == [4, 4, 0, 3, 4]

@@ -9,6 +9,7 @@ void bind_bits(nanobind::module_& module);
 void bind_curves(nanobind::module_& module);
 void bind_dags(nanobind::module_& module);
 void bind_distances(nanobind::module_& module);
+void bind_orbits(nanobind::module_& module);
 void bind_ranking(nanobind::module_& module);
 void bind_special(nanobind::module_& module);
 
