@@ -6,6 +6,7 @@
 namespace graphgauge {
 
 void bind_bits(nanobind::module_& module);
+void bind_canonical(nanobind::module_& module);
 void bind_curves(nanobind::module_& module);
 void bind_dags(nanobind::module_& module);
 void bind_distances(nanobind::module_& module);
