@@ -7,6 +7,7 @@ NB_MODULE(_core, module) {
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_distances(module);
+  graphgauge::bind_negatives(module);
   graphgauge::bind_orbits(module);
   graphgauge::bind_ranking(module);
   graphgauge::bind_special(module);
