@@ -28,10 +28,6 @@ GRAPHGAUGE_CLONES void shared_of(const u64* row, const u64* others, i64 count, i
   count_bits<true>(row, others, count, width, found);
 }
 
-GRAPHGAUGE_CLONES void differing_of(const u64* row, const u64* others, i64 count, i64 width, i32* found) {
-  count_bits<false>(row, others, count, width, found);
-}
-
 GRAPHGAUGE_CLONES void ratios_of(const i32* shared, i32 size, const i32* sizes, i64 count, double* ratios) {
   for (i64 other = 0; other < count; other++) {
     const i32 either = size + sizes[other] - shared[other], none = either == 0;
@@ -106,8 +102,8 @@ class Tally {
 
 }  // namespace
 
-void differing_bits(const u64* row, const u64* others, i64 count, i64 width, i32* found) {
-  differing_of(row, others, count, width, found);
+GRAPHGAUGE_CLONES void differing_bits(const u64* row, const u64* others, i64 count, i64 width, i32* found) {
+  count_bits<false>(row, others, count, width, found);
 }
 
 void squared_products(const BitRows& rows, i64 length, i64* sums, int threads) {
@@ -118,7 +114,7 @@ void squared_products(const BitRows& rows, i64 length, i64* sums, int threads) {
     for (i64 start = block * ROWS; start < rows.rows; start += OTHERS) {
       for (i64 row = block * ROWS; row < last; row++) {
         const i64 first = std::max(start, row + 1), count = std::min(rows.rows, start + OTHERS) - first;
-        differing_of(rows[row], rows[first], count, rows.width, differing);
+        differing_bits(rows[row], rows[first], count, rows.width, differing);
         sums[row] += squares_of(differing, length, count);
       }
     }

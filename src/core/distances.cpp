@@ -101,18 +101,19 @@ GRAPHGAUGE_CLONES void take_roots(double* line, i64 count) {
   for (i64 i = 0; i < count; i++) line[i] = std::sqrt(line[i]);
 }
 
-// Eight sums at a time, one per lane.
+// Many sums at a time, one per lane: fewer lanes would be unrolled before they can become vectors.
 GRAPHGAUGE_CLONES void add_line(const double* line, i64 count, Sum& total) {
-  double high[WIDTH] = {}, low[WIDTH] = {};
+  constexpr i64 LANES = 32;
+  double high[LANES] = {}, low[LANES] = {};
   i64 start = 0;
-  for (; start + WIDTH <= count; start += WIDTH) {
-    for (i64 lane = 0; lane < WIDTH; lane++) {
+  for (; start + LANES <= count; start += LANES) {
+    for (i64 lane = 0; lane < LANES; lane++) {
       const double value = line[start + lane], sum = high[lane] + value, part = sum - high[lane];
       low[lane] += (high[lane] - (sum - part)) + (value - part);
       high[lane] = sum;
     }
   }
-  for (i64 lane = 0; lane < WIDTH && start; lane++) total.add(Sum{high[lane], low[lane]});
+  for (i64 lane = 0; lane < LANES && start; lane++) total.add(Sum{high[lane], low[lane]});
   for (; start < count; start++) total.add(line[start]);
 }
 
