@@ -67,6 +67,14 @@ void parallel(i64 chunks, int threads, F&& f) {
   if (error) std::rethrow_exception(error);
 }
 
+// f(next) on every thread, where next() is a chunk that no thread has had, or `chunks` or more at the end: for counts,
+// which each thread adds up for itself, because the order of integers does not matter.
+template <class F>
+void by_thread(i64 chunks, int threads, F&& f) {
+  std::atomic<i64> next{0};
+  parallel(std::min<i64>(std::max(threads, 1), chunks), threads, [&](i64) { f([&] { return next.fetch_add(1); }); });
+}
+
 // A sum with the error of each addition (Knuth's two-sum): as if added with twice the digits and rounded once.
 struct Sum {
   double high = 0, low = 0;

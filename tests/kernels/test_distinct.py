@@ -1,4 +1,4 @@
-"""Distinct draws from ranges without excluded places: valid, uniform, and the same from the loop and its twin."""
+"""Distinct draws from ranges without excluded places: valid and uniform."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from graphgauge.kernels import distinct, pagerank
 from graphgauge.kernels.distinct import draw_distinct
-from graphgauge.kernels.jit import _compiled
 from graphgauge.kernels.pagerank import personalised_pagerank
 
 
@@ -29,13 +27,11 @@ def rows(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 
 
 @given(rows())
-def test_places_are_distinct_free_and_the_twins(given_rows: tuple[np.ndarray, ...]) -> None:
+def test_places_are_distinct_and_free(given_rows: tuple[np.ndarray, ...]) -> None:
     start, stop, taken, first, last, take, uniform = given_rows
     shape = len(start), int(take.max(initial=0))
-    out, twin = np.full(shape, -1), np.full(shape, -1)
-    (_compiled(distinct._draw.loop) or distinct._draw.twin)(start, stop, taken, first, last, take, uniform, out)
-    distinct._draw.twin(start, stop, taken, first, last, take, uniform, twin)
-    assert out.tolist() == twin.tolist()
+    out = np.full(shape, -1)
+    draw_distinct(start, stop, taken, first, last, take, uniform, out)
     for row in range(len(start)):
         places = out[row, : take[row]]
         free = set(range(start[row], stop[row])) - set(taken[first[row] : last[row]].tolist())
@@ -78,19 +74,6 @@ def test_pagerank_is_within_its_tolerance_of_the_exact_one() -> None:
     assert (dense <= exact + 1e-12).all()
     # What is left at a node would have moved on: at most `restart · tolerance` times its degree, at every node.
     assert (exact - dense).max() <= 1e-6 * 0.15 * degree.sum() / 0.15
-
-
-def test_pagerank_of_the_loop_and_its_twin_have_the_same_bits() -> None:
-    loop = _compiled(pagerank._push.loop) or pagerank._push.twin
-    for seed in range(4):
-        _, neighbours, offsets = random_graph(60, 60 + 80 * seed, seed)
-        sources = np.arange(60)
-        answers = []
-        for push in (loop, pagerank._push.twin):
-            nodes, values, counts = np.full(4000, -1), np.zeros(4000), np.zeros(60, np.int64)
-            done = push(neighbours, offsets, sources, 0.15, 0.15 * 5e-5, nodes, values, counts)
-            answers.append((done, nodes.tolist(), values.tolist(), counts.tolist()))
-        assert answers[0] == answers[1]
 
 
 def test_room_for_rows_is_found() -> None:

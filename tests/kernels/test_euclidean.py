@@ -33,7 +33,7 @@ def by_hand(points: NDArray[np.float64], labels: NDArray[np.int64]) -> list[floa
 @pytest.mark.parametrize(
     ("n", "dimensions", "clusters"), [(2, 1, 2), (7, 3, 2), (129, 5, 4), (300, 32, 14), (140, 0, 3), (60, 2, 60)]
 )
-def test_against_brute_force_and_scikit_learn(n: int, dimensions: int, clusters: int, backend: str) -> None:
+def test_against_brute_force_and_scikit_learn(n: int, dimensions: int, clusters: int) -> None:
     rng = np.random.default_rng(n)
     labels = rng.permutation(np.arange(n) % clusters)
     points = rng.standard_normal((n, dimensions)) + 0.4 * labels[:, np.newaxis] + 50
@@ -45,7 +45,7 @@ def test_against_brute_force_and_scikit_learn(n: int, dimensions: int, clusters:
         np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-9)
 
 
-def test_ties_duplicates_and_a_far_centre(backend: str) -> None:
+def test_ties_duplicates_and_a_far_centre() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(150) % 3
     grid = rng.integers(0, 3, (150, 2)).astype(float)
@@ -88,7 +88,7 @@ def test_types_layouts_labels_and_order() -> None:
     np.testing.assert_allclose(shuffled, expected[order], rtol=0, atol=1e-13)
 
 
-def test_threads_change_no_bit_and_many_clusters_no_value(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_no_bit_and_many_clusters_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     points, labels = rng.standard_normal((700, 5)), rng.integers(0, 30, 700)
     expected = silhouettes(points, labels, threads=1)
@@ -109,7 +109,7 @@ def test_what_is_no_cloud_of_points() -> None:
 
 
 @pytest.mark.parametrize("dimensions", [0, 1, 3, 4, 9])
-def test_distances_of_any_two_ranges(dimensions: int, backend: str) -> None:
+def test_distances_of_any_two_ranges(dimensions: int) -> None:
     rng = np.random.default_rng(4)
     points = rng.standard_normal((300, dimensions)) * 1e3
     cloud = Points.of(points)

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from itertools import combinations
 
 import numpy as np
@@ -15,14 +13,6 @@ from graphgauge.kernels import pairs as module
 from graphgauge.kernels.pairs import Bits, common_bits, hamming_sums, packed, row_hamming
 
 SHAPES = [(0, 5), (1, 5), (2, 1), (5, 0), (3, 64), (40, 65), (65, 40), (130, 129), (9, 594)]
-
-
-@pytest.fixture(params=[1, 2])
-def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Several blocks and lines even of small inputs, in one thread or two."""
-    for name, value in {"_BLOCK_WORDS": 40, "_CACHED_BITS": 512}.items():
-        monkeypatch.setattr(module, name, value)
-    return int(request.param)
 
 
 def by_hand(bits: Bits) -> tuple[list[int], Counter[tuple[int, int]], list[float]]:
@@ -57,41 +47,36 @@ def check(bits: Bits, threads: int | None = None) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("density", [0.0, 0.03, 0.5, 1.0])
-def test_against_brute_force(shape: tuple[int, int], density: float, small_blocks: int, backend: str) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_against_brute_force(
+    shape: tuple[int, int], density: float, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_CACHED_BITS", 512)
     bits = np.random.default_rng(0).random(shape) < density
     bits.flags.writeable = False
-    check(bits, small_blocks)
+    check(bits, threads)
 
 
-def test_any_layout(backend: str) -> None:
+def test_any_layout() -> None:
     rng = np.random.default_rng(1)
     bits = rng.random((30, 140)) < 0.2
     for view in (bits[:, ::2], bits[::-2], bits.T, np.asfortranarray(bits)):
         check(view)
 
 
-def test_bands_of_rows_by_size(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_any_size() -> None:
     rng = np.random.default_rng(2)
-    bits = rng.random((60, 150)) < rng.random((60, 1)) ** 3
-    monkeypatch.setattr(module, "_MOST_CELLS", 1)
-    assert len(module._bands(np.sort(bits.sum(axis=1)))) > 10
-    check(bits)
+    check(rng.random((60, 150)) < rng.random((60, 1)) ** 3)
 
 
 @pytest.mark.hypothesis
-def test_drawn_bits_and_both_implementations(running: Callable[[str], AbstractContextManager[None]]) -> None:
-    @given(hnp.arrays(np.bool_, st.tuples(st.integers(0, 12), st.integers(0, 80))))
-    @settings(max_examples=60)
-    def drawn(bits: Bits) -> None:
-        for backend in ("numba", "numpy"):
-            with running(backend):
-                check(bits)
-
-    drawn()
+@given(hnp.arrays(np.bool_, st.tuples(st.integers(0, 12), st.integers(0, 80))))
+@settings(max_examples=60)
+def test_drawn_bits(bits: Bits) -> None:
+    check(bits)
 
 
-def test_the_order_of_rows_and_the_threads_change_no_bit(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BLOCK_WORDS", 10)
+def test_the_order_of_rows_and_the_threads_change_no_bit() -> None:
     rng = np.random.default_rng(3)
     bits = rng.random((90, 70)) < 0.3
     order = rng.permutation(90)

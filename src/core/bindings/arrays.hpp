@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../bits.hpp"
 #include "../common.hpp"
 #include "../ranking.hpp"
 
@@ -32,8 +33,15 @@ namespace nb = nanobind;
 template <class T, std::size_t N>
 using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
-inline void require(bool holds, const std::string& message) {
-  if (!holds) throw std::invalid_argument(message);
+[[noreturn]] inline void refuse(const std::string& message) { throw std::invalid_argument(message); }
+inline void require(bool holds, const char* message) {
+  if (!holds) refuse(message);
+}
+
+// Packed bits. Counts of bits have 32 bits.
+inline BitRows bit_rows(const In<u64, 2>& words) {
+  require(i64(words.shape(1)) < INT32_MAX / 64, "a row has more than 2**31 - 1 bits");
+  return {words.data(), i64(words.shape(0)), i64(words.shape(1))};
 }
 
 // Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most
@@ -41,11 +49,12 @@ inline void require(bool holds, const std::string& message) {
 class Offsets {
  public:
   Offsets(const In<i64, 1>& array, i64 size, const char* name) : data_(array.data()), parts_(i64(array.shape(0)) - 1) {
-    require(parts_ >= 0, std::string(name) + " is empty: n parts have n + 1 offsets");
-    require(data_[0] >= 0 && data_[parts_] <= size,
-            std::string(name) + " must lie between 0 and " + std::to_string(size));
+    if (parts_ < 0) refuse(std::string(name) + " is empty: n parts have n + 1 offsets");
+    if (data_[0] < 0 || data_[parts_] > size) {
+      refuse(std::string(name) + " must lie between 0 and " + std::to_string(size));
+    }
     for (i64 part = 0; part < parts_; part++) {
-      require(data_[part] <= data_[part + 1], std::string(name) + " falls at index " + std::to_string(part + 1));
+      if (data_[part] > data_[part + 1]) refuse(std::string(name) + " falls at index " + std::to_string(part + 1));
     }
   }
   const i64* data() const { return data_; }
@@ -60,12 +69,11 @@ class Offsets {
 template <class T>
 class Indices {
  public:
-  Indices(const nb::ndarray<const T, nb::c_contig, nb::device::cpu>& array, i64 size, const char* name)
-      : data_(array.data()), count_(i64(array.size())) {
+  Indices(const In<T, 1>& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
     for (i64 i = 0; i < count_; i++) {
-      require(data_[i] >= 0 && i64(data_[i]) < size, std::string(name) + " has " + std::to_string(i64(data_[i])) +
-                                                         " at index " + std::to_string(i) + ", outside of 0 to " +
-                                                         std::to_string(size - 1));
+      if (data_[i] >= 0 && i64(data_[i]) < size) continue;
+      refuse(std::string(name) + " has " + std::to_string(i64(data_[i])) + " at index " + std::to_string(i) +
+             ", outside of 0 to " + std::to_string(size - 1));
     }
   }
   const T* data() const { return data_; }
@@ -76,15 +84,46 @@ class Indices {
   i64 count_;
 };
 
+// A graph: the neighbours of node i are indices[offsets[i]] to indices[offsets[i + 1] - 1].
+class Csr {
+ public:
+  // An undirected one has no loops, and neighbours that rise; each edge is listed from both of its ends.
+  enum Kind { ANY, UNDIRECTED };
+  Csr(const In<i64, 1>& offsets, const In<i64, 1>& indices, Kind kind)
+      : offsets_(offsets, i64(indices.shape(0)), "offsets"), indices_(indices, offsets_.parts(), "indices") {
+    if (kind == ANY) return;
+    const i64 *start = offsets_.data(), *around = indices_.data();
+    std::vector<i64> next(start, start + nodes());  // of each node, the neighbour whose edges come next
+    for (i64 node = 0; node < nodes(); node++) {
+      for (i64 edge = start[node]; edge < start[node + 1]; edge++) {
+        const i64 other = around[edge];
+        if (other == node || (edge > start[node] && around[edge - 1] >= other)) {
+          refuse("node " + std::to_string(node) + " is its own neighbour, or its neighbours do not rise");
+        }
+        if (next[other] >= start[other + 1] || around[next[other]++] != node) {
+          refuse("the edge from " + std::to_string(node) + " to " + std::to_string(other) + " has no way back");
+        }
+      }
+    }
+  }
+  i64 nodes() const { return offsets_.parts(); }
+  const i64* offsets() const { return offsets_.data(); }
+  const i64* indices() const { return indices_.data(); }
+
+ private:
+  Offsets offsets_;
+  Indices<i64> indices_;
+};
+
 // Edges between `nodes` nodes, each once and in order: from i to j is i * nodes + j.
 class Cells {
  public:
   Cells(const In<i64, 1>& array, i64 nodes, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
     require(nodes >= 0 && nodes < (i64(1) << 31), "nodes must be from 0 to 2**31 - 1");
     for (i64 edge = 0; edge < count_; edge++) {
-      require(
-          data_[edge] >= 0 && data_[edge] < nodes * nodes && (!edge || data_[edge - 1] < data_[edge]),
-          std::string(name) + " must rise within 0 to nodes ** 2 - 1, and does not at index " + std::to_string(edge));
+      if (data_[edge] >= 0 && data_[edge] < nodes * nodes && (!edge || data_[edge - 1] < data_[edge])) continue;
+      refuse(std::string(name) + " must rise within 0 to nodes ** 2 - 1, and does not at index " +
+             std::to_string(edge));
     }
   }
   const i64* data() const { return data_; }

@@ -282,7 +282,7 @@ class Graphs:
 
     @cached_property
     def neighbourhoods(self) -> Neighbourhoods:
-        """Neighbours and what they have in common, for triangles and orbits."""
+        """Neighbours, for triangles and orbits."""
         return Neighbourhoods.of(self.ends, int(self.nodes.sum()))
 
     @cached_property

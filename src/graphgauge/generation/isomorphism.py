@@ -1,9 +1,8 @@
 """Which graphs are isomorphic: colour refinement, then canonical forms by individualisation and refinement.
 
 Graphs that differ under colour refinement are not isomorphic (Weisfeiler and Leman 1968). The others are brought into
-a canonical form (McKay and Piperno 2014): nodes of the first cell of equal colours are singled out one by one, the
-colours are refined again, and the smallest of the numberings that result is the form. The search of one graph is
-bounded; a graph beyond the bound is compared by its colours alone.
+a canonical form (McKay and Piperno 2014), by a search that is bounded; a graph beyond the bound is compared by its
+colours alone.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge import _core
 from graphgauge.core.arrays import Ints
 from graphgauge.generation.graph_reading import Words
 from graphgauge.generation.graphs import Graphs, require_alike, require_same_labels
@@ -206,146 +206,18 @@ def mixed(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-# -------------------------------------------------------------------------------------------------- canonical forms
-
-
-class _TooSymmetric(Exception):
-    """The search of a graph exceeds its bound."""
-
-
 def canonical_form(graphs: Graphs, index: int, *, most: int = MOST_REFINEMENTS) -> bytes | None:
-    """Bytes that are equal for isomorphic graphs only; None if the search exceeds its bound.
-
-    Components are searched separately, so that equal components do not multiply the search.
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    size, edges = int(graphs.nodes[index]), graphs[index]
+    """Bytes that are equal for isomorphic graphs only; None if the search exceeds its bound."""
     start = int(graphs.starts[index])
-    own = slice(int(graphs.offsets[index]), int(graphs.offsets[index + 1]))
-    nodes = None if graphs.node_labels is None else graphs.node_labels[start : start + size]
-    labels = None if graphs.edge_labels is None else graphs.edge_labels[own]
-    adjacency = csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(size, size))
-    count, part = connected_components(adjacency, directed=False)
-    budget, forms = [most], []
-    try:
-        for component in range(count):
-            members = np.flatnonzero(part == component)
-            inside = part[edges[:, 0]] == component
-            number = np.full(size, -1)
-            number[members] = np.arange(len(members))
-            search = _Search(
-                len(members),
-                number[edges[inside]],
-                None if nodes is None else nodes[members],
-                None if labels is None else labels[inside],
-                graphs.directed,
-                budget,
-            )
-            forms.append(search.form())
-    except _TooSymmetric:
-        return None
-    return b"/".join([str(size).encode(), *sorted(forms)])
-
-
-class _Search:
-    """The search tree of one connected graph."""
-
-    def __init__(
-        self, size: int, edges: Ints, nodes: Words | None, labels: Words | None, directed: bool, budget: list[int]
-    ) -> None:
-        self.size, self.edges, self.labels, self.directed = size, edges, labels, directed
-        self.nodes = np.zeros(size, np.uint64) if nodes is None else nodes
-        self.links, self._budget = _links(edges, labels, directed), budget
-        # In a tree, nodes of equal colour are images of each other: one of them is as good as all.
-        self._any = len(edges) < size and not directed
-
-    def form(self) -> bytes:
-        return self._best(self._stable(self.nodes))
-
-    def _best(self, colours: Words) -> bytes:
-        """The smallest numbering below these colours."""
-        cell = self._cell(colours)
-        if cell is None:
-            return self._numbered(colours)
-        if self._any or self._twins(cell):
-            return self._best(self._stable(self._singled(colours, cell[0])))
-        children = [self._stable(self._singled(colours, node)) for node in cell]
-        # Only children with the smallest invariant can contain the smallest numbering; isomorphic graphs agree on them.
-        keys = [np.sort(child).tobytes() for child in children]
-        chosen = [child for child, key in zip(children, keys, strict=True) if key == min(keys)]
-        best = self._best(chosen[0])
-        first = self._leaf(chosen[0])
-        for child in chosen[1:]:
-            # Equal numberings are an automorphism: the subtree repeats the first one.
-            if self._leaf(child) != first:
-                best = min(best, self._best(child))
-        return best
-
-    def _leaf(self, colours: Words) -> bytes:
-        """The numbering at the end of one path."""
-        while (cell := self._cell(colours)) is not None:
-            colours = self._stable(self._singled(colours, cell[0]))
-        return self._numbered(colours)
-
-    def _cell(self, colours: Words) -> Ints | None:
-        """The nodes of the smallest colour that several nodes have."""
-        values, inverse, counts = np.unique(colours, return_inverse=True, return_counts=True)
-        if len(values) == self.size:
-            return None
-        several = np.flatnonzero(counts > 1)
-        chosen = several[np.argmin(counts[several])]  # of the smallest cells, the one with the smallest colour
-        return np.flatnonzero(inverse == chosen)
-
-    def _twins(self, cell: Ints) -> bool:
-        """Whether all nodes of a cell have the same neighbours, apart from each other."""
-        first = self._around(cell[0])
-        outside = {key: word for key, word in first.items() if key[0] not in cell}
-        words = {word for key, word in first.items() if key[0] in cell}
-        inner = len(first) - len(outside)
-        if inner not in (0, len(cell) - 1) or len(words) > 1:
-            return False
-        for node in cell[1:]:
-            own = self._around(node)
-            if {key: word for key, word in own.items() if key[0] not in cell} != outside:
-                return False
-            if len(own) - len(outside) != inner or {word for key, word in own.items() if key[0] in cell} != words:
-                return False
-        return not (self.directed and inner)
-
-    def _around(self, node: int) -> dict[tuple[int, int], int]:
-        places = np.flatnonzero(self.links.source == node)
-        forward = (places < len(self.edges)).astype(int) if self.directed else np.zeros(len(places), int)
-        ends = zip(self.links.target[places].tolist(), forward.tolist(), strict=True)
-        return dict(zip(ends, self.links.words[places].tolist(), strict=True))
-
-    def _singled(self, colours: Words, node: int) -> Words:
-        changed = colours.copy()
-        changed[node] = mixed(changed[node : node + 1] ^ np.uint64(0xD6E8FEB86659FD93))[0]
-        return changed
-
-    def _stable(self, colours: Words) -> Words:
-        """Colours refined until no further ones appear."""
-        if not self._budget[0]:
-            raise _TooSymmetric
-        self._budget[0] -= 1
-        count = len(np.unique(colours))
-        while True:
-            colours = _refined_once(colours, self.links)
-            found = len(np.unique(colours))
-            if found == count:
-                return colours
-            count = found
-
-    def _numbered(self, colours: Words) -> bytes:
-        """The graph with its nodes numbered by colour."""
-        number = np.empty(self.size, np.int64)
-        order = np.argsort(colours)
-        number[order] = np.arange(self.size)
-        edges = number[self.edges]
-        if not self.directed:
-            edges = np.sort(edges, axis=1)
-        sequence = np.lexsort((edges[:, 1], edges[:, 0]))
-        labels: NDArray[Any] = np.empty(0) if self.labels is None else self.labels[sequence]
-        return b"|".join([self.nodes[order].tobytes(), edges[sequence].tobytes(), labels.tobytes()])
+    nodes = slice(start, start + int(graphs.nodes[index]))
+    edges = slice(int(graphs.offsets[index]), int(graphs.offsets[index + 1]))
+    form, _, undecided = _core.graph_words(
+        graphs.nodes[index : index + 1],
+        np.array([0, edges.stop - edges.start]),
+        np.ascontiguousarray(graphs.edges[edges], np.int64),
+        None if graphs.node_labels is None else graphs.node_labels[nodes],
+        None if graphs.edge_labels is None else graphs.edge_labels[edges],
+        directed=graphs.directed,
+        bound=most,
+    )
+    return None if undecided[0] else bytes(form.tobytes())

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge import _core
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.euclidean import Points, tiles
-from graphgauge.kernels.threads import map_blocks
+from graphgauge.kernels.euclidean import Points
+from graphgauge.kernels.threads import threads_of
 
-# Tables of sums that are filled at the same time, and the numbers in all of them.
-_MOST_TABLES = 8
+# Sums of distances that are in memory at the same time.
 _MOST_SUMS = 1 << 23
 
 
 def silhouettes(points: NDArray[np.floating], labels: NDArray[np.integer], *, threads: int | None = None) -> Floats:
     """The silhouette of each of n points (n, D), exactly; 0 for the only point of a cluster, NaN with one cluster.
 
-    Distances are Euclidean: all of them, each pair once, in tiles that stay in the cache.
+    Distances are Euclidean: all of them, in tiles that stay in the cache.
 
     >>> silhouettes(np.array([[0.0], [1.0], [5.0]]), np.array([0, 0, 1]))
     array([0.8 , 0.75, 0.  ])
@@ -27,7 +27,7 @@ def silhouettes(points: NDArray[np.floating], labels: NDArray[np.integer], *, th
     _, cluster, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if len(counts) < 2:
         return np.full(len(cluster), np.nan)
-    order = np.argsort(cluster, kind="stable")  # tiles then contain few clusters
+    order = np.argsort(cluster, kind="stable")  # blocks then contain few clusters
     cloud = Points.of(np.asarray(points)[order])
     found = np.empty(len(order))
     found[order] = _by_pair(cloud, cluster[order], counts, threads)
@@ -35,41 +35,13 @@ def silhouettes(points: NDArray[np.floating], labels: NDArray[np.integer], *, th
 
 
 def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> Floats:
-    n = len(labels)
-    strips = tiles(0, n)
-    tables = min(_MOST_TABLES, len(strips), _MOST_SUMS // (n * len(counts)))
-    if tables < 1:
-        # Too many clusters for a table of all sums: every pair is computed from both sides, strip by strip.
-        def strip_silhouettes(strip: slice) -> Floats:
-            sums = np.zeros((strip.stop - strip.start, len(counts)))
-            for columns in strips:
-                _add(sums, cloud.distances(strip, columns), labels[columns])
-            return _from_sums(sums, labels[strip], counts)
+    step = max(1, _MOST_SUMS // len(counts))
 
-        return np.concatenate(map_blocks(strip_silhouettes, strips, threads=threads))
+    def part_silhouettes(rows: slice) -> Floats:
+        sums = _core.group_distances(cloud.rows[rows], cloud.rows, labels, len(counts), threads=threads_of(threads))
+        return _from_sums(sums, labels[rows], counts)
 
-    def table(first: int) -> Floats:
-        """Sums (n, clusters) from every k-th strip, independent of the number of threads."""
-        sums = np.zeros((n, len(counts)))
-        for strip in strips[first::tables]:
-            _add(sums[strip], cloud.distances(strip, strip), labels[strip])
-            for columns in tiles(strip.stop, n):
-                tile = cloud.distances(strip, columns)
-                _add(sums[strip], tile, labels[columns])
-                _add(sums[columns], tile.T, labels[strip])
-        return sums
-
-    sums = np.sum(map_blocks(table, range(tables), threads=threads), axis=0)
-    return _from_sums(sums, labels, counts)
-
-
-def _add(sums: Floats, distances: Floats, labels: Ints) -> None:
-    """Add the columns of a tile to the sums of their clusters; equal labels are adjacent."""
-    if labels[0] == labels[-1]:
-        sums[:, labels[0]] += distances.sum(axis=1)
-        return
-    starts = np.append(0, np.flatnonzero(np.diff(labels)) + 1)
-    sums[:, labels[starts]] += np.add.reduceat(distances, starts, axis=1)
+    return np.concatenate([part_silhouettes(slice(start, start + step)) for start in range(0, len(labels), step)])
 
 
 def _from_sums(sums: Floats, labels: Ints, counts: Ints) -> Floats:

@@ -26,6 +26,13 @@ _lock = Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
+def threads_of(threads: int | None) -> int:
+    """The number of threads asked for (default: all that are available)."""
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    return threads or available_threads()
+
+
 def row_blocks(rows: int, work: int) -> list[slice]:
     """`rows` rows with `work` elements altogether, in even blocks; small work is one block, on one thread.
 
@@ -49,8 +56,7 @@ def map_blocks(
     The calling thread also works and does not wait for threads that have not started: calls from many threads at
     once, or from inside a block, cannot wait for each other.
     """
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
+    helpers = min(threads_of(threads), len(blocks)) - 1
     helpers = min(threads or default_threads(), len(blocks)) - 1
     if helpers < 1:
         return [function(block) for block in blocks]

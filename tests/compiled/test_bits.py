@@ -1,0 +1,120 @@
+"""Pairs of rows of packed bits, against Python's sets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from graphgauge import _core
+from graphgauge.kernels.pairs import packed
+
+THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
+SHAPES = pytest.mark.parametrize("shape", [(0, 5), (1, 5), (2, 1), (5, 0), (3, 64), (33, 65), (70, 129), (280, 70)])
+DENSITIES = pytest.mark.parametrize("density", [0.0, 0.02, 0.5, 1.0])
+
+
+@cache
+def drawn(shape, density, seed=0):
+    bits = np.random.default_rng(seed).random(shape) < density
+    words = packed(bits)
+    words.flags.writeable = False
+    return [frozenset(np.flatnonzero(row).tolist()) for row in bits], words
+
+
+def jaccard(a, b):
+    return Fraction(len(a & b), len(a | b)) if a | b else Fraction(1)
+
+
+@cache
+def by_hand(shape, density):
+    """Squared products by row, kinds of pairs, rounded similarities by row."""
+    rows, _ = drawn(shape, density)
+    products, kinds, similar = [0] * len(rows), Counter(), [0] * len(rows)
+    for (i, a), (j, b) in combinations(enumerate(rows), 2):
+        products[i] += (shape[1] - 2 * len(a ^ b)) ** 2
+        kinds[len(a & b), len(a | b)] += 1
+        rounded = round((len(a & b) / len(a | b) if a | b else 1.0) * 2**40)
+        similar[i] += rounded
+        similar[j] += rounded
+    return products, kinds, similar
+
+
+@THREADS
+@DENSITIES
+@SHAPES
+def test_squared_products(shape, density, threads):
+    _, words = drawn(shape, density)
+    assert _core.squared_products(words, shape[1], threads=threads).tolist() == by_hand(shape, density)[0]
+
+
+@THREADS
+@DENSITIES
+@SHAPES
+def test_common_bits(shape, density, threads):
+    _, words = drawn(shape, density)
+    _, expected, similar = by_hand(shape, density)
+    both, either, pairs, sums = (part.tolist() for part in _core.common_bits(words, threads=threads))
+    assert list(zip(both, either, strict=True)) == sorted(expected)
+    assert dict(zip(zip(both, either, strict=True), pairs, strict=True)) == expected
+    assert sums == similar
+
+
+def test_many_different_pairs():
+    """More kinds of pairs than the table starts with."""
+    bits = np.random.default_rng(0).random((400, 700)) < np.linspace(0, 1, 400)[:, None]
+    rows, words = [frozenset(np.flatnonzero(row).tolist()) for row in bits], packed(bits)
+    both, either, pairs, _ = _core.common_bits(words, threads=2)
+    expected = Counter((len(a & b), len(a | b)) for a, b in combinations(rows, 2))
+    assert len(both) == len(expected) > 4096
+    assert dict(zip(zip(both.tolist(), either.tolist(), strict=True), pairs.tolist(), strict=True)) == expected
+
+
+@THREADS
+@pytest.mark.parametrize(("n", "m", "width"), [(0, 3, 9), (3, 0, 9), (1, 1, 0), (20, 300, 12), (18, 257, 70)])
+@DENSITIES
+def test_nearest_by_jaccard(n, m, width, density, threads):
+    rows, words = drawn((n, width), density)
+    others, pool = drawn((m, width), density, seed=1)
+    similarity, offsets, indices = _core.nearest_by_jaccard(words, pool, threads=threads)
+    assert (offsets[0], offsets[-1]) == (0, len(indices))
+    for place, row in enumerate(rows):
+        found = indices[offsets[place] : offsets[place + 1]].tolist()
+        near = [jaccard(row, other) for other in others]
+        assert found == [at for at, value in enumerate(near) if value == max(near)]
+        assert similarity[place] == float(max(near)) if near else np.isnan(similarity[place])
+
+
+def test_mapped_words(tmp_path):
+    _, words = drawn((20, 70), 0.5)
+    np.save(tmp_path / "words.npy", words)
+    mapped = np.load(tmp_path / "words.npy", mmap_mode="r")
+    assert _core.squared_products(mapped, 70).tolist() == _core.squared_products(words, 70).tolist()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [np.zeros((4, 4), np.uint64)[:, ::2], np.zeros((4, 2), ">u8"), np.zeros((4, 2), np.int64), np.zeros(4, np.uint64)],
+)
+def test_other_arrays_are_refused(words):
+    for call in (_core.common_bits, lambda w: _core.squared_products(w, 64), lambda w: _core.nearest_by_jaccard(w, w)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            call(words)
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    words = np.zeros((2, 1), np.uint64)
+    for length in (-1, 65):
+        with pytest.raises(ValueError, match="length must be from 0 to 64 times the number of words"):
+            _core.squared_products(words, length)
+    wide = np.zeros((3, (1 << 25) - 1), np.uint64)  # never touched
+    with pytest.raises(ValueError, match="more than 2\\*\\*31 - 1 bits"):
+        _core.common_bits(wide)
+    with pytest.raises(ValueError, match="may exceed 64 bits"):
+        _core.squared_products(wide.reshape(-1)[: 3 * ((1 << 25) - 2)].reshape(3, -1), (1 << 31) - 128)
+    with pytest.raises(ValueError, match="differ in their number of words"):
+        _core.nearest_by_jaccard(words, np.zeros((2, 2), np.uint64))
