@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 namespace graphgauge {
 namespace {
@@ -89,16 +90,115 @@ GRAPHGAUGE_INLINE double exponential(double x) {
   return polynomial(EXPONENTIAL, rest) * std::bit_cast<double>((std::bit_cast<u64>(shifted) + 1023) << 52);
 }
 
-GRAPHGAUGE_CLONES void gaussian_nll(const double* error, const double* std, const double* seen, i64 width,
-                                    double* score) {
+// ------------------------------------------------------------------------------------------------------ rows of a tile
+
+// high + low += more + more_low.
+GRAPHGAUGE_INLINE void add_pairs(double* high, double* low, const double* more, const double* more_low, i64 width) {
+  for (i64 i = 0; i < width; i++) {
+    const double sum = high[i] + more[i], part = sum - high[i];
+    low[i] += more_low[i] + ((high[i] - (sum - part)) + (more[i] - part));
+    high[i] = sum;
+  }
+}
+
+// Two rows of cells, side by side. A cell that is hidden, or not there, is 0, with a std of 1.
+struct Rows {
+  double seen[2][LANES], truth[2][LANES], forecast[2][LANES], error[2][LANES], deviation[2][LANES];
+  // What takes more than a few operations, term by term.
+  double score[2][LANES];
+};
+
+// The sums and counts of some lanes, while they are added up.
+class Tile {
+ public:
+  Tile(i64 sums, i64 counts) : sums_(2 * sums * LANES), counts_(counts * LANES) {}
+  GRAPHGAUGE_INLINE double* high(i64 sum) { return sums_.data() + 2 * sum * LANES; }
+  GRAPHGAUGE_INLINE double* low(i64 sum) { return high(sum) + LANES; }
+  GRAPHGAUGE_INLINE double* counts(i64 count) { return counts_.data() + count * LANES; }
+
+  // Add value(row, lane) of two rows.
+  template <class Value>
+  GRAPHGAUGE_INLINE void add(i64 sum, i64 width, bool first, const Value& value) {
+    double *high = this->high(sum), *low = this->low(sum);
+    if (first) {
+      for (i64 i = 0; i < width; i++) {
+        const double one = value(0, i), two = value(1, i), total = one + two, part = total - one;
+        low[i] = (one - (total - part)) + (two - part);
+        high[i] = total;
+      }
+      return;
+    }
+    for (i64 i = 0; i < width; i++) {
+      Sum total{high[i], low[i]};
+      total.add(value(0, i));
+      total.add(value(1, i));
+      high[i] = total.high, low[i] = total.low;
+    }
+  }
+  template <class Flag>
+  GRAPHGAUGE_INLINE void count(i64 count, i64 width, bool first, const Flag& flag) {
+    double* to = counts(count);
+    for (i64 i = 0; i < width; i++) to[i] = (first ? 0.0 : to[i]) + (flag(0, i) + flag(1, i));
+  }
+
+ private:
+  std::vector<double> sums_, counts_;
+};
+
+// What is added for a cell of some rows.
+#define GRAPHGAUGE_VALUE(Name, value)                                                                           \
+  struct Name {                                                                                                 \
+    const Rows& rows;                                                                                           \
+    double half = 0;                                                                                            \
+    GRAPHGAUGE_INLINE double operator()(int row, i64 i) const {                                                 \
+      [[maybe_unused]] const double y = rows.truth[row][i], e = rows.error[row][i], s = rows.deviation[row][i], \
+                                    seen = rows.seen[row][i];                                                   \
+      return value;                                                                                             \
+    }                                                                                                           \
+  };
+GRAPHGAUGE_VALUE(Seen, seen)
+GRAPHGAUGE_VALUE(Abs, std::fabs(e))
+GRAPHGAUGE_VALUE(Square, e* e)
+GRAPHGAUGE_VALUE(Error, e)
+GRAPHGAUGE_VALUE(Truth, y)
+GRAPHGAUGE_VALUE(TruthSquare, y* y)
+GRAPHGAUGE_VALUE(TruthAbs, std::fabs(y))
+GRAPHGAUGE_VALUE(Nonzero, y != 0 ? 1.0 : 0.0)
+GRAPHGAUGE_VALUE(Ape, std::fabs(e) / (y != 0 ? std::fabs(y) : INFINITE))
+GRAPHGAUGE_VALUE(Bad, s > 0 && s < INFINITE ? 0.0 : 1.0)
+GRAPHGAUGE_VALUE(Std, s* seen)
+GRAPHGAUGE_VALUE(Var, (s * seen) * (s * seen))
+GRAPHGAUGE_VALUE(Score, rows.score[row][i])
+GRAPHGAUGE_VALUE(Inside, std::fabs(e) <= half * s ? seen : 0.0)
+GRAPHGAUGE_VALUE(Over, std::fabs(e) - half * s <= 0 ? 0.0 : std::fabs(e) - half * s)
+#undef GRAPHGAUGE_VALUE
+
+struct Sape {
+  const Rows& rows;
+  GRAPHGAUGE_INLINE double operator()(int row, i64 i) const {
+    const double sizes = std::fabs(rows.truth[row][i]) + std::fabs(rows.forecast[row][i]);
+    return 2 * std::fabs(rows.error[row][i]) / (sizes > 0 ? sizes : 1.0);
+  }
+};
+
+// The rounding errors of squares, which are 0 for squares of floats (Dekker's product).
+GRAPHGAUGE_INLINE void add_lost(const double* values, i64 width, double* low) {
+  for (i64 i = 0; i < width; i++) {
+    const double scaled = values[i] * (0x1p27 + 1), large = scaled - (scaled - values[i]), small = values[i] - large;
+    low[i] += ((large * large - values[i] * values[i]) + 2 * (large * small)) + small * small;
+  }
+}
+
+GRAPHGAUGE_INLINE void gaussian_nll(Rows& rows, int row, i64 width) {
+  double *score = rows.score[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
   for (i64 i = 0; i < width; i++) {
     const double z = error[i] / std[i];
     score[i] = (logarithm(std[i]) + 0.5 * (z * z)) + HALF_LOG_2PI * seen[i];
   }
 }
 
-GRAPHGAUGE_CLONES void gaussian_crps(const double* error, const double* std, const double* seen, i64 width,
-                                     double* score) {
+GRAPHGAUGE_INLINE void gaussian_crps(Rows& rows, int row, i64 width) {
+  double *score = rows.score[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
   double falling[LANES];
   for (i64 i = 0; i < width; i++) {
     const double away = std::fabs(error[i] / std[i]), near = away > FAR ? FAR : away;
@@ -111,151 +211,86 @@ GRAPHGAUGE_CLONES void gaussian_crps(const double* error, const double* std, con
   }
 }
 
-// ------------------------------------------------------------------------------------------------------ rows of a tile
-
-// high + low += more + more_low.
-GRAPHGAUGE_INLINE void add_pairs(double* high, double* low, const double* more, const double* more_low, i64 width) {
-  for (i64 i = 0; i < width; i++) {
-    const double sum = high[i] + more[i], part = sum - high[i];
-    low[i] += more_low[i] + ((high[i] - (sum - part)) + (more[i] - part));
-    high[i] = sum;
-  }
-}
-
-// The sums and counts of some lanes, while they are added up.
-struct Tile {
-  std::vector<double> sums, counted;
-
-  Tile(i64 sums, i64 counts) : sums(2 * sums * LANES), counted(counts * LANES) {}
-  double* high(i64 sum) { return sums.data() + 2 * sum * LANES; }
-  double* low(i64 sum) { return high(sum) + LANES; }
-  double* counts(i64 count) { return counted.data() + count * LANES; }
-};
-
-GRAPHGAUGE_INLINE void add_row(const double* values, i64 width, bool first, double* high, double* low) {
-  if (first) {
-    std::copy(values, values + width, high);
-    std::fill(low, low + width, 0.0);
-    return;
-  }
-  for (i64 i = 0; i < width; i++) {
-    const double sum = high[i] + values[i], part = sum - high[i];
-    low[i] += (high[i] - (sum - part)) + (values[i] - part);
-    high[i] = sum;
-  }
-}
-
-GRAPHGAUGE_INLINE void count_row(const double* flags, i64 width, bool first, double* counts) {
-  if (first) std::fill(counts, counts + width, 0.0);
-  for (i64 i = 0; i < width; i++) counts[i] += flags[i];
-}
-
-// The rounding errors of squares, which are 0 for squares of floats (Dekker's product).
-GRAPHGAUGE_INLINE void add_lost(const double* values, i64 width, double* low) {
-  for (i64 i = 0; i < width; i++) {
-    const double scaled = values[i] * (0x1p27 + 1), large = scaled - (scaled - values[i]), small = values[i] - large;
-    low[i] += ((large * large - values[i] * values[i]) + 2 * (large * small)) + small * small;
-  }
-}
-
 template <class T>
-GRAPHGAUGE_INLINE void read(const T* from, const double* seen, i64 width, double stand_in, double* to) {
-  for (i64 i = 0; i < width; i++) to[i] = seen[i] != 0 ? static_cast<double>(from[i]) : stand_in;
-}
-
-template <class T>
-GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, i64 cell, i64 width, bool first, Tile& tile) {
-  double seen[LANES], truth[LANES], forecast[LANES], error[LANES], value[LANES];
-  i64 sum = 0, count = 0;
-  const auto add = [&] {
-    add_row(value, width, first, tile.high(sum), tile.low(sum));
-    sum++;
-  };
+GRAPHGAUGE_INLINE void read_row(const Forecasts<T>& of, i64 cell, i64 width, int row, Rows& rows) {
+  double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
+  double *error = rows.error[row], *deviation = rows.deviation[row];
+  for (i64 i = 0; i < width; i++) truth[i] = static_cast<double>(of.y[cell + i]);
+  for (i64 i = 0; i < width; i++) forecast[i] = static_cast<double>(of.mean[cell + i]);
+  if (of.std) {
+    for (i64 i = 0; i < width; i++) deviation[i] = static_cast<double>(of.std[cell + i]);
+  }
   if (of.mask) {
-    for (i64 i = 0; i < width; i++) seen[i] = of.mask[cell + i] ? 1.0 : 0.0;
+    for (i64 i = 0; i < width; i++) seen[i] = static_cast<double>(static_cast<i32>(of.mask[cell + i]));
+    for (i64 i = 0; i < width; i++) truth[i] = seen[i] != 0 ? truth[i] : 0.0;
+    for (i64 i = 0; i < width; i++) forecast[i] = seen[i] != 0 ? forecast[i] : 0.0;
+    for (i64 i = 0; i < width; i++) deviation[i] = seen[i] != 0 ? deviation[i] : 1.0;
   } else {
     std::fill(seen, seen + width, 1.0);
   }
-  read(of.y + cell, seen, width, 0.0, truth);
-  read(of.mean + cell, seen, width, 0.0, forecast);
   for (i64 i = 0; i < width; i++) error[i] = forecast[i] - truth[i];
-  count_row(seen, width, first, tile.counts(count++));
-  if (of.asks(Term::abs)) {
-    for (i64 i = 0; i < width; i++) value[i] = std::fabs(error[i]);
-    add();
+}
+
+// Lanes from `start` to `stop` without cells.
+GRAPHGAUGE_INLINE void no_row(i64 start, i64 stop, int row, Rows& rows) {
+  for (double* part : {rows.seen[row], rows.truth[row], rows.forecast[row], rows.error[row]}) {
+    for (i64 i = start; i < stop; i++) part[i] = 0;
   }
-  if (of.asks(Term::square)) {
-    for (i64 i = 0; i < width; i++) value[i] = error[i] * error[i];
-    add();
+  for (i64 i = start; i < stop; i++) rows.deviation[row][i] = 1;
+}
+
+template <class T>
+GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, const i64* widths, bool first,
+                                     Rows& rows, Tile& tile) {
+  const i64 width = widths[0];
+  for (int row = 0; row < 2; row++) {
+    read_row(of, cells[row], widths[row], row, rows);
+    no_row(widths[row], width, row, rows);
   }
-  if (of.asks(Term::error)) add_row(error, width, first, tile.high(sum), tile.low(sum)), sum++;
-  if (of.asks(Term::y)) add_row(truth, width, first, tile.high(sum), tile.low(sum)), sum++;
+  i64 sum = 0, count = 0;
+  tile.count(count++, width, first, Seen{rows});
+  if (of.asks(Term::abs)) tile.add(sum++, width, first, Abs{rows});
+  if (of.asks(Term::square)) tile.add(sum++, width, first, Square{rows});
+  if (of.asks(Term::error)) tile.add(sum++, width, first, Error{rows});
+  if (of.asks(Term::y)) tile.add(sum++, width, first, Truth{rows});
   if (of.asks(Term::y2)) {
-    for (i64 i = 0; i < width; i++) value[i] = truth[i] * truth[i];
-    add();
-    if (sizeof(T) > 4) add_lost(truth, width, tile.low(sum - 1));
+    tile.add(sum, width, first, TruthSquare{rows});
+    for (int row = 0; row < 2 && sizeof(T) > 4; row++) add_lost(rows.truth[row], width, tile.low(sum));
+    sum++;
   }
-  if (of.asks(Term::abs_y)) {
-    for (i64 i = 0; i < width; i++) value[i] = std::fabs(truth[i]);
-    add();
-  }
+  if (of.asks(Term::abs_y)) tile.add(sum++, width, first, TruthAbs{rows});
   if (of.asks(Term::ape)) {
-    for (i64 i = 0; i < width; i++) value[i] = truth[i] != 0 ? 1.0 : 0.0;
-    count_row(value, width, first, tile.counts(count));
-    for (i64 i = 0; i < width; i++) {
-      const double size = std::fabs(truth[i]);
-      value[i] = std::fabs(error[i]) / (size > 0 ? size : INFINITE);
-    }
-    add();
+    tile.count(count, width, first, Nonzero{rows});
+    tile.add(sum++, width, first, Ape{rows});
   }
   count++;
-  if (of.asks(Term::sape)) {
-    for (i64 i = 0; i < width; i++) {
-      const double sizes = std::fabs(truth[i]) + std::fabs(forecast[i]);
-      value[i] = 2 * std::fabs(error[i]) / (sizes > 0 ? sizes : 1.0);
-    }
-    add();
-  }
+  if (of.asks(Term::sape)) tile.add(sum++, width, first, Sape{rows});
   if (!of.std) return;
-  double deviation[LANES];
-  read(of.std + cell, seen, width, 1.0, deviation);
-  for (i64 i = 0; i < width; i++) value[i] = deviation[i] > 0 && deviation[i] < INFINITE ? 0.0 : 1.0;
-  count_row(value, width, first, tile.counts(count++));
-  if (of.asks(Term::std)) {
-    for (i64 i = 0; i < width; i++) value[i] = deviation[i] * seen[i];
-    add();
-  }
-  if (of.asks(Term::var)) {
-    for (i64 i = 0; i < width; i++) value[i] = (deviation[i] * seen[i]) * (deviation[i] * seen[i]);
-    add();
-  }
+  tile.count(count++, width, first, Bad{rows});
+  if (of.asks(Term::std)) tile.add(sum++, width, first, Std{rows});
+  if (of.asks(Term::var)) tile.add(sum++, width, first, Var{rows});
   if (of.asks(Term::nll)) {
-    gaussian_nll(error, deviation, seen, width, value);
-    add();
+    for (int row = 0; row < 2; row++) gaussian_nll(rows, row, width);
+    tile.add(sum++, width, first, Score{rows});
   }
   if (of.asks(Term::crps)) {
-    gaussian_crps(error, deviation, seen, width, value);
-    add();
+    for (int row = 0; row < 2; row++) gaussian_crps(rows, row, width);
+    tile.add(sum++, width, first, Score{rows});
   }
   for (i64 level = 0; level < of.levels; level++) {
-    const double half = of.widths[level];
-    for (i64 i = 0; i < width; i++) value[i] = std::fabs(error[i]) <= half * deviation[i] ? seen[i] : 0.0;
-    count_row(value, width, first, tile.counts(count++));
-    if (!of.asks(Term::over)) continue;
-    for (i64 i = 0; i < width; i++) {
-      const double beyond = std::fabs(error[i]) - half * deviation[i];
-      value[i] = beyond <= 0 ? 0.0 : beyond;
-    }
-    add();
+    tile.count(count++, width, first, Inside{rows, of.widths[level]});
+    if (of.asks(Term::over)) tile.add(sum++, width, first, Over{rows, of.widths[level]});
   }
 }
 
 // Clones cannot be templates.
-GRAPHGAUGE_CLONES void add_cells(const Forecasts<float>& of, i64 cell, i64 width, bool first, Tile& tile) {
-  add_forecasts(of, cell, width, first, tile);
+GRAPHGAUGE_CLONES void add_cells(const Forecasts<float>& of, const i64* cells, const i64* widths, bool first,
+                                 Rows& rows, Tile& tile) {
+  add_forecasts(of, cells, widths, first, rows, tile);
 }
-GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, i64 cell, i64 width, bool first, Tile& tile) {
-  add_forecasts(of, cell, width, first, tile);
+GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const i64* cells, const i64* widths, bool first,
+                                 Rows& rows, Tile& tile) {
+  add_forecasts(of, cells, widths, first, rows, tile);
 }
 
 struct Columns {
@@ -263,9 +298,15 @@ struct Columns {
   i64 count, cells;
 };
 
-GRAPHGAUGE_CLONES void add_cells(const Columns& of, i64 cell, i64 width, bool first, Tile& tile) {
+GRAPHGAUGE_CLONES void add_cells(const Columns& of, const i64* cells, const i64* widths, bool first, Rows& rows,
+                                 Tile& tile) {
   for (i64 column = 0; column < of.count; column++) {
-    add_row(of.values + column * of.cells + cell, width, first, tile.high(column), tile.low(column));
+    for (int row = 0; row < 2; row++) {
+      const double* values = of.values + column * of.cells + cells[row];
+      for (i64 i = 0; i < widths[row]; i++) rows.score[row][i] = values[i];
+      for (i64 i = widths[row]; i < widths[0]; i++) rows.score[row][i] = 0;
+    }
+    tile.add(column, widths[0], first, Score{rows});
   }
 }
 
@@ -285,9 +326,10 @@ struct Lanes {
   i64 copies, horizons, nodes;
 };
 
+// Add up parts of some length; the sum is that of the first part.
 GRAPHGAUGE_INLINE void halved(double* high, double* low, i64 parts, i64 length) {
   for (i64 rest; parts > 1; parts = rest) {
-    rest = (parts + 1) / 2;
+    rest = parts > 16 ? (parts + 15) / 16 * 8 : (parts + 1) / 2;
     add_pairs(high, low, high + rest * length, low + rest * length, (parts - rest) * length);
   }
 }
@@ -326,6 +368,7 @@ void add_chunk(const Source& source, i64 sums, i64 counts, const Grid& grid, Chu
   chunk.node_high.resize(places * sums * chunk.nodes), chunk.node_low.resize(chunk.node_high.size());
   chunk.node_counts.resize(places * counts * chunk.nodes);
   Tile tile(sums, counts);
+  const auto rows = std::make_unique<Rows>();
   const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons), period = grid.period();
   i64 stop;
   for (i64 step = chunk.first_step; step < chunk.last_step; step = stop) {
@@ -338,9 +381,12 @@ void add_chunk(const Source& source, i64 sums, i64 counts, const Grid& grid, Chu
     for (i64 h = 0; h < grid.horizons; h += horizons) {
       for (i64 node = chunk.first_node; node < chunk.last_node; node += LANES) {
         const Lanes lanes{copies, std::min(horizons, grid.horizons - h), std::min(LANES, chunk.last_node - node)};
-        for (i64 row = step; row < stop; row += copies) {
-          const i64 width = std::min(copies, stop - row) * lanes.horizons * lanes.nodes;
-          add_cells(source, row * period + h * grid.nodes + node, width, row == step, tile);
+        const i64 lane = h * grid.nodes + node, cells = lanes.horizons * lanes.nodes;
+        for (i64 row = step; row < stop; row += 2 * copies) {
+          const i64 next = std::min(row + copies, stop);
+          const i64 starts[] = {row * period + lane, next * period + lane};
+          const i64 widths[] = {(next - row) * cells, std::min(copies, stop - next) * cells};
+          add_cells(source, starts, widths, row == step, *rows, tile);
         }
         const i64 at = node - chunk.first_node;
         for (i64 k = 0; k < sums; k++) {
