@@ -12,7 +12,7 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Sums that are added up side by side: those of a few quantities stay in the nearest cache.
 constexpr i64 LANES = 256;
 // Rows of lanes that are added up before they are added to the sums of blocks and nodes.
-constexpr i64 ROWS = 8;
+constexpr i64 ROWS = 16;
 // Cells that one chunk reads, nodes that it reads at most, and chunks at most that have sums of the same node.
 constexpr i64 CHUNK = i64(1) << 18;
 constexpr i64 NODES = 1024;
@@ -215,6 +215,12 @@ template <class T>
 GRAPHGAUGE_INLINE void read_row(const Forecasts<T>& of, i64 cell, i64 width, int row, Rows& rows) {
   double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
   double *error = rows.error[row], *deviation = rows.deviation[row];
+  // The processor does not foresee so many rows: what comes next in this one is fetched.
+  for (i64 i = 0; i < width; i += 64 / sizeof(T)) {
+    GRAPHGAUGE_AHEAD(of.y + cell + width + i);
+    GRAPHGAUGE_AHEAD(of.mean + cell + width + i);
+    if (of.std) GRAPHGAUGE_AHEAD(of.std + cell + width + i);
+  }
   for (i64 i = 0; i < width; i++) truth[i] = static_cast<double>(of.y[cell + i]);
   for (i64 i = 0; i < width; i++) forecast[i] = static_cast<double>(of.mean[cell + i]);
   if (of.std) {
@@ -248,7 +254,8 @@ GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, c
     no_row(widths[row], width, row, rows);
   }
   i64 sum = 0, count = 0;
-  tile.count(count++, width, first, Seen{rows});
+  if (of.counts(count)) tile.count(count, width, first, Seen{rows});
+  count++;
   if (of.asks(Term::abs)) tile.add(sum++, width, first, Abs{rows});
   if (of.asks(Term::square)) tile.add(sum++, width, first, Square{rows});
   if (of.asks(Term::error)) tile.add(sum++, width, first, Error{rows});
@@ -296,6 +303,8 @@ GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const i64* cells, 
 struct Columns {
   const double* values;
   i64 count, cells;
+
+  bool counts(i64) const { return false; }
 };
 
 GRAPHGAUGE_CLONES void add_cells(const Columns& of, const i64* cells, const i64* widths, bool first, Rows& rows,
@@ -395,6 +404,7 @@ void add_chunk(const Source& source, i64 sums, i64 counts, const Grid& grid, Chu
                    &chunk.by_horizon[(block * sums + k) * grid.horizons + h]);
         }
         for (i64 k = 0; k < counts; k++) {
+          if (!source.counts(k)) continue;
           fold_count(lanes, tile.counts(k), &chunk.node_counts[(place * counts + k) * chunk.nodes + at],
                      &chunk.horizon_counts[(block * counts + k) * grid.horizons + h]);
         }
@@ -478,7 +488,15 @@ i64 number_of_sums(const Forecasts<T>& forecasts) {
 template <class T>
 void error_sums(const Forecasts<T>& forecasts, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
                 int threads) {
-  add_up(forecasts, number_of_sums(forecasts), 3 + forecasts.levels, grid, by_horizon, by_node, threads);
+  const i64 counts = 3 + forecasts.levels;
+  add_up(forecasts, number_of_sums(forecasts), counts, grid, by_horizon, by_node, threads);
+  if (forecasts.mask) return;
+  for (i64 block = 0; block < grid.blocks; block++) {
+    i64* of_horizons = by_horizon.counts + block * counts * grid.horizons;
+    std::fill(of_horizons, of_horizons + grid.horizons, grid.steps * grid.nodes);
+    i64* of_nodes = by_node.counts + grid.place[block] * counts * grid.nodes;
+    for (i64 node = 0; node < grid.nodes; node++) of_nodes[node] += grid.steps * grid.horizons;
+  }
 }
 
 void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,

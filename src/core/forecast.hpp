@@ -35,6 +35,8 @@ struct Forecasts {
   const double* widths;
   i64 levels;
 
+  // Whether one of the counts has to be counted cell by cell.
+  bool counts(i64 k) const { return k == 0 ? mask != nullptr : k == 1 ? asks(Term::ape) : std != nullptr; }
   bool asks(Term term) const { return asked >> static_cast<int>(term) & 1; }
 };
 

@@ -5,6 +5,7 @@
 
 namespace graphgauge {
 
+void bind_calibration(nanobind::module_& module);
 void bind_curves(nanobind::module_& module);
 void bind_dags(nanobind::module_& module);
 void bind_forecast(nanobind::module_& module);

@@ -2,6 +2,7 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "The loops of graphgauge.";
+  graphgauge::bind_calibration(module);
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_forecast(module);
