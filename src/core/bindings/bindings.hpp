@@ -9,6 +9,7 @@ void bind_calibration(nanobind::module_& module);
 void bind_curves(nanobind::module_& module);
 void bind_dags(nanobind::module_& module);
 void bind_forecast(nanobind::module_& module);
+void bind_joint(nanobind::module_& module);
 void bind_ranking(nanobind::module_& module);
 void bind_special(nanobind::module_& module);
 

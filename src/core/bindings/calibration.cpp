@@ -41,7 +41,7 @@ nb::object by_key(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std, 
                   i64 horizon, i64 lowest, i64 keys) {
   const auto of = forecasts_of(y, mean, std, mask, 1);
   require(horizon >= 0 && horizon < of.horizons, "no such horizon");
-  require(keys >= 0, "keys is negative");
+  require(lowest >= 0 && keys >= 0, "keys are not negative");
   Out<double> sums({keys, 2, 4});
   compute([&] { sums_by_key(of, horizon, lowest, keys, sums.data()); });
   return sums.array();

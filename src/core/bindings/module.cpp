@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_forecast(module);
+  graphgauge::bind_joint(module);
   graphgauge::bind_ranking(module);
   graphgauge::bind_special(module);
 }

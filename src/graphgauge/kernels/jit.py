@@ -280,7 +280,6 @@ def _compiled(loop: Callable[P, R]) -> Callable[P, R] | None:
     if numba.config.DISABLE_JIT:
         return None
     _listen()
-    import_module("graphgauge.kernels.lanes_llvm")  # what loops can use must be known before one is compiled
     # nogil lets blocks run in threads; numba's own parallel loops abort when two Python threads enter them.
     try:
         compiled: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)
