@@ -145,16 +145,17 @@ class Tile {
   std::vector<double> sums_, counts_;
 };
 
-// What is added for a cell of some rows.
-#define GRAPHGAUGE_VALUE(Name, value)                                                                           \
-  struct Name {                                                                                                 \
-    const Rows& rows;                                                                                           \
-    double half = 0;                                                                                            \
-    GRAPHGAUGE_INLINE double operator()(int row, i64 i) const {                                                 \
-      [[maybe_unused]] const double y = rows.truth[row][i], e = rows.error[row][i], s = rows.deviation[row][i], \
-                                    seen = rows.seen[row][i];                                                   \
-      return value;                                                                                             \
-    }                                                                                                           \
+// What is added for a cell of some rows: its truth y, forecast f, error e and std s; `half` is a width, or a level.
+#define GRAPHGAUGE_VALUE(Name, value)                                                   \
+  struct Name {                                                                         \
+    const Rows& rows;                                                                   \
+    double half = 0;                                                                    \
+    GRAPHGAUGE_INLINE double operator()(int row, i64 i) const {                         \
+      [[maybe_unused]] const double y = rows.truth[row][i], f = rows.forecast[row][i];  \
+      [[maybe_unused]] const double e = rows.error[row][i], s = rows.deviation[row][i]; \
+      [[maybe_unused]] const double seen = rows.seen[row][i];                           \
+      return value;                                                                     \
+    }                                                                                   \
   };
 GRAPHGAUGE_VALUE(Seen, seen)
 GRAPHGAUGE_VALUE(Abs, std::fabs(e))
@@ -165,21 +166,19 @@ GRAPHGAUGE_VALUE(TruthSquare, y* y)
 GRAPHGAUGE_VALUE(TruthAbs, std::fabs(y))
 GRAPHGAUGE_VALUE(Nonzero, y != 0 ? 1.0 : 0.0)
 GRAPHGAUGE_VALUE(Ape, std::fabs(e) / (y != 0 ? std::fabs(y) : INFINITE))
+GRAPHGAUGE_VALUE(Sape, 2 * std::fabs(e) / (std::fabs(y) + std::fabs(f) > 0 ? std::fabs(y) + std::fabs(f) : 1.0))
 GRAPHGAUGE_VALUE(Bad, s > 0 && s < INFINITE ? 0.0 : 1.0)
 GRAPHGAUGE_VALUE(Std, s* seen)
 GRAPHGAUGE_VALUE(Var, (s * seen) * (s * seen))
 GRAPHGAUGE_VALUE(Score, rows.score[row][i])
 GRAPHGAUGE_VALUE(Inside, std::fabs(e) <= half * s ? seen : 0.0)
 GRAPHGAUGE_VALUE(Over, std::fabs(e) - half * s <= 0 ? 0.0 : std::fabs(e) - half * s)
+GRAPHGAUGE_VALUE(Forecast, f)
+GRAPHGAUGE_VALUE(Pinball, y - f > 0 ? half * (y - f) : (half - 1) * (y - f))
+GRAPHGAUGE_VALUE(Below, y - f <= 0 ? seen : 0.0)
+GRAPHGAUGE_VALUE(Between, e <= y && y <= f ? seen : 0.0)
+GRAPHGAUGE_VALUE(Crossed, s)
 #undef GRAPHGAUGE_VALUE
-
-struct Sape {
-  const Rows& rows;
-  GRAPHGAUGE_INLINE double operator()(int row, i64 i) const {
-    const double sizes = std::fabs(rows.truth[row][i]) + std::fabs(rows.forecast[row][i]);
-    return 2 * std::fabs(rows.error[row][i]) / (sizes > 0 ? sizes : 1.0);
-  }
-};
 
 // The rounding errors of squares, which are 0 for squares of floats (Dekker's product).
 GRAPHGAUGE_INLINE void add_lost(const double* values, i64 width, double* low) {
@@ -298,6 +297,60 @@ GRAPHGAUGE_CLONES void add_cells(const Forecasts<float>& of, const i64* cells, c
 GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const i64* cells, const i64* widths, bool first,
                                  Rows& rows, Tile& tile) {
   add_forecasts(of, cells, widths, first, rows, tile);
+}
+
+// The quantiles of a level for two rows, 0 for cells that are hidden or not there.
+template <class T>
+GRAPHGAUGE_INLINE void read_level(const Quantiles<T>& of, i64 level, const i64* cells, const i64* widths,
+                                  const Rows& rows, double (*to)[LANES]) {
+  for (int row = 0; row < 2; row++) {
+    const T* from = of.quantiles + cells[row] * of.count + level;
+    for (i64 i = 0; i < widths[row]; i++) to[row][i] = static_cast<double>(from[i * of.count]);
+    for (i64 i = 0; i < widths[row]; i++) to[row][i] = rows.seen[row][i] != 0 ? to[row][i] : 0.0;
+    for (i64 i = widths[row]; i < widths[0]; i++) to[row][i] = 0;
+  }
+}
+
+// Uses rows.forecast for the quantiles of a level, rows.error for those of the level before, rows.deviation for what is
+// crossed.
+template <class T>
+GRAPHGAUGE_INLINE void add_quantiles(const Quantiles<T>& of, const i64* cells, const i64* widths, bool first,
+                                     Rows& rows, Tile& tile) {
+  const i64 width = widths[0];
+  for (int row = 0; row < 2; row++) {
+    double *seen = rows.seen[row], *truth = rows.truth[row];
+    for (i64 i = 0; i < widths[row]; i++) truth[i] = static_cast<double>(of.y[cells[row] + i]);
+    for (i64 i = 0; i < widths[row]; i++) seen[i] = of.mask ? static_cast<double>(i32(of.mask[cells[row] + i])) : 1.0;
+    for (i64 i = 0; i < widths[row]; i++) truth[i] = seen[i] != 0 ? truth[i] : 0.0;
+    for (i64 i = widths[row]; i < width; i++) seen[i] = truth[i] = 0;
+    for (i64 i = 0; i < width; i++) rows.deviation[row][i] = 0;
+  }
+  for (i64 level = 0; level < of.count; level++) {
+    read_level(of, level, cells, widths, rows, rows.forecast);
+    tile.add(level, width, first, Pinball{rows, of.levels[level]});
+    tile.count(level, width, first, Below{rows});
+    if (of.wide) tile.add(of.count + level, width, first, Forecast{rows});
+    for (int row = 0; row < 2; row++) {
+      double *quantile = rows.forecast[row], *before = rows.error[row], *crossed = rows.deviation[row];
+      for (i64 i = 0; i < width && level; i++) crossed[i] = quantile[i] < before[i] ? 1.0 : crossed[i];
+      for (i64 i = 0; i < width; i++) before[i] = quantile[i];
+    }
+  }
+  tile.count(of.count + of.intervals, width, first, Crossed{rows});
+  for (i64 interval = 0; interval < of.intervals; interval++) {
+    read_level(of, of.ends[2 * interval], cells, widths, rows, rows.error);
+    read_level(of, of.ends[2 * interval + 1], cells, widths, rows, rows.forecast);
+    tile.count(of.count + interval, width, first, Between{rows});
+  }
+}
+
+GRAPHGAUGE_CLONES void add_cells(const Quantiles<float>& of, const i64* cells, const i64* widths, bool first,
+                                 Rows& rows, Tile& tile) {
+  add_quantiles(of, cells, widths, first, rows, tile);
+}
+GRAPHGAUGE_CLONES void add_cells(const Quantiles<double>& of, const i64* cells, const i64* widths, bool first,
+                                 Rows& rows, Tile& tile) {
+  add_quantiles(of, cells, widths, first, rows, tile);
 }
 
 struct Columns {
@@ -499,6 +552,13 @@ void error_sums(const Forecasts<T>& forecasts, const Grid& grid, const Totals& b
   }
 }
 
+template <class T>
+void quantile_sums(const Quantiles<T>& quantiles, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                   int threads) {
+  const i64 sums = quantiles.wide ? 2 * quantiles.count : quantiles.count;
+  add_up(quantiles, sums, quantiles.count + quantiles.intervals + 1, grid, by_horizon, by_node, threads);
+}
+
 void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
                  int threads) {
   const Columns source{columns, count, grid.blocks * grid.steps * grid.period()};
@@ -507,6 +567,8 @@ void column_sums(const double* columns, i64 count, const Grid& grid, const Total
 
 template i64 number_of_sums(const Forecasts<float>&);
 template i64 number_of_sums(const Forecasts<double>&);
+template void quantile_sums(const Quantiles<float>&, const Grid&, const Totals&, const Totals&, int);
+template void quantile_sums(const Quantiles<double>&, const Grid&, const Totals&, const Totals&, int);
 template void error_sums(const Forecasts<float>&, const Grid&, const Totals&, const Totals&, int);
 template void error_sums(const Forecasts<double>&, const Grid&, const Totals&, const Totals&, int);
 

@@ -49,6 +49,27 @@ void error_sums(const Forecasts<T>& forecasts, const Grid& grid, const Totals& b
 template <class T>
 i64 number_of_sums(const Forecasts<T>& forecasts);
 
+// Truths and their quantiles (cell, level); the mask may be null. The ends of an interval are two places of levels.
+template <class T>
+struct Quantiles {
+  const T *y, *quantiles;
+  const bool* mask;
+  const double* levels;
+  i64 count;
+  const i64* ends;
+  i64 intervals;
+  // Whether the quantiles are summed too, after their pinball losses.
+  bool wide;
+
+  bool counts(i64) const { return true; }
+};
+
+// The counts: for each level, the truths at or below the quantile; for each interval, those inside of it; the cells
+// with a quantile below that of the level before.
+template <class T>
+void quantile_sums(const Quantiles<T>& quantiles, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                   int threads);
+
 // Sums of any numbers of each cell: `columns` (column, cell). No counts.
 void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
                  int threads);

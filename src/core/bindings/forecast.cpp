@@ -55,6 +55,27 @@ nb::tuple errors(const In<T, 4>& y, const In<T, 4>& mean, const std::optional<In
   return nb::make_tuple(by_horizon.arrays(), by_node.arrays());
 }
 
+template <class T>
+nb::tuple quantiles(const In<T, 4>& y, const In<T, 5>& values, const std::optional<In<bool, 4>>& mask,
+                    const In<double, 1>& levels, const nb::ndarray<const i64, nb::c_contig, nb::device::cpu>& ends,
+                    bool wide, const In<i64, 1>& place, int threads) {
+  const Grid grid = grid_of(y, place);
+  require(ends.ndim() == 2 && ends.shape(1) == 2, "ends are two for each interval");
+  const i64 count = i64(levels.shape(0)), intervals = i64(ends.shape(0));
+  for (int axis = 0; axis < 4; axis++) {
+    require(values.shape(axis) == y.shape(axis) && (!mask || mask->shape(axis) == y.shape(axis)),
+            "y, quantiles and mask differ in shape");
+  }
+  require(i64(values.shape(4)) == count, "each level has a quantile");
+  const Indices<i64> checked(ends, count, "ends");
+  const Quantiles<T> of{y.data(),  values.data(), mask ? mask->data() : nullptr, levels.data(), count, checked.data(),
+                        intervals, wide};
+  const i64 sums = wide ? 2 * count : count, counts = count + intervals + 1;
+  Found by_horizon(grid.blocks, sums, counts, grid.horizons), by_node(grid.places(), sums, counts, grid.nodes);
+  compute([&] { quantile_sums(of, grid, by_horizon.totals(), by_node.totals(), threads); });
+  return nb::make_tuple(by_horizon.arrays(), by_node.arrays());
+}
+
 nb::tuple columns(const In<double, 5>& values, const In<i64, 1>& place, int threads) {
   const i64 count = i64(values.shape(0));
   const Grid grid = grid_of(values, place);
@@ -68,6 +89,9 @@ void bind_floats(nb::module_& module) {
   module.def("error_sums", &errors<T>, nb::arg("y").noconvert(), nb::arg("mean").noconvert(),
              nb::arg("std").noconvert().none(), nb::arg("mask").noconvert().none(), nb::arg("asked"),
              nb::arg("widths").noconvert(), nb::arg("place").noconvert(), nb::arg("threads") = 1);
+  module.def("quantile_sums", &quantiles<T>, nb::arg("y").noconvert(), nb::arg("quantiles").noconvert(),
+             nb::arg("mask").noconvert().none(), nb::arg("levels").noconvert(), nb::arg("ends").noconvert(),
+             nb::arg("wide"), nb::arg("place").noconvert(), nb::arg("threads") = 1);
 }
 
 }  // namespace

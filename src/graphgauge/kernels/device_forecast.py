@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     def rows(self) -> list[int]:
         """The places of the sums that are asked for, among all of them."""
         named = [row for row, part in enumerate(SUMS.values()) if part in self.parts]
-        return named + [OVER - 1 + level for level in range(len(self.widths)) if "over" in self.parts]
+        return named + [OVER + level for level in range(len(self.widths)) if "over" in self.parts]
 
 
 def cell_sums(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked) -> CellSums:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.forecast import Sums, places, sums_of
 
 
@@ -32,26 +32,17 @@ def quantile_sums(
     >>> sums.high[0, 0], sums.counts[0, 0]
     (array([0.25, 0.5 , 0.  , 3.  ]), array([0, 1, 1, 0]))
     """
-    seen = np.True_ if mask is None else mask
-    truth = np.where(seen, y, 0).astype(np.float64)
-    table = [np.where(seen, quantiles[..., level], 0).astype(np.float64) for level in range(len(levels))]
-
-    def losses() -> Iterator[Floats]:
-        for level, quantile in zip(levels, table, strict=True):
-            above = truth - quantile
-            yield np.maximum(level * above, (level - 1.0) * above)
-
-    def counted() -> Iterator[Mask]:
-        for quantile in table:
-            yield (truth <= quantile) & seen
-        for low, high in pairs:
-            yield (table[low] <= truth) & (truth <= table[high]) & seen
-        crossed = np.zeros(truth.shape, np.bool_)
-        for lower, upper in pairwise(table):
-            crossed |= upper < lower
-        yield crossed & seen
-
-    return column_sums(chain(losses(), table if with_quantiles else ()), counted(), y.shape, place=place)
+    dtype = np.result_type(y.dtype, quantiles.dtype, np.float32)
+    by_horizon, by_node = _core.quantile_sums(
+        exact(y, dtype),
+        exact(quantiles, dtype),
+        None if mask is None else np.ascontiguousarray(mask, np.bool_),
+        np.array(levels, np.float64),
+        np.array(pairs, np.int64).reshape(-1, 2),
+        with_quantiles,
+        places(len(y), place),
+    )
+    return sums_of(*by_horizon), sums_of(*by_node)
 
 
 def column_sums(

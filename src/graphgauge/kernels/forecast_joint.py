@@ -19,7 +19,7 @@ from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.threads import map_blocks, row_blocks
 
 # Vectors whose variograms are computed at once, in numbers.
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 15
 # Constants of splitmix64, which turns positions into offsets.
 GOLDEN, MIX, MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
