@@ -26,6 +26,13 @@
 #define GRAPHGAUGE_INLINE inline __attribute__((always_inline))
 #endif
 
+// Start reading what is needed soon, from an address that need not exist.
+#if defined(__GNUC__)
+#define GRAPHGAUGE_AHEAD(address) __builtin_prefetch(address)
+#else
+#define GRAPHGAUGE_AHEAD(address) static_cast<void>(address)
+#endif
+
 namespace graphgauge {
 
 using i32 = std::int32_t;

@@ -15,8 +15,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState, evaluate
 from graphgauge.forecasting.measures import ALL
-from graphgauge.kernels.forecast import FLOATS
-from graphgauge.kernels.forecast_cells import SUMS
+from graphgauge.kernels.forecast import FLOATS, SUMS
 
 Array = np.ndarray
 

@@ -13,8 +13,7 @@ import pytest
 from graphgauge import kernels
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
-# `lanes_llvm` needs numba, and has no numba kernels.
-NAMES = [name for _, name, _ in iter_modules(kernels.__path__) if name != "lanes_llvm"]
+NAMES = [name for _, name, _ in iter_modules(kernels.__path__)]
 MODULES = [import_module(f"graphgauge.kernels.{name}") for name in NAMES]
 KERNELS = [value for module in MODULES for value in vars(module).values() if isinstance(value, Kernel)]
 

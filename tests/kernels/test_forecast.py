@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import Any
 
@@ -10,10 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from graphgauge.kernels import forecast as module
-from graphgauge.kernels import forecast_cells
-from graphgauge.kernels.doubled import added, dd_add, folded, grown, two_sum
-from graphgauge.kernels.forecast import FLOATS, PARTS, SUMS, Sums, error_sums
+from graphgauge.kernels.doubled import dd_add, folded, two_sum
+from graphgauge.kernels.forecast import FLOATS, Sums, error_sums
 
 Z = (0.5, 1.0, 1.5, 2.0)
 OVER = len(FLOATS)
@@ -70,7 +66,7 @@ def bits(sums: tuple[Sums, Sums]) -> list[bytes]:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_sums_are_those_of_the_definitions(shape: tuple[int, ...], dtype: str, hidden: bool, backend: str) -> None:
+def test_sums_are_those_of_the_definitions(shape: tuple[int, ...], dtype: str, hidden: bool) -> None:
     cells = drawn(shape, dtype)
     seen = np.ones(shape, bool)
     given = cells
@@ -96,42 +92,18 @@ def test_sums_are_those_of_the_definitions(shape: tuple[int, ...], dtype: str, h
             np.testing.assert_allclose(part.high[:, OVER + level], over, rtol=1e-12)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("parts", [PARTS, ("errors",), ("scores",), ("size", "over")])
-def test_loop_and_twin_have_the_same_bits(
-    shape: tuple[int, ...],
-    dtype: str,
-    hidden: bool,
-    parts: tuple[str, ...],
-    running: Callable[[str], AbstractContextManager[None]],
-) -> None:
-    cells = masked(drawn(shape, dtype)) if hidden else drawn(shape, dtype)
-    found = []
-    for backend in ("numba", "numpy"):
-        with running(backend):
-            found.append(bits(error_sums(**cells, z=Z, parts=parts)))
-    assert found[0] == found[1]
-
-
 @pytest.mark.parametrize("levels", range(6))
 @pytest.mark.parametrize("parts", [("errors",), ("size",)])
-def test_any_number_of_half_widths(
-    levels: int, parts: tuple[str, ...], running: Callable[[str], AbstractContextManager[None]]
-) -> None:
-    """Whether they are looked at in the loop of the errors, three at a time, or alone; and so bad deviations."""
+def test_any_number_of_half_widths(levels: int, parts: tuple[str, ...]) -> None:
     cells, z = drawn((40, 2, 9), "float32"), (0.1, 0.5, 1.0, 1.5, 2.0)[:levels]
     cells["std"][3, 1, 5] = 0.0
     inside = np.abs(cells["mean"].astype(float) - cells["y"])[..., None] <= np.array(z) * cells["std"][..., None]
-    for backend in ("numba", "numpy"):
-        with running(backend):
-            _, by_node = error_sums(**cells, z=z, parts=parts)
-        np.testing.assert_array_equal(by_node.counts[:, 3:], inside.sum((0, 1)))
-        assert by_node.counts[:, 2].tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0]
+    _, by_node = error_sums(**cells, z=z, parts=parts)
+    np.testing.assert_array_equal(by_node.counts[:, 3:], inside.sum((0, 1)))
+    assert by_node.counts[:, 2].tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0]
 
 
-def test_any_division_of_the_cells_has_the_same_bits(backend: str) -> None:
+def test_any_division_of_the_cells_has_the_same_bits() -> None:
     cells = masked(drawn((64, 3, 37)))
     whole = bits(error_sums(**cells, z=Z))
     for pieces in (2, 5, 64):
@@ -146,7 +118,7 @@ def test_any_division_of_the_cells_has_the_same_bits(backend: str) -> None:
         assert merged == whole
 
 
-def test_sums_are_rounded_once(backend: str) -> None:
+def test_sums_are_rounded_once() -> None:
     """Against rational arithmetic, with cancellation that a plain sum would not survive."""
     random = np.random.default_rng(2)
     mean = np.concatenate([random.standard_normal(500) * 10.0 ** random.integers(-9, 10, 500), [1e16, -1e16, 1e-9]])
@@ -155,7 +127,7 @@ def test_sums_are_rounded_once(backend: str) -> None:
     assert by_horizon.high[0, 0] == float(sum(map(Fraction, np.abs(mean).tolist())))
 
 
-def test_squares_of_truths_lose_nothing(backend: str) -> None:
+def test_squares_of_truths_lose_nothing() -> None:
     y = 1e8 + np.random.default_rng(3).random(1000)
     by_horizon, _ = error_sums(y.reshape(-1, 1, 1), np.zeros((1000, 1, 1)), parts=("size",))
     total, squares = (
@@ -167,7 +139,7 @@ def test_squares_of_truths_lose_nothing(backend: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(6, 1, 2, 3), (5, 4, 3, 7), (3, 2000, 2, 5), (0, 2, 2, 2), (2, 0, 2, 2)])
-def test_blocks_are_what_each_would_be_alone(shape: tuple[int, ...], backend: str) -> None:
+def test_blocks_are_what_each_would_be_alone(shape: tuple[int, ...]) -> None:
     cells = masked(drawn(shape))
     together = error_sums(**cells, z=Z)
     assert [part.high.shape for part in together] == [(shape[0], side, OVER + len(Z)) for side in shape[2:]]
@@ -179,15 +151,12 @@ def test_blocks_are_what_each_would_be_alone(shape: tuple[int, ...], backend: st
 # Blocks of several steps, and of one: of a few nodes, of several tiles, and of more steps than are added at once.
 @pytest.mark.parametrize("shape", [(6, 4, 2, 5), (6, 1, 2, 5), (5, 1, 3, 301), (3, 1, 1, 5003), (20, 1, 2, 19)])
 @pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("late", [(), ("size", "bias")])
-def test_blocks_of_one_place_share_the_sums_by_node(
-    shape: tuple[int, ...], hidden: bool, late: tuple[str, ...], backend: str
-) -> None:
+def test_blocks_of_one_place_share_the_sums_by_node(shape: tuple[int, ...], hidden: bool) -> None:
     cells, place = drawn(shape, "float32"), np.sort(np.arange(shape[0]) % 2)
     if hidden:
         cells = masked(cells)
         cells["mask"][-1] = False
-    alone, together = error_sums(**cells, z=Z, late=late), error_sums(**cells, z=Z, late=late, place=place)
+    alone, together = error_sums(**cells, z=Z), error_sums(**cells, z=Z, place=place)
     assert bits((alone[0], alone[0])) == bits((together[0], together[0]))
     for number in range(int(place[-1]) + 1):
         chosen = place == number
@@ -196,26 +165,7 @@ def test_blocks_of_one_place_share_the_sums_by_node(
         assert (alone[1].counts[chosen].sum(0) == together[1].counts[number]).all()
 
 
-@pytest.mark.parametrize("shape", [(6, 5, 3, 7), (3, 1, 1, 9000), (4, 100, 1, 3), (5, 2, 12, 200)])
-@pytest.mark.parametrize("hidden", [False, True])
-def test_late_sums_are_in_one_block_that_has_cells(shape: tuple[int, ...], hidden: bool, backend: str) -> None:
-    cells = drawn(shape, "float32")
-    if hidden:
-        cells = masked(cells)
-        cells["mask"][-1] = False
-    whole, late = (error_sums(**cells, z=Z, parts=PARTS, late=parts) for parts in ((), ("size", "bias")))
-    for one, two in zip(whole, late, strict=True):
-        assert one.counts.tobytes() == two.counts.tobytes()
-        assert two_sum(*folded(one.high, one.low))[0].tobytes() == two_sum(*folded(two.high, two.low))[0].tobytes()
-        for k, name in enumerate(FLOATS):
-            if SUMS[name] in ("size", "bias"):
-                assert two.high[..., k].any(axis=1).sum() <= 3  # one for each part of the lanes
-                assert not two.high[two.counts[..., 0].sum(axis=1) == 0, :, k].any()
-            else:
-                assert one.high[..., k].tobytes() == two.high[..., k].tobytes()
-
-
-def test_only_what_was_asked_is_returned(backend: str) -> None:
+def test_only_what_was_asked_is_returned() -> None:
     cells = drawn((20, 2, 5))
     whole, some = error_sums(**cells, z=Z), error_sums(**cells, z=Z, parts=("errors", "scores"), only_asked=True)
     columns = [FLOATS.index(name) for name in ("abs", "square", "nll", "crps")]
@@ -223,7 +173,7 @@ def test_only_what_was_asked_is_returned(backend: str) -> None:
         assert part.high.tobytes() == wanted.high[:, columns].tobytes()
 
 
-def test_layouts_and_dtypes_do_not_show(backend: str) -> None:
+def test_layouts_and_dtypes_do_not_show() -> None:
     cells = drawn((40, 3, 5), "float32")
     expected = bits(error_sums(**cells, z=Z))
     assert bits(error_sums(**{name: array.astype(">f8") for name, array in cells.items()}, z=Z)) == expected
@@ -235,18 +185,9 @@ def test_layouts_and_dtypes_do_not_show(backend: str) -> None:
     assert bits(error_sums(**turned, z=Z)) == expected
 
 
-def test_tiles_do_not_show(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = masked(drawn((90, 1, 3)))
-    expected = bits(error_sums(**cells, z=Z))
-    for narrow, at_once in ((1, 7), (10, 64), (2000, 10**6)):
-        monkeypatch.setattr(module, "_NARROW", narrow)
-        monkeypatch.setattr(forecast_cells, "_AT_ONCE", at_once)
-        assert bits(error_sums(**cells, z=Z)) == expected
-
-
 @pytest.mark.parametrize("bad", [0.0, -0.0, -1.0, np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_is_no_standard_deviation_is_counted(bad: float, dtype: str, backend: str) -> None:
+def test_what_is_no_standard_deviation_is_counted(bad: float, dtype: str) -> None:
     std = np.array([1e-45 if dtype == "float32" else 5e-324, 1.0, bad, 1e38], dtype).reshape(1, 1, 4)
     zeros = np.zeros((1, 1, 4), dtype)
     assert error_sums(zeros, zeros, std)[1].counts[:, 2].tolist() == [0, 0, 1, 0]
@@ -254,7 +195,7 @@ def test_what_is_no_standard_deviation_is_counted(bad: float, dtype: str, backen
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("argument", ["y", "mean"])
-def test_what_is_no_number_shows_in_the_sums(bad: float, argument: str, backend: str) -> None:
+def test_what_is_no_number_shows_in_the_sums(bad: float, argument: str) -> None:
     cells = drawn((5, 1, 3))
     cells[argument][2, 0, 1] = bad
     columns = [FLOATS.index(name) for name in ("abs", "square", "nll", "crps")]
@@ -269,9 +210,7 @@ def test_what_is_no_number_shows_in_the_sums(bad: float, argument: str, backend:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("spread", [(-44.0, -30.0), (-4.0, 4.0), (30.0, 38.0)])
 @pytest.mark.parametrize("reach", [1.0, 9.0, 1e3, 1e6])
-def test_means_of_scores_are_right_to_ten_digits(
-    dtype: str, spread: tuple[float, float], reach: float, backend: str
-) -> None:
+def test_means_of_scores_are_right_to_ten_digits(dtype: str, spread: tuple[float, float], reach: float) -> None:
     """abs(z) up to a million, standard deviations from the smallest to the largest of float32."""
     random = np.random.default_rng(4)
     std = (10.0 ** random.uniform(*spread, 4000)).astype(dtype)
@@ -292,14 +231,14 @@ def test_means_of_scores_are_right_to_ten_digits(
 
 
 @pytest.mark.parametrize("std", [5e-324, 1e-310, 2.0**-1022, 1e-200, 1e200, 1.7e308])
-def test_standard_deviations_of_any_size(std: float, backend: str) -> None:
+def test_standard_deviations_of_any_size(std: float) -> None:
     cell = np.zeros((1, 1, 1))
     sums, _ = error_sums(cell, cell, cell + std)
     assert sums.high[0, FLOATS.index("nll")] == pytest.approx(math.log(std) + math.log(2 * math.pi) / 2, rel=1e-15)
     assert sums.high[0, FLOATS.index("crps")] == pytest.approx((math.sqrt(2) - 1) / math.sqrt(math.pi) * std, rel=2e-14)
 
 
-def test_far_away_the_crps_is_the_error(backend: str) -> None:
+def test_far_away_the_crps_is_the_error() -> None:
     """z overflows, and the score does not."""
     sums, _ = error_sums(np.zeros((1, 1, 1)), np.full((1, 1, 1), 1e30), np.full((1, 1, 1), 1e-300))
     assert sums.high[0, FLOATS.index("crps")] == 1e30
@@ -318,22 +257,7 @@ def test_two_floats_hold_what_one_loses() -> None:
     np.testing.assert_allclose(high + low, b, rtol=1e-15, atol=1e-11)
 
 
-def test_one_more_number() -> None:
-    """Of any sign, or none below 0: numbers of all sizes, the smallest and the largest among them."""
-    random = np.random.default_rng(7)
-    numbers = random.standard_normal(1000) * 10.0 ** random.integers(-300, 300, 1000)
-    numbers = np.concatenate([numbers, [0.0, 5e-324, 1e-310, 2.0**-1022, 8e307], random.permutation(numbers)])
-    for add, values in ((added, numbers), (grown, np.abs(numbers))):
-        for one, other in zip(values.tolist(), values[::-1].tolist(), strict=True):
-            high, low = add(one, 0.0, other)
-            assert Fraction(one) + Fraction(other) == Fraction(high) + Fraction(low)
-        assert add(3.0, 0.25, 1.0) == (4.0, 0.25)
-        for bad in (math.nan, math.inf):
-            assert not math.isfinite(sum(add(1.0, 0.0, bad)))
-            assert not math.isfinite(sum(add(bad, 0.0, 1.0)))
-
-
-def test_errors_of_all_sizes_in_any_order(backend: str) -> None:
+def test_errors_of_all_sizes_in_any_order() -> None:
     """More rows than are added at once, and what is left of them; against rational arithmetic."""
     random = np.random.default_rng(8)
     for rows in (1, 3, 4, 5, 11):
@@ -351,10 +275,3 @@ def test_folding_any_number(size: int) -> None:
     values = np.random.default_rng(6).standard_normal((size, 2)) * 1e10
     high, low = folded(values, np.zeros_like(values))
     assert (high + low).tolist() == [float(sum(map(Fraction, column.tolist()))) for column in values.T]
-
-
-def test_every_quantity_has_a_part() -> None:
-    asked = np.zeros(forecast_cells.OVER, bool)
-    for part in PARTS:
-        asked[module._ASKED[part]] = True
-    assert asked.all()

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-
 import numpy as np
 import pytest
 
-from graphgauge.kernels import forecast
 from graphgauge.kernels.doubled import folded, two_sum
 from graphgauge.kernels.forecast_columns import column_sums, quantile_sums
 
@@ -27,7 +23,7 @@ def drawn(shape, dtype="float64", seed=0):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_quantile_sums_are_those_of_the_definitions(shape, dtype, hidden, backend):
+def test_quantile_sums_are_those_of_the_definitions(shape, dtype, hidden):
     y, quantiles, seen = drawn(shape, dtype)
     seen = seen if hidden else np.ones(shape, bool)
     spoilt = quantiles.copy()
@@ -49,41 +45,26 @@ def test_quantile_sums_are_those_of_the_definitions(shape, dtype, hidden, backen
         np.testing.assert_array_equal(part.counts[..., -1], crossing.sum(axes))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_loop_and_twin_have_the_same_bits(shape, running: Callable[[str], AbstractContextManager[None]]):
-    y, quantiles, seen = drawn(shape)
-    place = np.arange(shape[0]) // 2
-    found = []
-    for backend in ("numba", "numpy"):
-        with running(backend):
-            sums = quantile_sums(y, quantiles, LEVELS, seen, pairs=PAIRS, place=place)
-            more = column_sums([y, y * 2], [seen], shape, place=place)
-            found.append([array.tobytes() for part in (*sums, *more) for array in (part.high, part.counts)])
-    assert found[0] == found[1]
-
-
-def test_quantiles_may_be_left_out(backend):
+def test_quantiles_may_be_left_out():
     y, quantiles, seen = drawn(SHAPES[0])
     whole, some = (quantile_sums(y, quantiles, LEVELS, seen, with_quantiles=given)[1] for given in (True, False))
     assert some.high.tobytes() == whole.high[..., : len(LEVELS)].tobytes()
 
 
-def test_any_division_and_tile_has_the_same_bits(backend, monkeypatch):
+def test_any_division_has_the_same_bits():
     y, quantiles, seen = drawn((1, 60, 2, 5))
     whole = quantile_sums(y, quantiles, LEVELS, seen)
-    for narrow in (1, 30, 5000):
-        monkeypatch.setattr(forecast, "_NARROW", narrow)
-        parts = [
-            quantile_sums(y[:, rows], quantiles[:, rows], LEVELS, seen[:, rows])
-            for rows in np.array_split(np.arange(60), 7)
-        ]
-        for side in range(2):
-            high, low = folded(*(np.stack([getattr(part[side], name) for part in parts]) for name in ("high", "low")))
-            assert two_sum(high, low)[0].tobytes() == whole[side].high.tobytes()
-            assert (sum(part[side].counts for part in parts) == whole[side].counts).all()
+    parts = [
+        quantile_sums(y[:, rows], quantiles[:, rows], LEVELS, seen[:, rows])
+        for rows in np.array_split(np.arange(60), 7)
+    ]
+    for side in range(2):
+        high, low = folded(*(np.stack([getattr(part[side], name) for part in parts]) for name in ("high", "low")))
+        assert two_sum(high, low)[0].tobytes() == whole[side].high.tobytes()
+        assert (sum(part[side].counts for part in parts) == whole[side].counts).all()
 
 
-def test_column_sums(backend):
+def test_column_sums():
     random = np.random.default_rng(3)
     shape = (4, 3, 2, 6)
     values, counts = [random.standard_normal(shape) for _ in range(2)], [random.integers(0, 3, shape)]

@@ -43,7 +43,7 @@ def variogram(y, cloud, seen, pairs, power):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_energy_scores_are_those_of_the_definition(dtype, hidden, backend):
+def test_energy_scores_are_those_of_the_definition(dtype, hidden):
     y, clouds, seen = drawn(dtype)
     seen = seen if hidden else np.ones(y.shape, bool)
     given = np.where(seen[..., None], clouds, np.nan)
@@ -55,7 +55,7 @@ def test_energy_scores_are_those_of_the_definition(dtype, hidden, backend):
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_variogram_scores_are_those_of_the_definition(power, hidden, backend):
+def test_variogram_scores_are_those_of_the_definition(power, hidden):
     y, clouds, seen = drawn()
     seen = seen if hidden else np.ones(y.shape, bool)
     pairs = np.array(list(combinations(range(5), 2)))[::2]
@@ -65,7 +65,7 @@ def test_variogram_scores_are_those_of_the_definition(power, hidden, backend):
         np.testing.assert_allclose(scores, expected, rtol=1e-12)
 
 
-def test_parts_are_rotated_as_in_the_whole(backend):
+def test_parts_are_rotated_as_in_the_whole():
     y, clouds, _ = drawn()
     whole, part = energy_scores(y, clouds), energy_scores(y[2:], clouds[2:], first=2)
     np.testing.assert_array_equal(whole.rotated[2:], part.rotated)
@@ -78,26 +78,7 @@ def test_offsets_are_even():
     assert (found[0] != found[1]).any()
 
 
-def test_one_component_or_no_vector_has_no_score(backend):
+def test_one_component_or_no_vector_has_no_score():
     assert np.isnan(energy_scores(np.zeros((1, 1)), np.zeros((1, 1, 3))).score).all()
     assert energy_scores(np.zeros((0, 2)), np.zeros((0, 2, 3))).score.shape == (0,)
     assert np.isnan(variogram_scores(np.zeros((1, 2)), np.zeros((1, 2, 3)), np.zeros((0, 2), int)).score).all()
-
-
-@pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("members", [1, 2, 3, 8, 9, 33])
-def test_the_twin_has_the_bits_of_the_loop(members, hidden, running):
-    """Which of them runs depends on what is compiled by then, and results are verified to the last bit."""
-    rng = np.random.default_rng(members)
-    y, clouds = rng.normal(size=(5, 6)), rng.normal(size=(5, 6, members))
-    seen = rng.random((5, 6)) < 0.7 if hidden else None
-    pairs = np.array([(i, j) for i in range(6) for j in range(i)])
-    found = {}
-    for backend in ("numba", "numpy"):
-        with running(backend):
-            found[backend] = [
-                *energy_scores(y, clouds, seen, first=4),
-                *variogram_scores(y, clouds, pairs, seen, first=4),
-            ]
-    for mine, theirs in zip(found["numba"], found["numpy"], strict=True):
-        np.testing.assert_array_equal(mine, theirs)

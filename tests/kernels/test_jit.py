@@ -83,19 +83,6 @@ def test_without_numba_the_twin_runs() -> None:
     assert run(code) == "True"
 
 
-def test_functions_are_shared_by_python_and_compiled_loops() -> None:
-    pytest.importorskip("numba")
-    code = """
-        import sys
-        import numpy as np
-        from graphgauge.kernels.doubled import two_sum
-        print(two_sum(1.0, 1e-20), two_sum(np.array([1.0]), 1e-20), "numba" in sys.modules)
-        import numba
-        print(numba.njit(lambda a, b: two_sum(a, b))(1.0, 1e-20))
-    """
-    assert run(code) == "(1.0, 1e-20) (array([1.]), array([1.e-20])) False\n(1.0, 1e-20)"
-
-
 def test_without_a_place_to_cache_the_twin_runs() -> None:
     pytest.importorskip("numba")
     # A function typed in has no source file, and so numba finds no directory to cache it in.

@@ -14,8 +14,7 @@ from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
 from graphgauge.kernels.doubled import dd_times, sum_along
-from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
-from graphgauge.kernels.forecast_cells import SUMS
+from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, SUMS, Sums, error_sums
 from graphgauge.kernels.forecast_columns import column_sums, quantile_sums
 from graphgauge.kernels.forecast_ensemble import ensemble_scores
 
@@ -121,12 +120,7 @@ class Layout:
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:
-        return ("errors", *(part for part in self.counted if part in PARTS), *self.late)
-
-    @cached_property
-    def late(self) -> tuple[str, ...]:
-        """Parts of the kernel that are not divided into time blocks."""
-        return ("size",) if CHANCE in self.counted else ()
+        return ("errors", *(part for part in self.counted if part in PARTS), *["size"] * (CHANCE in self.counted))
 
     @cached_property
     def floats(self) -> tuple[str, ...]:
@@ -265,9 +259,7 @@ def _plain_sums(slab: Slab, layout: Layout, blocks: int, scale: Floats | None, p
     y, mean = slab.y.reshape(shape), slab.mean.reshape(shape)
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))
     z = layout.half_widths if slab.std is not None else ()
-    # Weighted sums are of one horizon and block each.
-    late = layout.late if layout.weights is None else ()
-    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, late=late, place=place, only_asked=True)
+    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, place=place, only_asked=True)
     if slab.std is None:
         sums = sums[0].some_counts(2), sums[1].some_counts(2)
     parts = [sums]

@@ -19,7 +19,6 @@ from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import SPREAD_KEYS, StdCells, pit_counts, spread_by_block, std_cells
 from graphgauge.kernels.histogram import Histogram
-from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import map_blocks
 
 
@@ -100,7 +99,6 @@ class SlabSums:
                 return
             batch = batch.on_host()
         slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
-        expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 2 * (threads or default_threads())
         # Counts by node take much room if there are many: each thread adds to one table, not each slab.
         tables: list[NDArray[np.int32]] = []

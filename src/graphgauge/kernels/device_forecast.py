@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.forecast import Sums
-from graphgauge.kernels.forecast_cells import OVER, SUMS
-from graphgauge.kernels.forecast_gaussian import HALF_LOG_2PI, INVERSE_SQRT_PI
+from graphgauge.kernels.forecast import OVER, SUMS, Sums
 
 # Cells that are processed at once.
 _CELLS = 1 << 22
 _SQRT_HALF, _INVERSE_SQRT_2PI = 0.7071067811865476, 0.3989422804014327
+_HALF_LOG_2PI, _INVERSE_SQRT_PI = 0.9189385332046728, 0.5641895835477563
 
 
 class CellSums(NamedTuple):
@@ -41,7 +40,7 @@ class Asked(NamedTuple):
     def rows(self) -> list[int]:
         """The places of the sums that are asked for, among all of them."""
         named = [row for row, part in enumerate(SUMS.values()) if part in self.parts]
-        return named + [OVER - 1 + level for level in range(len(self.widths)) if "over" in self.parts]
+        return named + [OVER + level for level in range(len(self.widths)) if "over" in self.parts]
 
 
 def cell_sums(y: Any, mean: Any, std: Any, mask: Any, edges: Ints, place: Ints, asked: Asked) -> CellSums:
@@ -112,11 +111,11 @@ def contributions(y: Any, mean: Any, std: Any, mask: Any, asked: Asked) -> tuple
     z = -error / deviation
     far = z.abs()
     falling = _INVERSE_SQRT_2PI * torch.exp(-0.5 * (z * z))
-    crps = deviation * (far * torch.erf(_SQRT_HALF * far) + 2 * falling - INVERSE_SQRT_PI)
+    crps = deviation * (far * torch.erf(_SQRT_HALF * far) + 2 * falling - _INVERSE_SQRT_PI)
     floats += [
         deviation * seen,
         (deviation * seen) ** 2,
-        torch.where(seen, torch.log(deviation) + 0.5 * (z * z) + HALF_LOG_2PI, 0.0),
+        torch.where(seen, torch.log(deviation) + 0.5 * (z * z) + _HALF_LOG_2PI, 0.0),
         torch.where(seen, crps, 0.0),
     ]
     for width in asked.widths:

@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats
-from graphgauge.kernels.jit import inlined
-from graphgauge.kernels.lanes import larger_first
 
 
-@inlined
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """a + b as a float and its exact rounding error.
 
@@ -22,22 +19,6 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return total, (a - (total - part)) + (b - part)
 
 
-@inlined
-def added(high: Floats, low: Floats, more: Floats) -> tuple[Floats, Floats]:
-    """The sum of a sum of two floats and one more."""
-    total, lost = two_sum(high, more)
-    return total, low + lost
-
-
-@inlined
-def grown(high: float, low: float, more: float) -> tuple[float, float]:
-    """The same for numbers that are not negative: the larger one is known, so the error takes fewer steps."""
-    large, small = larger_first(high, more)
-    total = large + small
-    return total, low + (small - (total - large))
-
-
-@inlined
 def dd_add(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> tuple[Floats, Floats]:
     """The sum of two sums of two floats each."""
     total, lost = two_sum(high, more_high)

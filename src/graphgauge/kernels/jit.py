@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, cached_property, update_wrapper
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock, Thread
@@ -201,35 +201,6 @@ def expect(work: int) -> None:
         _work_so_far = IMPORT_PAYS_FROM
 
 
-class Inlined(Generic[P, R]):
-    """A function that compiled loops may call; Python calls it directly, with numbers or arrays.
-
-    It becomes a part of each loop. numba does not see that a cached loop is out of date if such a function has
-    changed in another file: touch the loop's file, too.
-    """
-
-    def __init__(self, function: Callable[P, R]) -> None:
-        update_wrapper(self, function)
-        self._function = function
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._function(*args, **kwargs)
-
-    @cached_property
-    def _compiled(self) -> Any:
-        return import_module("numba").njit(self._function, forceinline=True)
-
-    @property
-    def _numba_type_(self) -> Any:
-        """Called by numba when it compiles a loop that uses this function."""
-        return self._compiled._numba_type_
-
-
-def inlined(function: Callable[P, R]) -> Inlined[P, R]:
-    """Decorate a function used by several loops, or a part of a long one; it is compiled into each."""
-    return Inlined(function)
-
-
 def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Decorate a loop in numba's subset of Python with its NumPy twin."""
     return lambda loop: Kernel(loop, twin)
@@ -280,7 +251,6 @@ def _compiled(loop: Callable[P, R]) -> Callable[P, R] | None:
     if numba.config.DISABLE_JIT:
         return None
     _listen()
-    import_module("graphgauge.kernels.lanes_llvm")  # what loops can use must be known before one is compiled
     # nogil lets blocks run in threads; numba's own parallel loops abort when two Python threads enter them.
     try:
         compiled: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)

@@ -30,7 +30,7 @@ def threads_of(threads: int | None) -> int:
     """The number of threads asked for (default: all that are available)."""
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    return threads or available_threads()
+    return threads or default_threads()
 
 
 def row_blocks(rows: int, work: int) -> list[slice]:
@@ -57,7 +57,6 @@ def map_blocks(
     once, or from inside a block, cannot wait for each other.
     """
     helpers = min(threads_of(threads), len(blocks)) - 1
-    helpers = min(threads or default_threads(), len(blocks)) - 1
     if helpers < 1:
         return [function(block) for block in blocks]
     answers: dict[int, Answer] = {}

@@ -1,0 +1,77 @@
+// Sums over forecasts and truths, by time block and horizon and by node.
+#pragma once
+
+#include "common.hpp"
+
+namespace graphgauge {
+
+// Cells (blocks, steps, horizons, nodes), one after the other. Blocks of the same place share the sums by node; places
+// are 0, 1, 2 and so on, never fall, and no step is larger than 1.
+struct Grid {
+  i64 blocks, steps, horizons, nodes;
+  const i64* place;
+
+  i64 period() const { return horizons * nodes; }
+  i64 places() const { return blocks ? place[blocks - 1] + 1 : 0; }
+};
+
+// For each block and group of cells: sums (block, sum, group) as high + low, and counts (block, count, group).
+struct Totals {
+  double *high, *low;
+  i64* counts;
+};
+
+// What a cell adds to the sums, with the error e = mean - y.
+enum class Term { abs, square, error, y, y2, abs_y, ape, sape, std, var, nll, crps, over };
+
+// Truths and forecasts; of those that the mask hides, nothing is seen. std and mask may be null.
+template <class T>
+struct Forecasts {
+  const T *y, *mean, *std;
+  const bool* mask;
+  // The terms that are summed, as bits; those that need a std only where there is one.
+  u32 asked;
+  // Half-widths of intervals, in standard deviations.
+  const double* widths;
+  i64 levels;
+
+  // Whether one of the counts has to be counted cell by cell.
+  bool counts(i64 k) const { return k == 0 ? mask != nullptr : k == 1 ? asks(Term::ape) : std != nullptr; }
+  bool asks(Term term) const { return asked >> static_cast<int>(term) & 1; }
+};
+
+// Each sum that is asked for, in the order of the terms, `over` once for each half-width: by how much the truth is
+// outside of the interval. The counts: cells; those with a truth other than 0, if `ape` is asked for; those whose std
+// is not positive and finite; for each half-width those inside of the interval.
+template <class T>
+void error_sums(const Forecasts<T>& forecasts, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                int threads);
+template <class T>
+i64 number_of_sums(const Forecasts<T>& forecasts);
+
+// Truths and their quantiles (cell, level); the mask may be null. The ends of an interval are two places of levels.
+template <class T>
+struct Quantiles {
+  const T *y, *quantiles;
+  const bool* mask;
+  const double* levels;
+  i64 count;
+  const i64* ends;
+  i64 intervals;
+  // Whether the quantiles are summed too, after their pinball losses.
+  bool wide;
+
+  bool counts(i64) const { return true; }
+};
+
+// The counts: for each level, the truths at or below the quantile; for each interval, those inside of it; the cells
+// with a quantile below that of the level before.
+template <class T>
+void quantile_sums(const Quantiles<T>& quantiles, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                   int threads);
+
+// Sums of any numbers of each cell: `columns` (column, cell). No counts.
+void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                 int threads);
+
+}  // namespace graphgauge

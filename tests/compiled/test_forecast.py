@@ -1,0 +1,213 @@
+"""Sums over forecasts, against exact sums of what each cell adds by the definitions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from math import erf, exp, isfinite, log, pi, sqrt
+
+import numpy as np
+import pytest
+
+from graphgauge import _core
+
+THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
+DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
+HIDDEN = pytest.mark.parametrize("hidden", [False, True])
+# Blocks, steps, horizons, nodes: none, one, odd, whole periods side by side, several tiles.
+SHAPES = [(0, 2, 1, 3), (2, 0, 1, 3), (1, 1, 1, 1), (3, 5, 2, 7), (1, 70, 1, 1), (2, 3, 3, 101), (2, 1, 1, 1100)]
+WIDTHS = np.array([0.5, 2.0])
+TERMS = 13
+ALL = (1 << TERMS) - 1
+
+
+@cache
+def drawn(shape, dtype, hidden):
+    """Truths, forecasts, standard deviations and a mask: ties, both zeros, and in masked cells what none could bear."""
+    rng = np.random.default_rng(len(shape) + shape[-1])
+    y = (rng.integers(-3, 4, shape) * rng.choice([0.0, -0.5, 1e-3, 1e4], shape)).astype(dtype)
+    mean = np.where(rng.random(shape) < 0.2, y, y + rng.standard_normal(shape)).astype(dtype)
+    std = (10.0 ** rng.uniform(-3, 3, shape)).astype(dtype)
+    if not hidden:
+        return y, mean, std, None
+    mask = rng.random(shape) < 0.7
+    y[~mask], mean[~mask], std[~mask] = np.nan, np.inf, -1.0
+    for array in (y, mean, std, mask):
+        array.flags.writeable = False
+    return y, mean, std, mask
+
+
+def of_cell(y, mean, std):
+    e, z = mean - y, (mean - y) / std
+    crps = std * (z * erf(z / sqrt(2)) + sqrt(2 / pi) * exp(-z * z / 2) - 1 / sqrt(pi))
+    ape, sape = abs(e) / abs(y) if y else 0.0, 2 * abs(e) / (abs(y) + abs(mean)) if y or mean else 0.0
+    sums = abs(e), e * e, e, y, Fraction(y) ** 2, abs(y), ape, sape, std, std * std, log(std) + z * z / 2, crps
+    beyond = [max(abs(e) - width * std, 0.0) for width in WIDTHS]
+    counts = [1, y != 0, 0, *(abs(e) <= width * std for width in WIDTHS)]
+    return [*map(Fraction, sums), *map(Fraction, beyond)], counts
+
+
+@cache
+def by_hand(shape, dtype, hidden, place):
+    """Sums and counts by (block, horizon) and (place, node), and the sums of absolute values."""
+    y, mean, std, mask = drawn(shape, dtype, hidden)
+    sizes = (shape[0], shape[2]), (max(place, default=-1) + 1, shape[3])
+    found = [[np.full((*size, 14), Fraction(0)), np.zeros((*size, 14)), np.zeros((*size, 5), int)] for size in sizes]
+    for cell in np.ndindex(shape):
+        if mask is None or mask[cell]:
+            terms, counts = of_cell(*(float(array[cell]) for array in (y, mean, std)))
+            for (sums, scale, tally), at in zip(found, ((cell[0], cell[2]), (place[cell[0]], cell[3])), strict=True):
+                sums[at] += terms
+                scale[at] += np.abs(np.array(terms, float))
+                tally[at] += counts
+    return found
+
+
+@THREADS
+@HIDDEN
+@DTYPES
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shared", [False, True])
+def test_error_sums(shape, dtype, hidden, shared, threads):
+    place = np.zeros(shape[0], np.int64) if shared else np.arange(shape[0])
+    found = _core.error_sums(*drawn(shape, dtype, hidden), ALL, WIDTHS, place, threads=threads)
+    for (high, low, counts), (sums, scale, tally) in zip(
+        found, by_hand(shape, dtype, hidden, tuple(place.tolist())), strict=True
+    ):
+        np.testing.assert_array_equal(counts.swapaxes(1, 2), tally)
+        sums = sums.copy()
+        sums[..., 10] += tally[..., 0] * Fraction(log(2 * pi) / 2)
+        for at in np.ndindex(sums.shape):
+            exact, got = sums[at], Fraction(high[at[0], at[2], at[1]]) + Fraction(low[at[0], at[2], at[1]])
+            # Scores are as good as their polynomials; quotients are rounded once more; the rest is exact.
+            near = 1e-13 if at[2] in (10, 11) else 1e-15 if at[2] in (6, 7) else 1e-30
+            assert abs(got - exact) <= near * (scale[at] + tally[(*at[:2], 0)] * (at[2] == 10)), at
+
+
+@HIDDEN
+@DTYPES
+def test_any_number_of_threads_has_the_same_bits(dtype, hidden):
+    """Several chunks of time and of nodes."""
+    for shape in ((9, 50, 12, 101), (1, 3000, 2, 70), (2, 3, 1, 70001)):
+        rng = np.random.default_rng(1)
+        y, mean, std = (rng.random(shape).astype(dtype) for _ in range(3))
+        mask = rng.random(shape) < 0.5 if hidden else None
+        for place in (np.zeros(shape[0], np.int64), np.arange(shape[0])):
+            one, *others = (
+                [part.tobytes() for side in found for part in side]
+                for found in (
+                    _core.error_sums(y, mean, std, mask, ALL, WIDTHS, place, threads=threads) for threads in (1, 2, 5)
+                )
+            )
+            assert all(other == one for other in others)
+
+
+@THREADS
+def test_long_series_lose_nothing(threads):
+    """Truths far from 0, in several chunks; the sum of squares is good enough for a variance."""
+    y = 1e8 + np.random.default_rng(2).random((1, 600_000, 1, 1))
+    (high, low, _), _ = _core.error_sums(
+        y, y - 0.25, None, None, 0b11011, np.zeros(0), np.zeros(1, np.int64), threads=threads
+    )
+    total, squares = (Fraction(high[0, k, 0]) + Fraction(low[0, k, 0]) for k in (2, 3))
+    assert float(squares / y.size - (total / y.size) ** 2) == pytest.approx(float(y.var()), rel=1e-9)
+    assert high[0, :2, 0].tolist() == [y.size / 4, y.size / 16]
+
+
+@DTYPES
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_no_number_shows(dtype, bad, which):
+    cells = [array.copy() for array in drawn((3, 5, 2, 7), dtype, False)[:3]]
+    cells[which][1, 2, 0, 3] = bad
+    by_horizon, by_node = _core.error_sums(*cells, None, ALL, WIDTHS, np.zeros(3, np.int64))
+    finite = np.isfinite(by_horizon[0])[:, [0, 1, 10, 11]].all(axis=1)
+    assert finite.tolist() == [[True, True], [False, True], [True, True]]
+    assert np.isfinite(by_node[0])[0, [0, 1, 10, 11]].all(axis=0).tolist() == [node != 3 for node in range(7)]
+
+
+@pytest.mark.parametrize("std", [5e-324, 1e-310, 2.0**-1022, 1e-5, 1.0, 1e200, 1.7e308, 0.0, -1.0, np.nan, np.inf])
+def test_any_standard_deviation(std):
+    cell, none = np.zeros((1, 1, 1, 1)), np.zeros(0)
+    (high, _, counts), _ = _core.error_sums(cell, cell, cell + std, None, 0b110000000000, none, np.zeros(1, np.int64))
+    sound = isfinite(std) and std > 0
+    assert counts[0, 2, 0] == (not sound)
+    if sound:
+        assert high[0, :, 0] == pytest.approx([log(std) + log(2 * pi) / 2, std * (sqrt(2) - 1) / sqrt(pi)], rel=3e-14)
+
+
+@HIDDEN
+@DTYPES
+def test_quantile_sums(dtype, hidden):
+    shape, levels, ends = (3, 5, 2, 7), [0.1, 0.5, 0.9], [[0, 2]]
+    rng = np.random.default_rng(3)
+    y, mask = rng.integers(-2, 3, shape).astype(dtype), rng.random(shape) < 0.7 if hidden else None
+    quantiles = rng.integers(-3, 4, (*shape, 3)).astype(dtype)
+    seen = np.ones(shape, bool) if mask is None else mask
+    given = np.where(seen[..., None], quantiles, np.nan).astype(dtype)
+    place = np.array([0, 0, 1])
+    found = _core.quantile_sums(y, given, mask, np.array(levels), np.array(ends), True, place)
+    for (high, _, counts), (at, axes) in zip(found, ((slice(None), (1, 3)), (place, (1, 2))), strict=True):
+        for k, level in enumerate(levels):
+            above = y - quantiles[..., k].astype(float)
+            loss = np.where(seen, np.maximum(level * above, (level - 1) * above), 0).sum(axes)
+            for column, expected in ((k, loss), (3 + k, np.where(seen, quantiles[..., k], 0).sum(axes))):
+                total = np.zeros(high[:, column].shape)
+                np.add.at(total, at, expected)
+                np.testing.assert_allclose(high[:, column], total, rtol=1e-12, atol=1e-12)
+        flags = [seen & (y <= quantiles[..., k]) for k in range(3)]
+        flags += [seen & (quantiles[..., 0] <= y) & (y <= quantiles[..., 2]), seen & (np.diff(quantiles) < 0).any(-1)]
+        for k, flag in enumerate(flags):
+            total = np.zeros(counts[:, k].shape, int)
+            np.add.at(total, at, flag.sum(axes))
+            np.testing.assert_array_equal(counts[:, k], total)
+
+
+@THREADS
+def test_energy_scores(threads):
+    rng = np.random.default_rng(4)
+    for vectors, components, members in ((0, 2, 3), (3, 1, 1), (2, 5, 2), (4, 3, 7), (2, 20, 33)):
+        y, cloud = rng.standard_normal((vectors, components)), rng.standard_normal((vectors, components, members))
+        apart = np.linalg.norm(cloud[..., None] - cloud[:, :, None], axis=1).mean((1, 2))
+        expected = np.linalg.norm(cloud - y[..., None], axis=1).mean(1) - apart / 2
+        np.testing.assert_allclose(_core.energy_scores(y, cloud, threads=threads), expected, rtol=1e-12)
+
+
+def test_refusals():
+    y, place, none = np.zeros((2, 3, 1, 4)), np.zeros(2, np.int64), np.zeros(0)
+    for arguments in (
+        (y[..., ::2], y[..., ::2], None, None, 3, none, place),  # strides
+        (y, y.astype("f4"), None, None, 3, none, place),
+        (y, y.astype(">f8"), None, None, 3, none, place),
+        (y.astype("f2"), y.astype("f2"), None, None, 3, none, place),
+        (y[0], y[0], None, None, 3, none, place),
+        (y, y, None, y, 3, none, place),  # a mask of floats
+    ):
+        with pytest.raises(TypeError):
+            _core.error_sums(*arguments)
+    for arguments, message in (
+        ((y, y[:1].copy(), None, None, 3, none, place), "differ in shape"),
+        ((y, y, None, np.ones((2, 3, 1, 5), bool), 3, none, place), "differ in shape"),
+        ((y, y, None, None, 3, none, place[:1]), "each block has a place"),
+        ((y, y, None, None, 3, none, np.array([0, 2])), "at index 1"),
+        ((y, y, None, None, 3, none, np.array([1, 0])), "at index 0"),
+        ((y, y, None, None, 1 << 10, none, place), "need a std"),
+        ((y, y, None, None, 3, np.ones(1), place), "need a std"),
+        ((y, y, y, None, 1 << 13, none, place), "no such sum"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _core.error_sums(*arguments)
+    quantiles, ends = np.zeros((2, 3, 1, 4, 2)), np.array([[0, 2]])
+    with pytest.raises(ValueError, match="outside of 0 to 1"):
+        _core.quantile_sums(y, quantiles, None, np.array([0.1, 0.9]), ends, True, place)
+    cells = y.reshape(6, 1, 4)
+    with pytest.raises(ValueError, match="whole number of blocks"):
+        _core.excess_by_block(cells, cells, cells, None, 4)
+    with pytest.raises(ValueError, match="must rise"):
+        _core.add_positions(
+            cells, cells, cells, None, np.array([1.0, 0.0]), np.zeros((1, 1, 3), int), np.zeros((4, 3), "i4")
+        )
+    with pytest.raises(ValueError, match="do not fit"):
+        _core.add_positions(
+            cells, cells, cells, None, np.array([1.0]), np.zeros((1, 1, 3), int), np.zeros((4, 3), "i4")
+        )
