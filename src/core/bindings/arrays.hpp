@@ -69,7 +69,8 @@ class Offsets {
 template <class T>
 class Indices {
  public:
-  Indices(const In<T, 1>& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
+  template <class Array>
+  Indices(const Array& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.size())) {
     for (i64 i = 0; i < count_; i++) {
       if (data_[i] >= 0 && i64(data_[i]) < size) continue;
       refuse(std::string(name) + " has " + std::to_string(i64(data_[i])) + " at index " + std::to_string(i) +

@@ -22,7 +22,7 @@ Words = NDArray[np.uint64]
 # Bits that a NumPy pass converts to floats at a time.
 _CACHED_BITS = 1 << 18
 # Similarities are summed as integers with this many fractional bits, so sums do not depend on the order.
-_FRACTION = 40
+FRACTION = 40
 
 
 class Common(NamedTuple):
@@ -80,7 +80,6 @@ def common_bits(bits: Bits, *, threads: int | None = None) -> Common:
     n = len(bits)
     intersection, union, pairs, similar = _core.common_bits(packed(bits), threads=threads_of(threads))
     mean = np.ldexp(similar.astype(np.float64), -FRACTION) / (n - 1) if n > 1 else np.full(n, np.nan)
-        mean[order] = np.ldexp(similar.astype(np.float64), -_FRACTION) / (n - 1)
     return Common(intersection, union, pairs, mean)
 
 
@@ -99,9 +98,9 @@ def _product_squares(words: Words, length: int, threads: int | None) -> int:
     """Σ over unordered pairs of rows of (their ±1 vectors' product)², rows of `length` bits each."""
     require_countable(len(words), length)
     return sum(_core.squared_products(words, length, threads=threads_of(threads)).tolist())
+
+
+def require_countable(rows: int, length: int) -> None:
+    """Refuse rows of so many bits that the sum of their squared products may exceed 64 bits."""
     if length**2 * rows > np.iinfo(np.int64).max:
         raise ValueError(f"{rows} vectors of {length} bits are too many to be compared in 64-bit integers")
-
-
-    fixed = np.where(known, 0, 1 << _FRACTION)
-    fixed[possible] = np.rint(np.ldexp(intersection[possible] / union[possible], _FRACTION)).astype(np.int64)
