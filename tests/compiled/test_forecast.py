@@ -171,6 +171,30 @@ def test_energy_scores(threads):
         apart = np.linalg.norm(cloud[..., None] - cloud[:, :, None], axis=1).mean((1, 2))
         expected = np.linalg.norm(cloud - y[..., None], axis=1).mean(1) - apart / 2
         np.testing.assert_allclose(_core.energy_scores(y, cloud, threads=threads), expected, rtol=1e-12)
+        shifts = rng.integers(0, members, y.shape)
+        places = (np.arange(members) + shifts[..., None]) % members
+        np.testing.assert_array_equal(
+            _core.energy_scores(y, cloud, shifts, threads=threads),
+            _core.energy_scores(y, np.take_along_axis(cloud, places, 2), threads=threads),
+        )
+
+
+@THREADS
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.7])
+def test_variogram_scores(threads, power):
+    rng = np.random.default_rng(5)
+    y, cloud, seen = rng.random((3, 5)), rng.random((3, 5, 7)), rng.random((3, 5)) < 0.7
+    seen[2] = False
+    shifts, pairs = rng.integers(0, 7, (3, 5)), rng.integers(0, 5, (9, 2))
+    found = _core.variogram_scores(y, cloud, seen, pairs, power, shifts, threads=threads)
+    for vector, score in enumerate(found):
+        turned = [np.roll(row, -shift) for row, shift in zip(cloud[vector], shifts[vector], strict=True)]
+        terms = [
+            (abs(y[vector, i] - y[vector, j]) ** power - (abs(turned[i] - turned[j]) ** power).mean()) ** 2
+            for i, j in pairs
+            if seen[vector, i] and seen[vector, j]
+        ]
+        assert score == pytest.approx(np.mean(terms) if terms else np.nan, rel=1e-12, nan_ok=True)
 
 
 def test_refusals():
@@ -200,6 +224,11 @@ def test_refusals():
     quantiles, ends = np.zeros((2, 3, 1, 4, 2)), np.array([[0, 2]])
     with pytest.raises(ValueError, match="outside of 0 to 1"):
         _core.quantile_sums(y, quantiles, None, np.array([0.1, 0.9]), ends, True, place)
+    members, pairs = np.zeros((2, 4, 5)), np.array([[0, 4]])
+    with pytest.raises(ValueError, match="outside of 0 to 4"):
+        _core.energy_scores(np.zeros((2, 4)), members, np.full((2, 4), 5))
+    with pytest.raises(ValueError, match="outside of 0 to 3"):
+        _core.variogram_scores(np.zeros((2, 4)), members, np.ones((2, 4), bool), pairs, 0.5)
     cells = y.reshape(6, 1, 4)
     with pytest.raises(ValueError, match="whole number of blocks"):
         _core.excess_by_block(cells, cells, cells, None, 4)

@@ -94,7 +94,8 @@ def spread_by_block(
 
     Standard deviations farther than 2**±32 from 1 count in the outermost range.
     """
-    return _core.excess_by_block(*_cells(y, mean, std, mask), blocks)
+    high, low = _core.excess_by_block(*_cells(y, mean, std, mask), blocks)
+    return high, low
 
 
 def spread_key(key: Ints, bits: int = STD_BITS) -> Ints:

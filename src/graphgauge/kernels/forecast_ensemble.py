@@ -37,7 +37,7 @@ def ensemble_scores(y: AnyArray, samples: AnyArray, *, threads: int | None = Non
     def block_scores(block: slice) -> None:
         distance = np.sort(exact(samples[block], dtype), axis=1) - y[block, np.newaxis].astype(np.float64)
         apart[block] = distance @ place
-        away[block] = np.abs(distance, out=distance).sum(axis=1)
+        away[block] = np.abs(distance, out=distance) @ np.ones(members)
 
     map_blocks(block_scores, row_blocks(len(y), samples.size * 8), threads=threads)
     away /= members

@@ -18,8 +18,6 @@ from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.threads import map_blocks, row_blocks
 
-# Vectors whose variograms are computed at once, in numbers.
-_AT_ONCE = 1 << 15
 # Constants of splitmix64, which turns positions into offsets.
 GOLDEN, MIX, MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -79,7 +77,7 @@ def _scored(
     threads: int | None,
 ) -> Joint:
     dtype = np.result_type(y.dtype, members.dtype, np.float32)
-    seen = np.ones(y.shape, np.bool_) if mask is None else np.asarray(mask, np.bool_)
+    seen = np.ones(y.shape, np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_)
     found = Joint(np.full(len(y), np.nan), np.full(len(y), np.nan))
 
     def of_block(block: slice) -> None:
@@ -103,38 +101,23 @@ def offsets(first: int, vectors: int, components: int, members: int) -> NDArray[
         return np.asarray(((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members)
 
 
-def _rotated(members: Floats, first: int) -> Floats:
-    vectors, components, count = members.shape
-    place = (np.arange(count) + offsets(first, vectors, components, count)[..., np.newaxis]) % count
-    return np.take_along_axis(members, place, axis=2)
-
-
 def _energy(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats) -> None:
-    known, every = np.where(seen, y, 0).astype(np.float64), np.where(seen[..., np.newaxis], members, 0)
-    every = every.astype(np.float64)
-    for scores, points in ((score, every), (rotated, _rotated(every, first))):
-        scores[:] = np.where(seen.sum(axis=1) >= 2, _core.energy_scores(known, points), np.nan)
+    known, cloud = _seen(y, members, seen)
+    for scores, shifts in ((score, None), (rotated, offsets(first, *members.shape))):
+        scores[:] = np.where(seen.sum(axis=1) >= 2, _core.energy_scores(known, cloud, shifts), np.nan)
 
 
 def _variogram(
     y: AnyArray, members: AnyArray, seen: Mask, pairs: Ints, power: float, first: int, score: Floats, rotated: Floats
 ) -> None:
-    step = max(1, _AT_ONCE // max(len(pairs) * members.shape[2], 1))
-    left, right = pairs[:, 0], pairs[:, 1]
-    for start in range(0, len(y), step):
-        rows = slice(start, start + step)
-        there = seen[rows]
-        both = there[:, left] & there[:, right]
-        truth = np.where(there, y[rows], 0).astype(np.float64)
-        cloud = np.where(there[..., np.newaxis], members[rows], 0).astype(np.float64)
-        expected = np.abs(truth[:, left] - truth[:, right]) ** power
-        count = cloud.shape[2]
-        shifts = offsets(first + start, len(cloud), cloud.shape[1], count)
-        # Only the offset between the two matters.
-        places = (np.arange(count) + (shifts[:, right] - shifts[:, left])[..., np.newaxis]) % count
-        turned = np.take_along_axis(cloud[:, right], places, axis=2)
-        for scores, others in ((score, cloud[:, right]), (rotated, turned)):
-            found = (np.abs(cloud[:, left] - others) ** power).mean(axis=2)
-            total = np.where(both, np.square(expected - found), 0.0).sum(axis=1)
-            used = both.sum(axis=1)
-            scores[rows] = np.where(used > 0, total / np.maximum(used, 1), np.nan)
+    known, cloud = _seen(y, members, seen)
+    ends = np.ascontiguousarray(pairs, np.int64)
+    for scores, shifts in ((score, None), (rotated, offsets(first, *members.shape))):
+        scores[:] = _core.variogram_scores(known, cloud, seen, ends, power, shifts)
+
+
+def _seen(y: AnyArray, members: AnyArray, seen: Mask) -> tuple[Floats, Floats]:
+    """Truths and members, 0 where they are masked."""
+    if seen.all():
+        return y.astype(np.float64), members.astype(np.float64)
+    return np.where(seen, y, 0).astype(np.float64), np.where(seen[..., np.newaxis], members, 0).astype(np.float64)
