@@ -1,41 +1,11 @@
 #include "curves.hpp"
 
-#include <numeric>
+#include "bins.hpp"
 
 namespace graphgauge {
 namespace {
 
 constexpr i64 CHUNK = i64(1) << 18;
-
-// Bins of equal width over the values: a score is compared only with the values of its bin.
-struct Bins {
-  double low = 0, scale = 0;
-  std::vector<i32> starts;  // the values of bin b are starts[b] to starts[b + 1] - 1
-
-  GRAPHGAUGE_INLINE i64 of(double score) const {
-    const double position = (score - low) * scale;
-    const auto last = static_cast<i64>(starts.size()) - 2;
-    return position > 0 ? (position >= double(last) ? last : static_cast<i64>(position)) : 0;  // NaN is in the first
-  }
-
-  template <class T>
-  static Bins over(const T* rising, i64 count) {
-    constexpr i64 per_value = 16, most = i64(1) << 18;
-    Bins bins;
-    const i64 size = std::clamp<i64>(per_value * count, 1, most);
-    if (count) {
-      // Without the outermost values: one far outlier would push all others into one bin.
-      const i64 margin = count / 64;
-      bins.low = double(rising[margin]);
-      const double width = double(rising[count - 1 - margin]) - bins.low;
-      bins.scale = double(size) / width;  // inf, NaN or 0 where all values are one bin's: slow, and still right
-    }
-    bins.starts.assign(size + 1, 0);
-    for (i64 i = 0; i < count; i++) bins.starts[bins.of(double(rising[i])) + 1]++;
-    std::partial_sum(bins.starts.begin(), bins.starts.end(), bins.starts.begin());
-    return bins;
-  }
-};
 
 }  // namespace
 
@@ -73,7 +43,7 @@ void merged_counts(const T* values, i64 count, const T* ascending, i64 size, i64
 
 template <class T>
 i64 placed_counts(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal, int threads) {
-  const Bins bins = Bins::over(rising, count);
+  const Bins bins(rising, count, size);
   // Cell 2i + 1 counts the scores equal to rising[i], cell 2i those in the gap before it.
   std::vector<i64> cells(2 * count + 1, 0);
   i64 missing = 0;
@@ -84,8 +54,7 @@ i64 placed_counts(const T* rising, i64 count, const T* scores, i64 size, i64* gr
     i64 own_missing = 0;
     for (i64 i = size * chunk / chunks; i < size * (chunk + 1) / chunks; i++) {
       const T score = scores[i];
-      const i64 bin = bins.of(double(score));
-      const i64 place = std::lower_bound(rising + bins.starts[bin], rising + bins.starts[bin + 1], score) - rising;
+      const i64 place = bins.place(score);
       if (score != score) {
         own_missing++;
       } else {

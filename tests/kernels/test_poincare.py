@@ -23,7 +23,7 @@ def order_of_distances(columns: np.ndarray, margin: np.ndarray, first: np.ndarra
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 3, 17, 60])
-def test_every_pair_is_counted_once(backend: str, nodes: int, monkeypatch: pytest.MonkeyPatch):
+def test_every_pair_is_counted_once(nodes: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(poincare, "_BLOCK_PAIRS", 50)
     columns, margin = cloud(nodes)
     first, second = np.triu_indices(nodes, 1)
@@ -36,7 +36,7 @@ def test_every_pair_is_counted_once(backend: str, nodes: int, monkeypatch: pytes
         assert equal == np.count_nonzero(every == value)
 
 
-def test_blocks_and_gathered_pairs_have_the_same_bits(backend: str):
+def test_blocks_and_gathered_pairs_have_the_same_bits():
     rng = np.random.default_rng(3)
     columns = rng.uniform(-0.3, 0.3, (7, 40))
     margin = margins(columns)

@@ -7,6 +7,7 @@ namespace graphgauge {
 
 void bind_curves(nanobind::module_& module);
 void bind_dags(nanobind::module_& module);
+void bind_lists(nanobind::module_& module);
 void bind_ranking(nanobind::module_& module);
 void bind_special(nanobind::module_& module);
 
