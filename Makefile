@@ -1,4 +1,5 @@
-# Every target sets up what it needs; `.venv` is reused while pyproject.toml and constraints.txt are unchanged.
+# Every target sets up what it needs; `.venv` is reused while pyproject.toml and constraints.txt are unchanged;
+# the core is built again when a file of it has changed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,19 +11,53 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	@echo 'Fetching the packages of the demo: about 200 MB, without torch.'
-	$(PIP) -e '.[report]'
+# The compiler of the core: $(CXX) if it is set, or else the first of these that knows C++20.
+COMPILERS := $(if $(filter default,$(origin CXX)),c++ g++ clang++,$(CXX))
+WORKS := printf '\#include <thread>\n' | $$each -std=c++20 -fsyntax-only -x c++ - 2>/dev/null
+COMPILER := $(shell for each in $(COMPILERS); do $(WORKS) && echo $$each && break; done)
+ZIG := $(BIN)/zig-
+ifneq ($(COMPILER),)
+BUILD := CXX=$(COMPILER)
+else
+BUILD := CXX=$(abspath $(ZIG)c++) CMAKE_ARGS='-DCMAKE_AR=$(abspath $(ZIG)ar) -DCMAKE_RANLIB=$(abspath $(ZIG)ranlib)'
+COMPILER := $(ZIG)c++
+endif
+
+$(ZIG)c++: | $(BIN)/python
+	@echo 'Fetching a compiler into $(VENV), for there is none here: ziglang, 100 MB to fetch and 410 MB on disk.'
+	$(PIP) ziglang
+	@for tool in ranlib ar c++; do \
+		printf '#!/bin/sh\nexec "%s" -m ziglang %s "$$@"\n' '$(abspath $(BIN)/python)' $$tool > $(ZIG)$$tool; \
+		chmod +x $(ZIG)$$tool; \
+	done
+
+# Built without isolation, so that a change of one file compiles that file; cmake and ninja are fetched if they are not here.
+CORE := CMakeLists.txt $(shell find src/core -name '*.[ch]pp')
+TOOLS := from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools())
+
+$(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) 'scikit-build-core>=1.1' 'nanobind>=3.1'
+	@$(PIP) scikit-build-core $$($(BIN)/python -c '$(TOOLS)')
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
+	@test -e $@ || echo 'Fetching the packages of the demo: about 200 MB, without torch.'
+	@echo 'Building the core with $(COMPILER).'
+	$(BUILD) $(PIP) --no-build-isolation -e '.[report]'
 	@touch $@
 
 # torch first and alone: together with packages that depend on torch, a resolver may fetch another release. If an index
 # has the CPU build, pip takes it (its version, 2.13.0+cpu, sorts above 2.13.0).
-$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.packages: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'Fetching torch: 190 MB as a CPU build, several GB as the CUDA build that the default index has for Linux.'
 	@echo '(Set TORCH_INDEX=ADDRESS for an index of CPU builds, or PIP_FIND_LINKS for a folder of wheels.)'
 	$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
-	@echo 'Fetching the other packages of the tests: 310 MB.'
-	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.packages $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
+	@test -e $@ || echo 'Fetching the other packages of the tests: 310 MB.'
+	@echo 'Building the core with $(COMPILER).'
+	$(BUILD) $(PIP) --no-build-isolation -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -95,4 +130,5 @@ dist: $(VENV)/.test
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) $(PEERS) build dist docs/_build
+	rm -rf $(VENV) $(PEERS) build dist docs/_build src/graphgauge/_core.*
+	rm -rf .cmake .ninja* .skbuild-info.json CMakeCache.txt CMakeFiles CMakeInit.txt build.ninja cmake_install.cmake libnanobind*

@@ -12,9 +12,8 @@
 #include <vector>
 
 // Put before a function that is no template: it is compiled for three levels of x86-64, and the loader of Linux picks
-// one when the module is loaded. Elsewhere, and under sanitizers, which the loader's choice would precede, it vanishes.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(GRAPHGAUGE_SANITIZE) && \
-    (defined(__clang__) ? __clang_major__ >= 18 : __GNUC__ >= 12)
+// one when the module is loaded. It vanishes where the build has found that this does not work.
+#if defined(GRAPHGAUGE_CLONED)
 #define GRAPHGAUGE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define GRAPHGAUGE_CLONES

@@ -40,7 +40,7 @@ struct Order<half> {
 
 // Two comparisons decide all but ties, NaN and -inf; a row that has any is read again, while it is in the cache.
 template <class T, bool MASKED>
-GRAPHGAUGE_INLINE void count_row(const T* row, const bool* mask, i64 k, T positive, i64 at, const RankCounts& out) {
+GRAPHGAUGE_INLINE void count_row(const T* row, const u8* mask, i64 k, T positive, i64 at, const RankCounts& out) {
   using Rules = Order<T>;
   using Counter = typename Rules::Counter;
   const auto reference = key_of(positive);
@@ -51,7 +51,7 @@ GRAPHGAUGE_INLINE void count_row(const T* row, const bool* mask, i64 k, T positi
     Counter above = 0, below = 0, used = 0;
     for (i64 i = start; i < stop; i++) {
       const auto key = key_of(row[i]);
-      const Counter on = MASKED ? Counter(mask[i]) : Counter(1);
+      const Counter on = MASKED ? Counter(mask[i] != 0) : Counter(1);
       const Counter number = Rules::floats ? Counter(Rules::is_number(key)) : Counter(1);
       above += Counter(key > reference) & number & on;
       if constexpr (Rules::floats) {
@@ -71,7 +71,7 @@ GRAPHGAUGE_INLINE void count_row(const T* row, const bool* mask, i64 k, T positi
       Counter same = 0, nan = 0, low = 0;
       for (i64 i = start; i < stop; i++) {
         const auto key = key_of(row[i]);
-        const Counter on = MASKED ? Counter(mask[i]) : Counter(1);
+        const Counter on = MASKED ? Counter(mask[i] != 0) : Counter(1);
         same += Counter(key == reference) & on;
         if constexpr (Rules::floats) {
           nan += Counter(!Rules::is_number(key)) & on;
@@ -88,7 +88,7 @@ GRAPHGAUGE_INLINE void count_row(const T* row, const bool* mask, i64 k, T positi
 }
 
 template <class T>
-GRAPHGAUGE_INLINE void count_rows(const T* pos, const T* neg, const bool* mask, i64 k, i64 first, i64 last,
+GRAPHGAUGE_INLINE void count_rows(const T* pos, const T* neg, const u8* mask, i64 k, i64 first, i64 last,
                                   const RankCounts& out) {
   for (i64 i = first; i < last; i++) {
     if (mask) {
@@ -109,7 +109,7 @@ GRAPHGAUGE_INLINE void count_ragged(const T* pos, const T* values, const i64* of
 
 // Clones cannot be templates: one function for each type of score.
 #define GRAPHGAUGE_SCORES(T)                                                                               \
-  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const bool* mask, i64 k, i64 first, i64 last, \
+  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const u8* mask, i64 k, i64 first, i64 last, \
                                  const RankCounts& out) {                                                  \
     count_rows(pos, neg, mask, k, first, last, out);                                                       \
   }                                                                                                        \
@@ -128,7 +128,7 @@ GRAPHGAUGE_SCORES(u64)
 }  // namespace
 
 template <class T>
-void rank_counts(const T* pos, const T* neg, const bool* mask, i64 rows, i64 k, const RankCounts& counts, int threads) {
+void rank_counts(const T* pos, const T* neg, const u8* mask, i64 rows, i64 k, const RankCounts& counts, int threads) {
   const i64 step = std::max<i64>(1, CHUNK / std::max<i64>(k, 1));
   parallel((rows + step - 1) / step, threads,
            [&](i64 chunk) { rows_of(pos, neg, mask, k, chunk * step, std::min(rows, (chunk + 1) * step), counts); });
@@ -147,7 +147,7 @@ void ragged_rank_counts(const T* pos, const T* values, const i64* offsets, i64 r
 }
 
 #define GRAPHGAUGE_SCORES(T)                                                                       \
-  template void rank_counts<T>(const T*, const T*, const bool*, i64, i64, const RankCounts&, int); \
+  template void rank_counts<T>(const T*, const T*, const u8*, i64, i64, const RankCounts&, int); \
   template void ragged_rank_counts<T>(const T*, const T*, const i64*, i64, const RankCounts&, int);
 GRAPHGAUGE_SCORES(half)
 GRAPHGAUGE_SCORES(float)

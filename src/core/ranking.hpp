@@ -16,9 +16,9 @@ struct RankCounts {
   i32 *greater, *equal, *missing, *lowest, *all;
 };
 
-// Row i has the negatives neg[i * k] to neg[(i + 1) * k - 1]; with a mask, those of them whose mask is true.
+// Row i has the negatives neg[i * k] to neg[(i + 1) * k - 1]; with a mask, those of them whose mask is not 0.
 template <class T>
-void rank_counts(const T* pos, const T* neg, const bool* mask, i64 rows, i64 k, const RankCounts& counts, int threads);
+void rank_counts(const T* pos, const T* neg, const u8* mask, i64 rows, i64 k, const RankCounts& counts, int threads);
 
 // Row i has the negatives values[offsets[i]] to values[offsets[i + 1] - 1].
 template <class T>

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphgauge._version import __version__
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         stats,
         study,
     )
+    from graphgauge.core.threads import threads
 
 if sys.version_info < (3, 12):
     import graphgauge.core.forked  # noqa: F401, for its effect on forks
@@ -42,11 +42,14 @@ __all__ = [
     "report",
     "stats",
     "study",
+    "threads",
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     # Families load on first use: the command line's --help and a study of one family pay for nothing else.
+    if name == "threads":
+        return importlib.import_module("graphgauge.core.threads").threads
     if name in __all__:
         return importlib.import_module(f"graphgauge.{name}")
     raise AttributeError(f"module 'graphgauge' has no attribute {name!r}")

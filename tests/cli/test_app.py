@@ -1,5 +1,6 @@
 """The command group: help that costs nothing, versions, and the pages that explain metrics."""
 
+import re
 import subprocess
 import sys
 
@@ -11,7 +12,10 @@ from graphgauge.core.metric import metrics
 
 
 def test_version_and_help():
-    assert run("--version", fresh=True).stdout.strip() == f"graphgauge, version {__version__}"
+    version, core, threads = run("--version", fresh=True).stdout.splitlines()
+    assert version == f"graphgauge, version {__version__}"
+    assert re.fullmatch(r"core: built by \S+ [\d.]+, runs at \S+", core)
+    assert re.fullmatch(r"threads: [1-9]\d*", threads)
     assert "Commands:" in run("--help", fresh=True).stdout
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphgauge.kernels import threads
+from graphgauge.kernels import bands as module
 from graphgauge.kernels.bands import band_counts, threshold_counts
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(0, 7), (3, 0), (1, 1), (5, 40), (4, 2500)])
 def test_above_and_inside(shape: tuple[int, int], dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "BLOCK_WORK", 3000)  # several blocks
+    monkeypatch.setattr(module, "_CACHED_WORK", 3000)  # several blocks
     rng = np.random.default_rng(shape[1])
     scores = rng.integers(0, 50, shape).astype(dtype)
     row = rng.permutation(np.repeat(np.arange(shape[0]), rng.integers(0, 4, shape[0])))  # none, one or several bands

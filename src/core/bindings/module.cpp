@@ -1,7 +1,32 @@
 #include "bindings.hpp"
 
+namespace {
+
+// The level of instructions that the loops run at here.
+const char* level() {
+#if defined(GRAPHGAUGE_CLONED)
+  if (__builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
+  if (__builtin_cpu_supports("x86-64-v3")) return "x86-64-v3";
+#endif
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  return "x86-64-v4";
+#elif defined(__AVX2__)
+  return "x86-64-v3";
+#elif defined(__x86_64__) || defined(_M_X64)
+  return "x86-64";
+#elif defined(__aarch64__) || defined(_M_ARM64)
+  return "aarch64";
+#else
+  return "no particular level";
+#endif
+}
+
+}  // namespace
+
 NB_MODULE(_core, module) {
   module.doc() = "The loops of graphgauge.";
+  module.attr("compiler") = GRAPHGAUGE_COMPILER;
+  module.attr("level") = level();
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_lists(module);

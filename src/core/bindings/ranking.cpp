@@ -27,7 +27,8 @@ nb::tuple dense(const In<T, 1>& pos, const In<T, 2>& neg, const std::optional<In
   require(!mask || (i64(mask->shape(0)) == rows && i64(mask->shape(1)) == k), "mask and neg differ in shape");
   require_row(k);
   Counted out(rows);
-  compute([&] { rank_counts(pos.data(), neg.data(), mask ? mask->data() : nullptr, rows, k, out.counts(), threads); });
+  const auto* bytes = mask ? reinterpret_cast<const u8*>(mask->data()) : nullptr;  // no loop over bool is vectorised
+  compute([&] { rank_counts(pos.data(), neg.data(), bytes, rows, k, out.counts(), threads); });
   return out.arrays();
 }
 

@@ -62,6 +62,18 @@ class _Commands(LazyGroup):
         return family_command(cmd_name)
 
 
+def _print_version(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    if not asked or context.resilient_parsing:
+        return
+    from graphgauge import _core
+    from graphgauge.core.threads import default_threads
+
+    click.echo(f"graphgauge, version {__version__}")
+    click.echo(f"core: built by {_core.compiler}, runs at {_core.level}")
+    click.echo(f"threads: {default_threads()}")
+    context.exit()
+
+
 @click.group(
     cls=_Commands,
     lines=COMMANDS,
@@ -70,7 +82,14 @@ class _Commands(LazyGroup):
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "
     "4 some evaluations of a study failed; 70 internal fault; 130 interrupted.",
 )
-@click.version_option(__version__, prog_name="graphgauge")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version, how the compiled core was built, the number of threads, and exit.",
+)
 def cli() -> None:
     """Evaluate models that learn on graphs, and show how far the numbers can be trusted."""
     # numba unpickles its cache; a `.numba_config.yaml` in the current folder must not set its path.

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.fields import Choice, Text
-from graphgauge.core.processors import available_threads
+from graphgauge.core.threads import available_threads, threads
 
 # `local`: in this process; `dask`: as tasks on a cluster.
 ENGINES = ("local", "dask")
@@ -168,7 +168,7 @@ def _arriving(client: Any, function: Callable[[T], Any], tasks: Sequence[T]) -> 
             while pending and len(running) < room:
                 number, task = pending.popleft()
                 # Earlier tasks first: their answers are waited for.
-                running[client.submit(function, task, pure=False, priority=-number)] = number
+                running[client.submit(_alone, function, task, pure=False, priority=-number)] = number
             for future in _finished(client, running):
                 number = running.pop(future)
                 try:
@@ -184,6 +184,12 @@ def _arriving(client: Any, function: Callable[[T], Any], tasks: Sequence[T]) -> 
             f"the scheduler was lost ({str(error) or type(error).__name__:.200})",
             fix="Start it and run this again.",
         ) from None
+
+
+def _alone(function: Callable[[T], Any], task: T) -> Any:
+    """In a worker, which has others beside it."""
+    with threads(1):
+        return function(task)
 
 
 def _finished(client: Any, running: Any) -> list[Any]:

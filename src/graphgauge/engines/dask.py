@@ -13,6 +13,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
+from graphgauge.core.threads import threads
 from graphgauge.engines.fold import Fold
 
 # States that one task merges: many tasks can merge at once, and none has all states in memory.
@@ -129,7 +130,8 @@ def _parts_of_pool(fold: Fold) -> tuple[list[dict[str, Any]], list[int]]:
 
 def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any:
     try:
-        return fold.count(part, start=start, shard=shard)
+        with threads(1):  # others of Dask run beside it
+            return fold.count(part, start=start, shard=shard)
     except OptionError:
         raise
     except InputError as error:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.threads import default_threads
 from graphgauge.forecasting.device_counts import Blocks, counted
 from graphgauge.forecasting.inputs import Batch, Slab
 from graphgauge.forecasting.joint import JointLayout, joint_sums
@@ -19,7 +20,7 @@ from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import SPREAD_KEYS, StdCells, pit_counts, spread_by_block, std_cells
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.jit import expect
-from graphgauge.kernels.threads import available_threads, map_blocks
+from graphgauge.kernels.threads import map_blocks
 
 
 class _Histograms(NamedTuple):
@@ -100,7 +101,7 @@ class SlabSums:
             batch = batch.on_host()
         slabs = list(batch.slabs(start, self.by_horizon.shift, batch.in_place and self._only_sums))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
-        together = 2 * (threads or available_threads())
+        together = 2 * (threads or default_threads())
         # Counts by node take much room if there are many: each thread adds to one table, not each slab.
         tables: list[NDArray[np.int32]] = []
         for some in range(0, len(slabs), together):

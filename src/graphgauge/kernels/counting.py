@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge import _core
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Mask
 from graphgauge.kernels.dtypes import Scores, comparable, exact
 from graphgauge.kernels.tally import tally
-from graphgauge.kernels.threads import even_blocks, map_blocks, sum_blocks, thread_count
+from graphgauge.kernels.threads import even_blocks, map_blocks, sum_blocks
 
 Counts = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -65,7 +66,7 @@ def masked_counts(pos: Scores, neg: Scores, valid: Mask, *, threads: int | None 
 
 def _row_counts(pos: Scores, neg: Scores, valid: Mask | None, threads: int | None) -> RowCounts:
     if _as_they_are(neg, pos.dtype) and (valid is None or valid.flags.c_contiguous):
-        counts = _core.rank_counts(pos, neg, valid, threads=thread_count(threads))
+        counts = _core.rank_counts(pos, neg, valid, threads=threads_for(neg.size, threads))
     else:
 
         def block_counts(block: slice) -> tuple[Counts, ...]:
@@ -87,7 +88,7 @@ def ragged_counts(pos: Scores, values: Scores, offsets: Offsets, *, threads: int
         raise ValueError(f"offsets must rise from 0 or more to at most {values.size}, the number of values")
     _check_length(int(lengths.max(initial=0)))
     if _as_they_are(values, pos.dtype):
-        counts = _core.ragged_rank_counts(pos, values, offsets, threads=thread_count(threads))
+        counts = _core.ragged_rank_counts(pos, values, offsets, threads=threads_for(values.size, threads))
     else:
 
         def block_counts(block: slice) -> tuple[Counts, ...]:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge import _core
+from graphgauge.core.threads import threads_for
 from graphgauge.kernels.dtypes import Scores, exact, working_dtype
-from graphgauge.kernels.threads import map_blocks, row_blocks, thread_count
+from graphgauge.kernels.threads import map_blocks, row_blocks
 
 Ints = NDArray[np.int64]
 
@@ -40,7 +41,7 @@ def list_places(
     first = np.concatenate(([0], np.cumsum(relevant)))
     whole = exact(scores, working_dtype(scores.dtype))
     spans = np.ascontiguousarray(begin), np.ascontiguousarray(size)
-    places = _core.list_places(whole, *spans, np.ascontiguousarray(positive), first, thread_count(threads))
+    places = _core.list_places(whole, *spans, np.ascontiguousarray(positive), first, threads_for(scores.size, threads))
     return Places(*places)
 
 
@@ -52,7 +53,7 @@ def last_places(scores: Scores, begin: Ints, size: Ints, k: int, *, threads: int
     """
     whole = exact(scores, working_dtype(scores.dtype))
     spans = np.ascontiguousarray(begin), np.ascontiguousarray(size)
-    found: Scores = _core.kth_highest(whole, *spans, k, thread_count(threads))
+    found: Scores = _core.kth_highest(whole, *spans, k, threads_for(scores.size, threads))
     return found
 
 

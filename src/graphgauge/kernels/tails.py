@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge import _core
+from graphgauge.core.threads import threads_for
 from graphgauge.kernels.dtypes import Scores, exact, working_dtype
-from graphgauge.kernels.threads import even_blocks, map_blocks, row_blocks, thread_count
+from graphgauge.kernels.threads import even_blocks, map_blocks, row_blocks
 
 Counts = NDArray[np.int64]
 
@@ -65,7 +66,7 @@ def tail_counts(pos: Scores, neg: Scores, *, threads: int | None = None) -> Tail
         values, positives = _core.distinct_values(ordered)
         greater, equal = np.zeros(values.size, np.int64), np.zeros(values.size, np.int64)
         for chunk, _ in chunks:
-            above, beside = _core.merged_counts(values, chunk, threads=thread_count(threads))
+            above, beside = _core.merged_counts(values, chunk, threads_for(values.size + chunk.size, threads))
             greater += above
             equal += beside
         neg_missing = sum(missing for _, missing in chunks)
@@ -124,7 +125,9 @@ def _placed(values: Scores, neg: Scores, threads: int | None) -> tuple[Counts, C
     rising = np.ascontiguousarray(values[::-1])
     greater, equal, missing = np.zeros(values.size, np.int64), np.zeros(values.size, np.int64), 0
     for block in row_blocks(neg.size, neg.size):  # what has to be converted is converted block by block
-        above, beside, nans = _core.placed_counts(rising, exact(neg[block], rising.dtype), thread_count(threads))
+        above, beside, nans = _core.placed_counts(
+            rising, exact(neg[block], rising.dtype), threads_for(neg.size, threads)
+        )
         greater += above
         equal += beside
         missing += nans

@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.processors import available_threads as available_threads
+from graphgauge.core.threads import available_threads as available_threads
+from graphgauge.core.threads import default_threads
 
 Block = TypeVar("Block")
 Answer = TypeVar("Answer")
@@ -40,13 +41,6 @@ def even_blocks(rows: int, count: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def thread_count(threads: int | None) -> int:
-    """The number of threads that a loop may use: those asked for, or all that are available."""
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    return threads or available_threads()
-
-
 def map_blocks(
     function: Callable[[Block], Answer], blocks: Sequence[Block], *, threads: int | None = None
 ) -> list[Answer]:
@@ -55,7 +49,9 @@ def map_blocks(
     The calling thread also works and does not wait for threads that have not started: calls from many threads at
     once, or from inside a block, cannot wait for each other.
     """
-    helpers = min(thread_count(threads), len(blocks)) - 1
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    helpers = min(threads or default_threads(), len(blocks)) - 1
     if helpers < 1:
         return [function(block) for block in blocks]
     answers: dict[int, Answer] = {}

@@ -14,12 +14,13 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
+from graphgauge.core.threads import VARIABLE
 from graphgauge.study.model import Item
 
 Task = Mapping[str, Any]
 Answer = dict[str, Any]
 
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_THREAD_VARIABLES = (VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 # Ctrl-C on a terminal reaches the run, which ends its processes, and not these, whose imports it would interrupt.
 _APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 # Seconds that a process may take to end after it closed its output.
