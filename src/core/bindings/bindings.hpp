@@ -5,6 +5,7 @@
 
 namespace graphgauge {
 
+void bind_cells(nanobind::module_& module);
 void bind_curves(nanobind::module_& module);
 void bind_dags(nanobind::module_& module);
 void bind_lists(nanobind::module_& module);

@@ -27,6 +27,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The loops of graphgauge.";
   module.attr("compiler") = GRAPHGAUGE_COMPILER;
   module.attr("level") = level();
+  graphgauge::bind_cells(module);
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_lists(module);
