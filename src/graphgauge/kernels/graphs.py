@@ -48,7 +48,7 @@ def edge_bits(
 
     A cell with a NaN score is in neither. In the first `loopless` graphs diagonal cells raise no flag.
     """
-    graphs, d, _ = truth.shape
+    d = truth.shape[1]
     count = threads_for(truth.size, threads)
     true_rows, score_rows = _rows(truth), _rows(scores)
     if scores.dtype.kind == "f":
