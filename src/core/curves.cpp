@@ -28,7 +28,7 @@ class Bins {
     }
     last_ = double(size - 1);
     starts_.assign(size + 1, 0);
-    for (i64 i = 0; i < count; i++) starts_[of(rising[i]) + 1]++;
+    for (i64 i = 0; i < count; i++) starts_[bin_of(double(rising[i]), low_, scale_, last_) + 1]++;
     const auto fullest = static_cast<u64>(*std::max_element(starts_.begin(), starts_.end()));
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     half_ = static_cast<i64>(std::bit_ceil(fullest + 1) / 2);
@@ -42,7 +42,9 @@ class Bins {
   GRAPHGAUGE_INLINE void place(const T* scores, i64 size, i32* places) const {
     const i32* starts = starts_.data();
     const T* rising = rising_.data();
-    for (i64 i = 0; i < size; i++) places[i] = starts[of(scores[i])];
+    const double low = low_, scale = scale_, last = last_;
+    for (i64 i = 0; i < size; i++) places[i] = bin_of(double(scores[i]), low, scale, last);
+    for (i64 i = 0; i < size; i++) places[i] = starts[places[i]];
     for (i64 half = half_; half > 0; half /= 2) {
       const auto step = static_cast<i32>(half);
       for (i64 i = 0; i < size; i++) places[i] += rising[places[i] + step - 1] < scores[i] ? step : 0;
@@ -52,10 +54,10 @@ class Bins {
   const T* rising() const { return rising_.data(); }
 
  private:
-  GRAPHGAUGE_INLINE i32 of(T score) const {
-    const double position = (double(score) - low_) * scale_;
+  static GRAPHGAUGE_INLINE i32 bin_of(double score, double low, double scale, double last) {
+    const double position = (score - low) * scale;
     const double reached = position > 0 ? position : 0;  // NaN is in the first bin
-    return static_cast<i32>(reached < last_ ? reached : last_);
+    return static_cast<i32>(reached < last ? reached : last);
   }
 
   std::vector<T> rising_;

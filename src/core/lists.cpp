@@ -1,6 +1,8 @@
 #include "lists.hpp"
 
+#include <bit>
 #include <functional>
+#include <type_traits>
 
 #include "curves.hpp"
 
@@ -59,34 +61,66 @@ GRAPHGAUGE_SCORES(i64)
 GRAPHGAUGE_SCORES(u64)
 #undef GRAPHGAUGE_SCORES
 
+// A positive by an unsigned number that falls as its score rises; zeros of either sign have the same.
+template <class T>
+struct Positive {
+  using Key = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  static constexpr Key SIGN = Key(1) << (8 * sizeof(T) - 1);
+  Key key;
+  u32 turn;
+
+  Positive() = default;
+  Positive(T of, i64 at) : turn(static_cast<u32>(at)) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto bits = std::bit_cast<Key>(of + T(0));
+      key = bits & SIGN ? bits : ~(bits | SIGN);
+    } else {
+      key = ~(static_cast<Key>(of) ^ (std::is_signed_v<T> ? SIGN : 0));
+    }
+  }
+};
+
+// In the order of their keys, those with the same key as they were; by bytes, lowest first, if they are many.
+template <class T>
+void order(std::vector<Positive<T>>& positives, std::vector<Positive<T>>& spare) {
+  if (positives.size() < 128) {
+    std::stable_sort(positives.begin(), positives.end(),
+                     [](const Positive<T>& one, const Positive<T>& other) { return one.key < other.key; });
+    return;
+  }
+  spare.resize(positives.size());
+  for (int shift = 0; shift < int(8 * sizeof(T)); shift += 8) {
+    i64 next[257] = {};
+    for (const auto& each : positives) next[(each.key >> shift & 255) + 1]++;
+    if (*std::max_element(next, next + 257) == i64(positives.size())) continue;
+    for (int byte = 0; byte < 255; byte++) next[byte + 1] += next[byte];
+    for (const auto& each : positives) spare[next[each.key >> shift & 255]++] = each;
+    positives.swap(spare);
+  }
+}
+
 }  // namespace
 
 template <class T>
 void list_places(const T* scores, const i64* begin, const i64* size, const i64* first, i64 lists, i64* positive,
                  i64* ahead, i64* tied, int threads) {
-  struct Positive {
-    T score;
-    i64 turn, place;
-  };
   const std::vector<i64> starts = chunks_of(size, lists);
   parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
-    std::vector<Positive> own;
+    std::vector<Positive<T>> own, spare;
     std::vector<T> rising;
-    std::vector<i64> greater, equal;
+    std::vector<i64> given, greater, equal;
     for (i64 list = starts[chunk]; list < starts[chunk + 1]; list++) {
       const i64 count = first[list + 1] - first[list];
       if (!count) continue;
-      own.resize(count);
+      own.resize(count), given.resize(count);
       for (i64 i = 0; i < count; i++) {
-        const i64 place = positive[first[list] + i];
-        own[i] = {scores[place], i, place};
+        given[i] = positive[first[list] + i];
+        own[i] = Positive<T>(scores[given[i]], i);
       }
-      std::sort(own.begin(), own.end(), [](const Positive& one, const Positive& other) {
-        return one.score > other.score || (one.score == other.score && one.turn < other.turn);
-      });
+      order(own, spare);
       rising.clear();
       for (i64 i = count - 1; i >= 0; i--) {
-        if (rising.empty() || rising.back() != own[i].score) rising.push_back(own[i].score);
+        if (i + 1 == count || own[i].key != own[i + 1].key) rising.push_back(scores[given[own[i].turn]]);
       }
       i64 level = i64(rising.size());
       greater.resize(level), equal.resize(level);
@@ -97,8 +131,8 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
         placed_counts(rising.data(), level, candidates, size[list], greater.data(), equal.data(), 1);
       }
       for (i64 i = 0; i < count; i++) {
-        if (!i || own[i].score != own[i - 1].score) level--;
-        positive[first[list] + i] = own[i].place;
+        if (!i || own[i].key != own[i - 1].key) level--;
+        positive[first[list] + i] = given[own[i].turn];
         ahead[first[list] + i] = greater[level];
         tied[first[list] + i] = equal[level];
       }
