@@ -125,7 +125,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"graphgauge": __version__, "python": platform.python_version()}
-    for package in ("numpy", "scipy", "numba"):
+    for package in ("numpy", "scipy"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
