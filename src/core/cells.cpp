@@ -60,10 +60,10 @@ GRAPHGAUGE_INLINE CellKinds pack_rows(const T* values, i64 first, i64 last, i64 
   return found;
 }
 
-#define GRAPHGAUGE_CELLS(T)                                                                                         \
+#define GRAPHGAUGE_CELLS(T)                                                                                       \
   GRAPHGAUGE_CLONES CellKinds pack_of(const T* values, i64 first, i64 last, i64 d, i64 loopless, Compared<T> low, \
-                                      Compared<T> high, bool nan_is_edge, u64* words) {                             \
-    return pack_rows(values, first, last, d, loopless, low, high, nan_is_edge, words);                              \
+                                      Compared<T> high, bool nan_is_edge, u64* words) {                           \
+    return pack_rows(values, first, last, d, loopless, low, high, nan_is_edge, words);                            \
   }
 GRAPHGAUGE_CELLS(bool)
 GRAPHGAUGE_CELLS(std::int8_t)
@@ -107,8 +107,8 @@ GRAPHGAUGE_CLONES void count_strip(const u64* truth, const u64* prediction, i64 
         counts[16 + (tile[0][row] >> row & 1) + 2 * (tile[1][row] >> row & 1)]++;
       }
       for (const int true_state : {0, 1, 4, 5}) {
-        const u64 alike = pairs & (true_state & 1 ? tile[0][row] : ~tile[0][row]) &
-                          (true_state & 4 ? tile[2][row] : ~tile[2][row]);
+        const u64 alike =
+            pairs & (true_state & 1 ? tile[0][row] : ~tile[0][row]) & (true_state & 4 ? tile[2][row] : ~tile[2][row]);
         if (!alike) continue;  // most tiles of most graphs have few true edges
         for (const int predicted : {0, 2, 8, 10}) {
           if (!true_state && !predicted) continue;
@@ -148,8 +148,7 @@ void pair_states(const u64* truth, const u64* prediction, i64 graphs, i64 d, i64
   for (i64 cell = 0; cell < i64(found.size()); cell++) counts[cell / (20 * strips) * 20 + cell % 20] += found[cell];
 }
 
-#define GRAPHGAUGE_CELLS(T) \
-  template CellKinds cell_bits<T>(const T*, i64, i64, i64, double, double, bool, u64*, int);
+#define GRAPHGAUGE_CELLS(T) template CellKinds cell_bits<T>(const T*, i64, i64, i64, double, double, bool, u64*, int);
 GRAPHGAUGE_CELLS(bool)
 GRAPHGAUGE_CELLS(std::int8_t)
 GRAPHGAUGE_CELLS(u8)

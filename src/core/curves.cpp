@@ -66,9 +66,9 @@ class Bins {
   std::vector<i32> starts_;  // the values of bin b are starts[b] to starts[b + 1] - 1
 };
 
-#define GRAPHGAUGE_SCORES(T)                                                                            \
+#define GRAPHGAUGE_SCORES(T)                                                                     \
   GRAPHGAUGE_CLONES void place_of(const Bins<T>& bins, const T* scores, i64 size, i32* places) { \
-    bins.place(scores, size, places);                                                                   \
+    bins.place(scores, size, places);                                                            \
   }
 GRAPHGAUGE_SCORES(float)
 GRAPHGAUGE_SCORES(double)
@@ -114,7 +114,8 @@ void merged_counts(const T* values, i64 count, const T* ascending, i64 size, i64
 template <class T>
 i64 placed_counts(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal, int threads) {
   const Bins bins(rising, count, size);
-  // Cell 2i + 1 counts the scores equal to rising[i], cell 2i those in the gap before it; the last two, those above all.
+  // Cell 2i + 1 counts the scores equal to rising[i], cell 2i those in the gap before it; the last two, those above
+  // all.
   std::vector<i64> cells(2 * count + 2, 0);
   i64 missing = 0;
   std::mutex lock;

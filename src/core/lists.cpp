@@ -49,10 +49,9 @@ GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 
   }
 }
 
-#define GRAPHGAUGE_SCORES(T)                                                                              \
-  GRAPHGAUGE_CLONES void compare_of(const T* rising, i64 count, const T* scores, i64 size, i64* greater, \
-                                    i64* equal) {                                                        \
-    compare(rising, count, scores, size, greater, equal);                                                \
+#define GRAPHGAUGE_SCORES(T)                                                                                           \
+  GRAPHGAUGE_CLONES void compare_of(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) { \
+    compare(rising, count, scores, size, greater, equal);                                                              \
   }
 GRAPHGAUGE_SCORES(float)
 GRAPHGAUGE_SCORES(double)
@@ -160,8 +159,8 @@ void kth_highest(const T* scores, const i64* begin, const i64* size, i64 lists, 
   });
 }
 
-#define GRAPHGAUGE_SCORES(T)                                                                                        \
-  template void list_places<T>(const T*, const i64*, const i64*, const i64*, i64, i64*, i64*, i64*, int);           \
+#define GRAPHGAUGE_SCORES(T)                                                                              \
+  template void list_places<T>(const T*, const i64*, const i64*, const i64*, i64, i64*, i64*, i64*, int); \
   template void kth_highest<T>(const T*, const i64*, const i64*, i64, i64, T*, int);
 GRAPHGAUGE_SCORES(float)
 GRAPHGAUGE_SCORES(double)

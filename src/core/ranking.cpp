@@ -109,7 +109,7 @@ GRAPHGAUGE_INLINE void count_ragged(const T* pos, const T* values, const i64* of
 
 // Clones cannot be templates: one function for each type of score.
 #define GRAPHGAUGE_SCORES(T)                                                                               \
-  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const u8* mask, i64 k, i64 first, i64 last, \
+  GRAPHGAUGE_CLONES void rows_of(const T* pos, const T* neg, const u8* mask, i64 k, i64 first, i64 last,   \
                                  const RankCounts& out) {                                                  \
     count_rows(pos, neg, mask, k, first, last, out);                                                       \
   }                                                                                                        \
@@ -146,7 +146,7 @@ void ragged_rank_counts(const T* pos, const T* values, const i64* offsets, i64 r
            [&](i64 chunk) { ragged_of(pos, values, offsets, starts[chunk], starts[chunk + 1], counts); });
 }
 
-#define GRAPHGAUGE_SCORES(T)                                                                       \
+#define GRAPHGAUGE_SCORES(T)                                                                     \
   template void rank_counts<T>(const T*, const T*, const u8*, i64, i64, const RankCounts&, int); \
   template void ragged_rank_counts<T>(const T*, const T*, const i64*, i64, const RankCounts&, int);
 GRAPHGAUGE_SCORES(half)

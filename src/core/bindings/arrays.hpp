@@ -55,7 +55,8 @@ class Offsets {
   i64 parts_;
 };
 
-// Parts of an array of `length` elements, in any order: part i has the elements from begin[i] to begin[i] + size[i] - 1.
+// Parts of an array of `length` elements, in any order: part i has the elements from begin[i] to begin[i] + size[i]
+// - 1.
 class Spans {
  public:
   Spans(const In<i64, 1>& begin, const In<i64, 1>& size, i64 length, const char* name)

@@ -11,9 +11,7 @@ nb::tuple bits_of(const In<T, 2>& values, i64 loopless, double low, double high,
   const i64 rows = i64(values.shape(0)), d = i64(values.shape(1));
   Out<u64> words({rows, (d + 63) / 64});
   CellKinds kinds;
-  compute([&] {
-    kinds = cell_bits(values.data(), rows, d, loopless, low, high, nan_is_edge, words.data(), threads);
-  });
+  compute([&] { kinds = cell_bits(values.data(), rows, d, loopless, low, high, nan_is_edge, words.data(), threads); });
   return nb::make_tuple(words.array(), int(kinds.anywhere), int(kinds.counted));
 }
 

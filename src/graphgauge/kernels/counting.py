@@ -71,7 +71,8 @@ def _row_counts(pos: Scores, neg: Scores, valid: Mask | None, threads: int | Non
 
         def block_counts(block: slice) -> tuple[Counts, ...]:
             mask = None if valid is None else np.ascontiguousarray(valid[block])
-            return _core.rank_counts(pos[block], exact(neg[block], pos.dtype), mask)
+            found: tuple[Counts, ...] = _core.rank_counts(pos[block], exact(neg[block], pos.dtype), mask)
+            return found
 
         counts = _joined(map_blocks(block_counts, _cached_blocks(neg), threads=threads))
     greater, equal, missing, _, negatives = counts
@@ -93,7 +94,9 @@ def ragged_counts(pos: Scores, values: Scores, offsets: Offsets, *, threads: int
 
         def block_counts(block: slice) -> tuple[Counts, ...]:
             ends = offsets[block.start : block.stop + 1]
-            return _core.ragged_rank_counts(pos[block], exact(values[ends[0] : ends[-1]], pos.dtype), ends - ends[0])
+            scores = exact(values[ends[0] : ends[-1]], pos.dtype)
+            found: tuple[Counts, ...] = _core.ragged_rank_counts(pos[block], scores, ends - ends[0])
+            return found
 
         counts = _joined(map_blocks(block_counts, _ragged_blocks(offsets), threads=threads))
     greater, equal, missing, _, negatives = counts
