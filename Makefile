@@ -73,10 +73,8 @@ demo: $(VENV)/.demo
 # of commands, and each would compile the package again where Python is told to keep no bytecode.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup
 
-# The second run, without numba, tests the NumPy twins of the loops.
 test: $(VENV)/.test
 	$(PYTEST) -m 'not slow and not peers'
-	GRAPHGAUGE_NUMBA=0 $(PYTEST) -q -m 'not slow and not peers' tests/kernels tests/golden
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -122,7 +120,7 @@ gpu: $(VENV)/.test
 		tests/doors/test_devices.py
 	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 
-# Coverage of lines and branches; kernels compiled by numba count as not covered.
+# Coverage of lines and branches of Python.
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers'

@@ -14,17 +14,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from tests import fuzz
 
-from graphgauge.kernels import jit
-
 CI = os.environ.get("CI") == "true"
 
 # `make test` draws the same examples every time and everywhere; `make fuzz` looks for new ones, with a seed a round.
-# The run without numba draws half as many. The first call of a kernel compiles it, so no example has a deadline.
-WITHOUT_NUMBA = os.environ.get("GRAPHGAUGE_NUMBA") == "0"
 settings.register_profile(
     "test",
     deadline=None,
-    max_examples=5 if WITHOUT_NUMBA else 10,
+    max_examples=10,
     derandomize=True,
     database=None,
     print_blob=True,
@@ -32,8 +28,6 @@ settings.register_profile(
 )
 settings.register_profile("fuzz", settings.get_profile("test"), max_examples=100, derandomize=False)
 settings.load_profile("test")
-# A loop is waited for, so that tests of compiled loops never run on the twin that answers meanwhile.
-jit._COMPILING = 0.0
 # Hypothesis mixes in the constants of the modules that happen to be loaded, which depends on the tests that ran before.
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
@@ -58,8 +52,6 @@ def simulated() -> Iterator[Any]:
 
 # What a machine without these cannot run; every other skip would hide a test that CI is there to run.
 ALLOWED_SKIPS = ("no CUDA", "shared data absent")
-if WITHOUT_NUMBA:  # the run that proves the NumPy twins has no compiled loops to test
-    ALLOWED_SKIPS += ("numba is not there or switched off",)
 if fuzz.DEADLINE in os.environ:  # the tests that a round of random search has no time left for
     ALLOWED_SKIPS += (fuzz.TIME_IS_UP,)
 

@@ -96,7 +96,17 @@ def test_types_words_and_own_modules_are_no_imports(tmp_path, text):
 
 # --------------------------------------------------------------------- what a small call imports
 
-UNNEEDED = ("rich", "click", "jinja2", "matplotlib", "altair", "pandas", "graphgauge.report", "graphgauge.audit")
+UNNEEDED = (
+    "scipy",
+    "rich",
+    "click",
+    "jinja2",
+    "matplotlib",
+    "altair",
+    "pandas",
+    "graphgauge.report",
+    "graphgauge.audit",
+)
 CALLS = {
     "ranking": "ranking.evaluate([.9, .2], [[.1, .5], [.3, .4]], groups={'side': [0, 1]})",
     "recovery": "recovery.evaluate([[0, 1], [0, 0]], [[0, 0], [1, 0]])",

@@ -84,6 +84,7 @@ GRAPHGAUGE_INLINE void count_row(const T* row, const u8* mask, i64 k, T positive
   }
   out.greater[at] = static_cast<i32>(greater), out.equal[at] = static_cast<i32>(equal);
   out.missing[at] = static_cast<i32>(missing), out.lowest[at] = static_cast<i32>(lowest);
+  out.all[at] = static_cast<i32>(valid);
 }
 
 template <class T>

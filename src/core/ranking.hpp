@@ -10,9 +10,10 @@ struct half {
   u16 bits;
 };
 
-// For each row: the negatives greater than the positive, equal to it, NaN, and -inf. NaN is in no other count.
+// For each row: the negatives greater than the positive, equal to it, NaN, -inf, and all. NaN is in no other count but
+// the last.
 struct RankCounts {
-  i32 *greater, *equal, *missing, *lowest;
+  i32 *greater, *equal, *missing, *lowest, *all;
 };
 
 // Row i has the negatives neg[i * k] to neg[(i + 1) * k - 1]; with a mask, those of them whose mask is not 0.

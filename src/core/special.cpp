@@ -118,6 +118,7 @@ double student_tail(double t, double freedom) {
   if (std::isnan(t) || !(freedom > 0)) return NAN;
   if (t < 0) return 1 - student_tail(-t, freedom);
   if (std::isinf(t)) return 0;
+  if (std::isinf(freedom)) return normal_tail(t);
   if (freedom > 1000 && t * t < freedom / 10) return normal_tail(normal_of_student(t, freedom));
   const double a = freedom / 2, ratio = t * t / freedom;
   const double x = 1 / (1 + ratio), beyond = ratio / (1 + ratio);
@@ -134,6 +135,7 @@ double student_quantile(double tail, double freedom) {
   if (tail > 0.5) return -student_quantile(1 - tail, freedom);
   if (tail == 0.5) return 0;
   if (tail == 0) return INFINITE;
+  if (std::isinf(freedom)) return normal_quantile(tail);
   double t = std::max(normal_quantile(tail), 1e-300);
   for (int step = 0; step < 200; step++) {
     const double reached = student_tail(t, freedom), slope = t * student_density(t, freedom);

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphgauge.kernels import threads
+from graphgauge.kernels import bands as module
 from graphgauge.kernels.bands import band_counts, threshold_counts
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(0, 7), (3, 0), (1, 1), (5, 40), (4, 2500)])
-def test_above_and_inside(shape: tuple[int, int], dtype: type, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "BLOCK_WORK", 3000)  # several blocks
+def test_above_and_inside(shape: tuple[int, int], dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CACHED_WORK", 3000)  # several blocks
     rng = np.random.default_rng(shape[1])
     scores = rng.integers(0, 50, shape).astype(dtype)
     row = rng.permutation(np.repeat(np.arange(shape[0]), rng.integers(0, 4, shape[0])))  # none, one or several bands
@@ -28,7 +28,7 @@ def test_above_and_inside(shape: tuple[int, int], dtype: type, backend: str, mon
     assert equal.tolist() == (scores[row] == threshold[:, None]).sum(axis=1).tolist()
 
 
-def test_a_band_is_widened_to_the_precision_of_the_scores(backend: str) -> None:
+def test_a_band_is_widened_to_the_precision_of_the_scores() -> None:
     """Bounds between two neighbours of float32 hold both; in float64 they stay as they are."""
     below, above = np.float32(1), np.nextafter(np.float32(1), np.float32(2))
     scores = np.array([[below, above]])
@@ -38,7 +38,7 @@ def test_a_band_is_widened_to_the_precision_of_the_scores(backend: str) -> None:
     assert [counts.tolist() for counts, _, _ in found] == [[0], [1]]
 
 
-def test_not_a_number_is_nowhere(backend: str) -> None:
+def test_not_a_number_is_nowhere() -> None:
     scores = np.array([[np.nan, 0.5, np.inf]])
     above, _, columns = band_counts(scores, np.array([0]), np.array([0.4]), np.array([0.6]))
     assert above.tolist() == [1]

@@ -1,4 +1,4 @@
-"""Places of positives in candidate lists: the loops against their twins, and both against counting one by one."""
+"""Places of positives in candidate lists: against counting one by one."""
 
 from __future__ import annotations
 
@@ -28,31 +28,21 @@ def batches(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
     return scores, np.concatenate(own), begin[order], sizes[order], np.array([len(each) for each in own])
 
 
-@given(batches(), st.sampled_from([0, 3, lists._COMPARE_ALL]))
-def test_loop_twin_and_counting_agree(batch: tuple[np.ndarray, ...], few: int) -> None:
+@given(batches())
+def test_places_are_those_of_counting(batch: tuple[np.ndarray, ...]) -> None:
     scores, positive, begin, size, relevant = batch
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lists, "_COMPARE_ALL", few)  # the plain loop reads it; a compiled one has it built in
-        first = np.concatenate(([0], np.cumsum(relevant)))
-        whole = scores.astype(lists.working_dtype(scores.dtype))
-        found = []
-        for place in (lists._place.loop, lists._place.twin):
-            own, ahead, tied = positive.copy(), np.empty(len(positive), int), np.empty(len(positive), int)
-            place(whole, own, first, begin, size, ahead, tied)
-            found.append((own.tolist(), ahead.tolist(), tied.tolist()))
-    assert found[0] == found[1]
+    first = np.concatenate(([0], np.cumsum(relevant)))
     wanted = []
     for query, (start, length) in enumerate(zip(begin, size, strict=True)):
         candidates = scores[start : start + length]
         for index in sorted(positive[first[query] : first[query + 1]], key=lambda index: -float(scores[index])):
             wanted.append((index, int((candidates > scores[index]).sum()), int((candidates == scores[index]).sum())))
-    assert list(zip(*found[0], strict=True)) == wanted
-    assert [column.tolist() for column in lists.list_places(scores, positive, begin, size, relevant)] == list(found[0])
+    found = lists.list_places(scores, positive, begin, size, relevant)
+    assert list(zip(*(column.tolist() for column in found), strict=True)) == wanted
 
 
 @pytest.mark.parametrize("positives", [1, 7, 40, 600])
-def test_compiled_loop_on_long_lists(positives: int) -> None:
-    pytest.importorskip("numba")
+def test_long_lists(positives: int) -> None:
     rng = np.random.default_rng(positives)
     scores = rng.integers(0, 3000, 4 * 5000).astype(np.float32)
     begin, size = np.arange(4) * 5000, np.full(4, 5000)
@@ -67,19 +57,15 @@ def test_compiled_loop_on_long_lists(positives: int) -> None:
 
 @given(st.lists(st.integers(0, 5), max_size=30))
 def test_candidates_are_brought_together_in_order(codes: list[int]) -> None:
-    for group in (lists._by_code.loop, lists._by_code.twin):
-        given_codes = np.array(codes, np.int64)
-        size = np.bincount(given_codes, minlength=6)
-        assert group(given_codes, np.cumsum(size) - size).tolist() == sorted(
-            range(len(codes)), key=lambda row: codes[row]
-        )
+    order, size = lists.grouped(np.array(codes, np.int64), 6)
+    assert order.tolist() == sorted(range(len(codes)), key=lambda row: codes[row])
+    assert size.tolist() == [codes.count(code) for code in range(6)]
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=50), st.integers(1, 1000))
 def test_changes_of_ids(ids: list[int], times: int) -> None:
     repeated = np.repeat(np.array(ids), times)
     wanted = [row for row in range(1, len(repeated)) if repeated[row] != repeated[row - 1]]
-    assert lists._change.loop(repeated).tolist() == lists._change.twin(repeated).tolist() == wanted
     assert lists.changes(repeated).tolist() == [0, *wanted]
     assert lists.changes(repeated.astype(str)).tolist() == [0, *wanted]
 
@@ -92,7 +78,4 @@ def test_score_of_the_last_place(batch: tuple[np.ndarray, ...], k: int) -> None:
         sorted(whole[start : start + length].tolist(), reverse=True)[min(k, length) - 1]
         for start, length in zip(begin, size, strict=True)
     ]
-    for select in (lists._last_place.loop, lists._last_place.twin):
-        found = np.empty(len(size), whole.dtype)
-        select(whole, begin, size, k, found)
-        assert found.tolist() == wanted
+    assert lists.last_places(scores, begin, size, k).tolist() == wanted

@@ -23,10 +23,6 @@ from tests.laws.cases import Case, Inputs, all_cases
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import LAWS, Exempt, Metric, NoChance, NoInterval, metrics
 from graphgauge.core.result import Evaluation, Result
-from graphgauge.kernels.jit import numba_enabled
-
-if numba_enabled():
-    import numba  # noqa: F401  (loaded, it serves small work too: the laws hold the compiled loops)
 
 CASES = all_cases()
 over_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -357,9 +353,8 @@ def test_each_kind_of_array(case: Case) -> None:
 def test_eight_threads_at_once(case: Case) -> None:
     inputs = case.large()
     expected = case.evaluate(inputs)
-    threads = 8 if numba_enabled() else 3  # without compiled loops they take turns, and take long
-    with ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(lambda _: case.evaluate(inputs), range(threads)):
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: case.evaluate(inputs), range(8)):
             assert_same(found, expected, case.entries)
 
 

@@ -97,19 +97,19 @@ def extensions_without_colliders(skeleton):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_every_small_graph(d, backend):
+def test_every_small_graph(d):
     for graph in every_graph(d):
         check(graph)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_larger_graphs(seed, backend):
+def test_larger_graphs(seed):
     draw = np.random.default_rng(seed)
     check(random_graph(draw, int(draw.integers(4, 6)), draw.choice([0.4, 0.7])))
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_an_extension_is_found_wherever_there_is_one(seed, backend):
+def test_an_extension_is_found_wherever_there_is_one(seed):
     """A DAG whose edges lose their direction where that keeps a DAG possible: it is one itself."""
     draw = np.random.default_rng(seed)
     d = 30

@@ -193,7 +193,7 @@ def test_nothing_to_measure_is_nan_with_a_reason_and_zero_only_where_asked():
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 130, 200])
 @pytest.mark.parametrize("graphs_in_stack", [1, 3])
-def test_kernels_and_twins_count_the_same(backend, size, graphs_in_stack):
+def test_tables_of_pairs_are_those_of_counting_one_by_one(size, graphs_in_stack):
     from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
 
     draw = np.random.default_rng(size)

@@ -167,7 +167,7 @@ def test_nan_is_an_error_or_left_out_of_both_graphs():
         assert found["auprc"].value == expected["auprc"].value
 
 
-def test_cells_that_are_left_out_are_none_that_could_have_been_right(backend):
+def test_cells_that_are_left_out_are_none_that_could_have_been_right():
     draw = np.random.default_rng(0)
     truth, scores = (draw.random((3, 6, 6)) < 0.3) * 1.0, draw.random((3, 6, 6))
     scores[0, 1, 2] = scores[1, 3, 4] = scores[1, 4, 5] = np.nan

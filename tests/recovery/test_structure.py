@@ -58,7 +58,7 @@ def equivalence_class(graph):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_equivalence_classes_by_enumeration(seed, backend):
+def test_equivalence_classes_by_enumeration(seed):
     draw = np.random.default_rng(seed)
     d = int(draw.integers(2, 7))
     dag = random_dag(draw, d, 2.2 / d)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import pickle
-import pkgutil
 import shutil
 import subprocess
 import sys
@@ -16,32 +13,21 @@ from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, write_scores
 
 import graphgauge
-import graphgauge.kernels
 from graphgauge.core.family import family
 from graphgauge.core.fields import located
 from graphgauge.core.schema import read_content
-from graphgauge.kernels.jit import Kernel
 from graphgauge.study import run
 
 SOURCE = Path(graphgauge.__file__).parents[1]
 # What a process may look for in the current folder, or beside what it works on.
 DECOYS = [
     "numpy.py",
-    "numba.py",
     "click.py",
     "scipy/__init__.py",
     "sitecustomize.py",
     "usercustomize.py",
     "conftest.py",
 ]
-
-
-class Bomb:
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self):
-        return Path.touch, (self.marker,)
 
 
 @pytest.fixture(scope="module")
@@ -57,38 +43,10 @@ def stranger(tmp_path_factory):
             (place / name).parent.mkdir(exist_ok=True)
             (place / name).write_text(f"import pathlib; pathlib.Path({str(marker)!r}).touch()\n")
         (place / "matplotlibrc").write_text("backend: module://numpy\n")
-        set_traps(place, marker)
     return folder
 
 
-def set_traps(place: Path, marker: Path) -> None:
-    """A configuration of numba that names a cache, and in that an index for every kernel, which numba unpickles."""
-    numba = pytest.importorskip("numba")
-    (place / ".numba_config.yaml").write_text(f"cache_dir: {place / 'cache'}\n")
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place / "cache")
-    try:
-        kernels = [
-            value
-            for module in pkgutil.iter_modules(graphgauge.kernels.__path__)
-            for value in vars(importlib.import_module(f"graphgauge.kernels.{module.name}")).values()
-            if isinstance(value, Kernel)
-        ]
-        for kernel in kernels:
-            index = Path(numba.njit(nogil=True, cache=True)(kernel.loop)._cache._cache_file._index_path)
-            index.parent.mkdir(parents=True, exist_ok=True)
-            index.write_bytes(pickle.dumps(Bomb(marker)))
-    finally:
-        numba.config.CACHE_DIR = before
-    assert len(list(place.rglob("*.nbi"))) > 10
-
-
-@pytest.fixture
-def eager(tmp_path):
-    """An environment in which every kernel is compiled, however small the work; it is the user's own."""
-    (tmp_path / "sitecustomize.py").write_text("import graphgauge.kernels.jit as jit\njit.IMPORT_PAYS_FROM = 0\n")
-    # Commands that other tests ran in this process have set numba's cache for it.
-    own = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    return {**own, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(tmp_path)])}
+OWN = {**os.environ, "PYTHONPATH": str(SOURCE)}
 
 
 def verified(*arguments, cwd, **environment):
@@ -96,37 +54,14 @@ def verified(*arguments, cwd, **environment):
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_traps_work(stranger, eager, tmp_path):
-    """Where numba does read this configuration, the code runs: the tests below are about something."""
-    again = tmp_path / "again"
-    shutil.copytree(stranger, again)
-    set_traps(again, again / "ran")
-    scores = ("--pos-scores", "scores/good/0/pos.npy", "--neg-scores", "scores/good/0/neg-*.npy")
-    code = "import sys; from graphgauge.cli.app import cli; cli.callback = None; cli(sys.argv[1:])"
-    verified("-P", "-c", code, "ranking", *scores, cwd=again, **eager)
-    assert (again / "ran").exists()
-
-
 @pytest.mark.parametrize(
-    ("start", "inside", "settings"),
-    [
-        (["-P", "-m", "graphgauge"], False, {}),
-        (["-P", "-m", "graphgauge"], True, {}),
-        (["-m", "graphgauge"], True, {}),
-        (["-P", "-m", "graphgauge"], True, {"NUMBA_CACHE_DIR": "cache"}),
-    ],
+    ("start", "inside"),
+    [(["-P", "-m", "graphgauge"], False), (["-P", "-m", "graphgauge"], True), (["-m", "graphgauge"], True)],
 )
-def test_nothing_of_it_runs(stranger, eager, tmp_path, start, inside, settings):
+def test_nothing_of_it_runs(stranger, tmp_path, start, inside):
     cwd = stranger if inside else tmp_path
-    done = verified(*start, "verify", "results" if inside else stranger / "results", cwd=cwd, **eager, **settings)
+    done = verified(*start, "verify", "results" if inside else stranger / "results", cwd=cwd, **OWN)
     assert (done.returncode, done.stdout.count(": equal\n")) == (0, 2), done.stdout + done.stderr
-    assert not (stranger / "ran").exists()
-
-
-def test_a_command_in_such_a_folder_takes_no_cache_from_it(stranger, eager):
-    scores = ("--pos-scores", "scores/good/0/pos.npy", "--neg-scores", "scores/good/0/neg-*.npy")
-    done = verified("-m", "graphgauge", "ranking", *scores, cwd=stranger, **eager)
-    assert done.returncode == 0, done.stderr
     assert not (stranger / "ran").exists()
 
 

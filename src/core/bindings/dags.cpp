@@ -6,14 +6,14 @@
 namespace graphgauge {
 namespace {
 
-// None where there is a cycle.
 nb::object order_of(const In<i64, 1>& cells, i64 nodes) {
   const Cells edges(cells, nodes, "cells");
   std::vector<i64> order;
   compute([&] { order = topological_order(edges.data(), edges.count(), nodes); });
-  return i64(order.size()) == nodes ? Out<i64>::copied(order.data(), nodes) : nb::none();
+  return Out<i64>::copied(order.data(), i64(order.size()));
 }
 
+// None where there is a cycle.
 nb::object compelled(const In<i64, 1>& cells, i64 nodes) {
   const Cells edges(cells, nodes, "cells");
   std::vector<u8> labels;

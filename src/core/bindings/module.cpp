@@ -49,6 +49,7 @@ NB_MODULE(_core, module) {
   graphgauge::bind_bits(module);
   graphgauge::bind_canonical(module);
   graphgauge::bind_calibration(module);
+  graphgauge::bind_cells(module);
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
   graphgauge::bind_distances(module);
@@ -56,6 +57,7 @@ NB_MODULE(_core, module) {
   graphgauge::bind_orbits(module);
   graphgauge::bind_forecast(module);
   graphgauge::bind_joint(module);
+  graphgauge::bind_lists(module);
   graphgauge::bind_ranking(module);
   graphgauge::bind_special(module);
 }

@@ -8,12 +8,14 @@ namespace {
 
 class Counted {
  public:
-  explicit Counted(i64 rows) : greater_({rows}), equal_({rows}), missing_({rows}), lowest_({rows}) {}
-  RankCounts counts() { return {greater_.data(), equal_.data(), missing_.data(), lowest_.data()}; }
-  nb::tuple arrays() { return nb::make_tuple(greater_.array(), equal_.array(), missing_.array(), lowest_.array()); }
+  explicit Counted(i64 rows) : greater_({rows}), equal_({rows}), missing_({rows}), lowest_({rows}), all_({rows}) {}
+  RankCounts counts() { return {greater_.data(), equal_.data(), missing_.data(), lowest_.data(), all_.data()}; }
+  nb::tuple arrays() {
+    return nb::make_tuple(greater_.array(), equal_.array(), missing_.array(), lowest_.array(), all_.array());
+  }
 
  private:
-  Out<i32> greater_, equal_, missing_, lowest_;
+  Out<i32> greater_, equal_, missing_, lowest_, all_;
 };
 
 void require_row(i64 length) { require(length <= INT32_MAX, "a row has more than 2**31 - 1 negatives"); }

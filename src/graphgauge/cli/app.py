@@ -92,8 +92,6 @@ def _print_version(context: click.Context, option: click.Parameter, asked: bool)
 )
 def cli() -> None:
     """Evaluate models that learn on graphs, and show how far the numbers can be trusted."""
-    # numba unpickles its cache; a `.numba_config.yaml` in the current folder must not set its path.
-    os.environ.setdefault("NUMBA_CACHE_DIR", "")
 
 
 def main() -> None:
@@ -108,8 +106,6 @@ def main() -> None:
         if stdout.failure is not None:
             click.echo(f"Error: stdout cannot be written ({stdout.failure.strerror}).", err=True)
             status = status or 3
-    if status == INTERRUPTED and (jit := sys.modules.get("graphgauge.kernels.jit")) is not None:
-        jit.leave(status)
     sys.exit(status)
 
 

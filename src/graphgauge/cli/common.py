@@ -24,7 +24,6 @@ from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate, GateOutcome
 from graphgauge.core.result import Result
 from graphgauge.core.schema import dumps, plain, result_path, write_result
-from graphgauge.kernels import jit
 
 # What every command that evaluates can do with the result.
 OUTPUT_OPTIONS = [
@@ -89,8 +88,6 @@ class Run:
     recipe: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.quiet:
-            jit.quiet = True
         # An invalid gate should fail before the evaluation, not after it.
         self._gates = [Gate.parse(text) for text in self.gates]
         ending = Path(self.output).suffix.lower() if self.output is not None else ""

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphgauge.core.described import help_of
 from graphgauge.core.errors import GraphgaugeError, OptionError, UnknownNameError
 from graphgauge.core.fields import Fields, fields_of, read_all, refuse_overwriting
 from graphgauge.core.forms import Form, Shown, chosen_form
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # With the line that `--help` shows, so that it loads no family.
 BUILT_IN = {
@@ -270,6 +272,8 @@ def families() -> tuple[Family, ...]:
 @cache
 def _installed() -> dict[str, tuple[EntryPoint, ...]]:
     """The entry points by name. One that is found twice, along the path, counts once."""
+    from importlib.metadata import entry_points
+
     found: dict[str, dict[str, EntryPoint]] = {}
     for entry in entry_points(group=GROUP):
         found.setdefault(entry.name, {}).setdefault(entry.value, entry)

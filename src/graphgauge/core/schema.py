@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -123,8 +122,10 @@ def _digest(content: Mapping[str, Any], separators: tuple[str, str] | None = Non
 
 def versions() -> dict[str, str]:
     """The versions of the packages that computed the numbers."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"graphgauge": __version__, "python": platform.python_version()}
-    for package in ("numpy", "scipy", "numba"):
+    for package in ("numpy", "scipy"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -23,7 +23,6 @@ from graphgauge.core.arrays import (
 )
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.poincare import margins, squared_gaps
-from graphgauge.kernels.sorting import ascending
 
 Flags = NDArray[np.bool_]
 
@@ -151,7 +150,7 @@ class Codes:
 
 def distinct(codes: Ints) -> Ints:
     """Distinct codes, sorted; np.unique hashes integers, which takes ten times as long."""
-    ordered: Ints = ascending(codes)
+    ordered: Ints = np.sort(codes)
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return ordered if new.all() else ordered[new]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge import _core
 from graphgauge.core.findings import Evidence, check
 from graphgauge.forecasting.copies import almost, copied, hit, zeros
 from graphgauge.forecasting.inputs import Slab
@@ -30,10 +31,8 @@ _ZEROS, _CROSSING = 0.002, 0.001
 
 def _unlikely(value: float, influence: Any) -> bool:
     """Whether a number that should be 0 differs significantly from 0, by its sums over blocks of time."""
-    from scipy.special import stdtr
-
     (error,), (freedom,) = interval_error(influence, np.ones(influence.shape))
-    return bool(error > 0 and 2 * stdtr(freedom, -abs(value) / error) < _ALPHA)
+    return bool(error > 0 and 2 * _core.student_tail(abs(value) / error, freedom) < _ALPHA)
 
 
 @check(

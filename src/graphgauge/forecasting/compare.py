@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge import _core
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
@@ -311,9 +312,7 @@ def _error(influence: Floats, cells: Floats, most: int, confidence: float) -> tu
 
 
 def _two_sided(statistic: float, df: int) -> float:
-    from scipy.special import stdtr
-
-    return nan if isnan(statistic) else float(2 * stdtr(df, -abs(statistic)))
+    return nan if isnan(statistic) else float(2 * _core.student_tail(abs(statistic), df))
 
 
 def _batch(name: str, y_true: Any, given: Any, common: dict[str, Any], known: Mapping[str, Names]) -> Batch:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
@@ -28,9 +29,7 @@ GRID = tuple(k / 100 for k in range(1, 100))
 
 def gaussian_edges() -> Floats:
     """The same in standard deviations."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(np.array(GRID)), np.float64)
+    return np.array([-_core.normal_quantile(share) for share in GRID])
 
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
@@ -183,9 +182,7 @@ class Layout:
     @cached_property
     def half_widths(self) -> tuple[float, ...]:
         """The half-widths of the central Gaussian intervals, in standard deviations."""
-        from scipy.special import ndtri
-
-        return tuple(float(ndtri((1 + level) / 2)) for level in self.coverage)
+        return tuple(-_core.normal_quantile((1 + level) / 2) for level in self.coverage)
 
     @cached_property
     def reachable(self) -> tuple[float, ...]:

@@ -11,10 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.jit import kernel
-
-# The twin's work on one edge, in comparisons of two scores.
-_EDGE_WORK = 64
 
 
 def touching_pairs(source: Ints, target: Ints, phase: Floats) -> tuple[Floats, Ints]:
@@ -28,20 +24,19 @@ def touching_pairs(source: Ints, target: Ints, phase: Floats) -> tuple[Floats, I
     unit = 2.0 ** (62 - max(10, edges.bit_length()))
     cosine, sine = np.cos(phase), np.sin(phase)
     parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(edges)], axis=1).astype(np.int64)
-    touched = np.empty((edges, 3), np.int64)
-    sweep = _sweep.implementation(edges * _EDGE_WORK)
-    sweep(source, target, parts, nodes, touched)
+    touched = _touched(source, target, parts, nodes)
     agreement = cosine * touched[:, 0] + sine * touched[:, 1]
     return np.cumsum(agreement) * (2 / unit), 2 * np.cumsum(touched[:, 2])
 
 
-def _sweep_twin(source: Ints, target: Ints, parts: Ints, nodes: int, touched: Ints) -> None:
+def _touched(source: Ints, target: Ints, parts: Ints, nodes: int) -> Ints:
+    """For each edge, the sums of `parts` over the earlier edges that share a node with it."""
     loops = (source == target)[:, np.newaxis]
     ends = np.stack([source, target], axis=1).ravel()
     at_ends = np.stack([parts, np.where(loops, 0, parts)], axis=1).reshape(-1, 3)
     before = _sums_before(ends, at_ends).reshape(-1, 2, 3)
     beside = _sums_before(np.minimum(source, target) * nodes + np.maximum(source, target), parts)
-    touched[:] = before[:, 0] + np.where(loops, 0, before[:, 1] - beside)
+    return before[:, 0] + np.where(loops, 0, before[:, 1] - beside)
 
 
 def _sums_before(group: Ints, parts: Ints) -> Ints:
@@ -55,36 +50,3 @@ def _sums_before(group: Ints, parts: Ints) -> Ints:
     sums = np.empty_like(total)
     sums[order] = total
     return sums
-
-
-@kernel(twin=_sweep_twin)
-def _sweep(source: Ints, target: Ints, parts: Ints, nodes: int, touched: Ints) -> None:
-    """For each edge, the sums of `parts` over the earlier edges that share a node with it."""
-    at_node = np.zeros((nodes, 3), np.int64)
-    # The pairs of nodes so far, in order; a pair's number, from 1, is in a hash table at a place that mixes
-    # the bits of its key, or at the next free one.
-    keys = np.empty(source.size, np.int64)
-    at_pair = np.zeros((source.size, 3), np.int64)
-    met = 0
-    bits = 2
-    while 1 << bits < 2 * source.size:
-        bits += 1
-    numbers = np.zeros(1 << bits, np.int32)
-    for edge in range(source.size):
-        one, other = source[edge], target[edge]
-        key = min(one, other) * nodes + max(one, other)
-        place = np.int64(np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits))
-        while numbers[place] != 0 and keys[numbers[place] - 1] != key:
-            place = (place + 1) & (numbers.size - 1)
-        if numbers[place] == 0:
-            keys[met] = key
-            met += 1
-            numbers[place] = met
-        pair = numbers[place] - 1
-        for part in range(3):
-            touched[edge, part] = at_node[one, part]
-            at_node[one, part] += parts[edge, part]
-            if one != other:
-                touched[edge, part] += at_node[other, part] - at_pair[pair, part]
-                at_node[other, part] += parts[edge, part]
-                at_pair[pair, part] += parts[edge, part]

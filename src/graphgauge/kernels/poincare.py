@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.jit import expect, kernel
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.threads import map_blocks
 
@@ -18,8 +17,6 @@ from graphgauge.kernels.threads import map_blocks
 _BLOCK_PAIRS = 1 << 16
 # Splits a double into two halves of 26 bits, whose products are exact (Dekker 1971).
 _SPLIT = 134217729.0
-# The cost of an exact square, in units of work.
-_SQUARING = 16
 
 
 def margins(columns: Floats) -> Floats:
@@ -28,15 +25,26 @@ def margins(columns: Floats) -> Floats:
     Squares are split into two exact parts and their sum is compensated. NaN if a coordinate is 1 or beyond.
     """
     high, low = np.ones(columns.shape[1]), np.zeros(columns.shape[1])
-    _subtract_squares.implementation(_SQUARING * columns.size)(columns, high, low)
+    for coordinate in columns:
+        x = np.where(np.abs(coordinate) < 1, coordinate, np.nan)
+        square = x * x
+        head = _SPLIT * x
+        head -= head - x
+        tail = x - head
+        error = ((head * head - square) + 2.0 * head * tail) + tail * tail
+        total = high - square
+        back = total - high
+        low += ((high - (total - back)) + (-square - back)) - error
+        high = total
     return high + low
 
 
 def squared_gaps(rows: Floats, first: Ints, second: Ints) -> Floats:
     """‖u − v‖² of each pair of rows."""
     squares = np.zeros(len(first))
-    gather = _squared_gaps.implementation(len(first) * rows.shape[1])
-    gather(rows, np.ascontiguousarray(first), np.ascontiguousarray(second), squares)
+    for coordinate in rows.T:
+        difference = coordinate[first] - coordinate[second]
+        squares += difference * difference
     return squares
 
 
@@ -51,14 +59,12 @@ def closer_pairs(columns: Floats, margin: Floats, q: Floats, *, threads: int | N
     """
     nodes = len(margin)
     pairs = nodes * (nodes - 1) // 2
-    expect(pairs * (len(columns) + 1))
     blocks = _row_blocks(nodes)
-    place = _spread.implementation(pairs * len(columns))
 
     def count(block: tuple[int, int]) -> TailCounts:
         start, stop = block
         scores = np.empty(_pairs_before(stop, nodes) - _pairs_before(start, nodes))
-        place(columns, margin, start, stop, scores)
+        _spread(columns, margin, start, stop, scores)
         return tail_counts(-q, scores, threads=1)
 
     found = map_blocks(count, blocks, threads=threads)
@@ -84,54 +90,8 @@ def _row_blocks(nodes: int) -> list[tuple[int, int]]:
     return blocks
 
 
-def _subtract_squares_twin(columns: Floats, high: Floats, low: Floats) -> None:
-    for coordinate in columns:
-        x = np.where(np.abs(coordinate) < 1, coordinate, np.nan)
-        square = x * x
-        head = _SPLIT * x
-        head -= head - x
-        tail = x - head
-        error = ((head * head - square) + 2.0 * head * tail) + tail * tail
-        total = high - square
-        back = total - high
-        low += ((high - (total - back)) + (-square - back)) - error
-        high[:] = total
-
-
-@kernel(twin=_subtract_squares_twin)
-def _subtract_squares(columns: Floats, high: Floats, low: Floats) -> None:
-    """Subtract every square from `high`, exactly: `low` gets the rounding error."""
-    for dimension in range(columns.shape[0]):
-        coordinate = columns[dimension]
-        for index in range(high.size):
-            x = coordinate[index] if abs(coordinate[index]) < 1 else np.nan
-            square = x * x
-            head = _SPLIT * x
-            head -= head - x
-            tail = x - head
-            error = ((head * head - square) + 2.0 * head * tail) + tail * tail
-            total = high[index] - square
-            back = total - high[index]
-            low[index] += ((high[index] - (total - back)) + (-square - back)) - error
-            high[index] = total
-
-
-def _squared_gaps_twin(rows: Floats, first: Ints, second: Ints, squares: Floats) -> None:
-    for coordinate in rows.T:
-        difference = coordinate[first] - coordinate[second]
-        squares += difference * difference
-
-
-@kernel(twin=_squared_gaps_twin)
-def _squared_gaps(rows: Floats, first: Ints, second: Ints, squares: Floats) -> None:
-    for index in range(first.size):
-        one, other = rows[first[index]], rows[second[index]]
-        for dimension in range(rows.shape[1]):
-            difference = one[dimension] - other[dimension]
-            squares[index] += difference * difference
-
-
-def _spread_twin(columns: Floats, margin: Floats, start: int, stop: int, scores: Floats) -> None:
+def _spread(columns: Floats, margin: Floats, start: int, stop: int, scores: Floats) -> None:
+    """−q of each pair (i, j), start ≤ i < stop, i < j, row by row."""
     place = 0
     for row in range(start, stop):
         squares = np.zeros(len(margin) - row - 1)
@@ -140,24 +100,3 @@ def _spread_twin(columns: Floats, margin: Floats, start: int, stop: int, scores:
             squares += difference * difference
         scores[place : place + len(squares)] = -(squares / (margin[row] * margin[row + 1 :]))
         place += len(squares)
-
-
-@kernel(twin=_spread_twin)
-def _spread(columns: Floats, margin: Floats, start: int, stop: int, scores: Floats) -> None:
-    """−q of each pair (i, j), start ≤ i < stop, i < j, row by row."""
-    nodes = margin.size
-    place = 0
-    for row in range(start, stop):
-        length = nodes - row - 1
-        squares = scores[place : place + length]
-        squares[:] = 0.0
-        for dimension in range(columns.shape[0]):
-            here = columns[dimension, row]
-            others = columns[dimension, row + 1 :]
-            for index in range(length):
-                difference = here - others[index]
-                squares[index] += difference * difference
-        own = margin[row]
-        for index in range(length):
-            squares[index] = -(squares[index] / (own * margin[row + 1 + index]))
-        place += length

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.jit import kernel
 
 # Cells of a table of counts for each value that goes into it, up to which counting is faster than sorting.
 _CELLS_A_VALUE = 4
@@ -55,11 +54,10 @@ def moments(values: Floats, codes: Ints, conditions: int) -> tuple[Floats, Float
 
 def _ranges(sides: list[Floats]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The lowest value of each column, the number of integers up to the highest, and whether all values are whole."""
-    low, high = np.full(sides[0].shape[1], np.inf), np.full(sides[0].shape[1], -np.inf)
-    whole = np.ones(low.size, np.bool_)
-    for values in sides:
-        _range.implementation(values.size)(values, low, high, whole)
-    return low, high - low + 1, whole
+    low, high = (np.stack([end(values, axis=0) for values in sides]) for end in (np.min, np.max))
+    lowest = low.min(axis=0)
+    whole = np.logical_and.reduce([(values == np.floor(values)).all(axis=0) for values in sides])
+    return lowest, high.max(axis=0) - lowest + 1, whole
 
 
 def _counted(sides: list[Floats], owners: list[Ints], n: Ints, m: Ints, low: Floats, span: Floats) -> Floats:
@@ -67,7 +65,10 @@ def _counted(sides: list[Floats], owners: list[Ints], n: Ints, m: Ints, low: Flo
     tables = []
     for values, owner in zip(sides, owners, strict=True):
         table = np.zeros((len(n), len(low), int(span.max())), np.int64)
-        _count.implementation(values.size)(values, owner, low, span, table)
+        for column in np.flatnonzero(span):
+            cells = owner * table.shape[2] + (values[:, column] - low[column]).astype(np.int64)
+            counts = np.bincount(cells, minlength=len(n) * table.shape[2])
+            table[:, column] = counts.reshape(len(n), table.shape[2])
         tables.append(table)
     excess = tables[1] * n[:, np.newaxis, np.newaxis] - tables[0] * m[:, np.newaxis, np.newaxis]
     return np.asarray(np.abs(np.cumsum(excess, axis=2)).sum(axis=2), np.float64)
@@ -81,43 +82,3 @@ def _sorted(sides: list[Floats], owners: list[Ints], n: Ints, m: Ints) -> Floats
     # After its last row the excess of a condition is 0 again, and the next one begins.
     excess = np.cumsum(np.where(order < len(sides[0]), -m[owner], n[owner]))
     return np.asarray(np.bincount(owner[:-1], np.abs(excess[:-1]) * np.diff(values), len(n)), np.float64)
-
-
-def _range_twin(values: Floats, low: Floats, high: Floats, whole: NDArray[np.bool_]) -> None:
-    np.minimum(low, values.min(axis=0), out=low)
-    np.maximum(high, values.max(axis=0), out=high)
-    whole &= (values == np.floor(values)).all(axis=0)
-
-
-@kernel(twin=_range_twin)
-def _range(values: Floats, low: Floats, high: Floats, whole: NDArray[np.bool_]) -> None:
-    """Widen the range of each column to its values, and note columns with a value that is not whole."""
-    for row in range(values.shape[0]):
-        for column in range(values.shape[1]):
-            value = values[row, column]
-            if value < low[column]:
-                low[column] = value
-            if value > high[column]:
-                high[column] = value
-            if value != np.floor(value):
-                whole[column] = False
-
-
-def _count_twin(values: Floats, owner: Ints, low: Floats, span: Floats, table: NDArray[np.int64]) -> None:
-    columns, width = table.shape[1:]
-    for column in np.flatnonzero(span):
-        cells = (owner * columns + column) * width + (values[:, column] - low[column]).astype(np.int64)
-        table += np.bincount(cells, minlength=table.size).reshape(table.shape)
-
-
-@kernel(twin=_count_twin)
-def _count(values: Floats, owner: Ints, low: Floats, span: Floats, table: NDArray[np.int64]) -> None:
-    """Count every whole number into its condition's row; columns without a span are left out."""
-    columns, width = table.shape[1], table.shape[2]
-    cells = table.reshape(-1)
-    for row in range(values.shape[0]):
-        first = owner[row] * columns
-        for column in range(columns):
-            if span[column] > 0:
-                # Unsigned, so that indices need no check for negative values.
-                cells[np.uintp((first + column) * width + np.int64(values[row, column] - low[column]))] += 1

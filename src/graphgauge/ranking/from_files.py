@@ -42,7 +42,6 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
-from graphgauge.kernels.jit import expect
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
@@ -409,7 +408,6 @@ def _from_matrix(
             raise OptionError("a pool of negatives was not drawn for each positive", fix="Leave out negatives.")
         return _from_pool(state, pos, neg, given, labels, files, policy, progress)
     _check_shards(pos, neg, masked=drawn is not None or bool(given["mask"]))
-    expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
     if drawn is not None:
         mask = _mask_of(drawn, pos, neg, files, given["negatives"])

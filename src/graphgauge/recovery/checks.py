@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
@@ -65,8 +66,6 @@ def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
 )
 def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
     """A random graph of the same size would have as many right edges."""
-    from scipy.special import ndtr
-
     tp, true, predicted, cells = (edges[name] for name in ("tp", "true", "predicted", "cells"))
     if not predicted.sum() or not true.sum():
         return None
@@ -77,7 +76,7 @@ def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
     if not spread > 0:
         return None
     # Continuity correction, because the count is a whole number.
-    p = float(ndtr(-(tp.sum() - 0.5 - expected.sum()) / spread))
+    p = _core.normal_tail((tp.sum() - 0.5 - expected.sum()) / spread)
     if p < 0.05:
         return None
     return {"tp": int(tp.sum()), "predicted": int(predicted.sum()), "expected": float(expected.sum()), "p": p}

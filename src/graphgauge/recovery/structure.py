@@ -18,6 +18,8 @@ from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.marks import CIRCLE, Edge, has_mark, kind_table, listed_kinds
 
+# Nodes of graphs that are handed over as whole matrices.
+_SMALL = 2000
 # Parent pairs processed together, and the number above which they are refused.
 _BLOCK = 1 << 20
 _MOST_PARENT_PAIRS = 1 << 28
@@ -205,12 +207,16 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
 
 
 def _gadjid_matrix(model: Model) -> Any:
-    from scipy.sparse import csr_matrix
-
     directed, mutual = model.one_way, model.mutual
     source, target = np.divmod(mutual, model.d)
     cells = np.concatenate([directed, mutual[source < target]])
     marks = np.repeat(np.array([1, 2], np.int8), [len(directed), len(cells) - len(directed)])
+    if model.d <= _SMALL:
+        matrix = np.zeros((model.d, model.d), np.int8)
+        matrix.flat[cells] = marks
+        return matrix
+    from scipy.sparse import csr_matrix
+
     return csr_matrix((marks, np.divmod(cells, model.d)), shape=(model.d, model.d), dtype=np.int8)
 
 

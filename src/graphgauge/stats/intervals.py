@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.options import confidence_level
 from graphgauge.core.result import Interval, enclosing
@@ -50,9 +51,9 @@ def _critical_value(df: float, confidence: float) -> float:
 
 
 def _critical_values(df: Floats, confidence: float) -> Floats:
-    from scipy.special import stdtrit
-
-    return np.where(df >= 1, stdtrit(np.maximum(df, 1.0), 1 - tail(confidence)), np.nan)
+    freedom, place = np.unique(df, return_inverse=True)
+    found = [_core.student_quantile(tail(confidence), each) if each >= 1 else np.nan for each in freedom.tolist()]
+    return np.array(found)[place].reshape(df.shape)
 
 
 def is_rounding(spread: ArrayLike, scale: ArrayLike) -> NDArray[np.bool_]:
@@ -129,9 +130,8 @@ def _one_wilson_interval(successes: float, n: float, z: float) -> Bounds:
 @lru_cache(maxsize=64)
 def _normal_quantile(confidence: float) -> float:
     """The two-sided critical value of the normal distribution."""
-    from scipy.special import ndtri
-
-    return -float(ndtri(tail(confidence)))
+    quantile: float = _core.normal_quantile(tail(confidence))
+    return quantile
 
 
 def log_t_interval(
@@ -155,8 +155,6 @@ def logit_t_interval(
     df + 1 = min(m, n), and the bound is conservative: that many disjoint pairs are all in order with probability
     AUC^min(m, n). NaN if df < 1, and if the error is only rounding (see `t_interval`) of a share in between.
     """
-    from scipy.special import expit, logit
-
     p = np.atleast_1d(np.asarray(p, dtype=float))
     error = np.asarray(standard_error, dtype=float)
     df = np.atleast_1d(np.asarray(df, dtype=float))
@@ -168,9 +166,10 @@ def logit_t_interval(
     margin = t_quantile(df, confidence) * np.where(flat, np.nan, error) / (safe * (1 - safe))
     reach = tail(confidence) ** (1 / np.maximum(df + 1, 2))
     unknown = np.isnan(p) | (df < 1)
-    centre = logit(safe)
-    low = np.where(none, 0.0, np.where(all_, reach, expit(centre - margin)))
-    high = np.where(none, 1 - reach, np.where(all_, 1.0, expit(centre + margin)))
+    centre = np.log(safe) - np.log1p(-safe)
+    with np.errstate(over="ignore"):
+        low = np.where(none, 0.0, np.where(all_, reach, 1 / (1 + np.exp(margin - centre))))
+        high = np.where(none, 1 - reach, np.where(all_, 1.0, 1 / (1 + np.exp(-centre - margin))))
     return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
@@ -672,12 +671,10 @@ def percentile_interval(drawn: Floats, items: int, strata: int, confidence: floa
     estimated: at n = 5 they cover .83 of a nominal .95 (Hesterberg 2015). NaN if every stratum has one item,
     or if all draws are equal up to rounding.
     """
-    from scipy.special import ndtr
-
     df = items - strata
     if df < 1:
         return np.nan, np.nan
-    outside = float(ndtr(-math.sqrt(items / df) * t_quantile(df, confidence)[0]))
+    outside = _core.normal_tail(math.sqrt(items / df) * t_quantile(df, confidence)[0])
     if is_rounding(np.ptp(drawn), np.abs(drawn).max()):
         return np.nan, np.nan
     low, high = np.quantile(drawn, [outside, 1 - outside])

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphgauge import _core
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
@@ -285,12 +286,10 @@ def _unknown(found: Shift) -> Shift:
 
 
 def _t_bounds(datasets: Sequence[Pair], paired: bool, alpha: float) -> tuple[float, float]:
-    from scipy.special import stdtrit
-
     mean, error, df = stratified_difference(datasets, paired=paired)
     if not df >= 1 or is_rounding(error, abs(mean)):
         return math.nan, math.nan
-    reach = float(stdtrit(df, 1 - alpha / 2)) * error
+    reach = _core.student_quantile(alpha / 2, df) * error
     return mean - reach, mean + reach
 
 

@@ -19,6 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge import _core
 from graphgauge.core.arrays import Floats
 from graphgauge.core.options import generator_of
 
@@ -192,17 +193,13 @@ def _variances(a: Floats, b: Floats, paired: bool) -> list[tuple[float, int]]:
 
 
 def t_p(estimate: float, error: float, df: float) -> float:
-    from scipy.special import stdtr
-
     if error == 0:
         return 1.0 if estimate == 0 else 0.0
-    return float(2 * stdtr(df, -abs(estimate) / error))
+    return float(2 * _core.student_tail(abs(estimate) / error, df))
 
 
 def _t_reach(error: float, df: float, alpha: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 1 - alpha / 2)) * error
+    return float(_core.student_quantile(alpha / 2, df)) * error
 
 
 def _by_t(estimate: float, error: float, df: float, alpha: float) -> Shift:

@@ -20,7 +20,7 @@ from graphgauge.study.model import Item
 Task = Mapping[str, Any]
 Answer = dict[str, Any]
 
-_THREAD_VARIABLES = (VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_THREAD_VARIABLES = (VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Ctrl-C on a terminal reaches the run, which ends its processes, and not these, whose imports it would interrupt.
 _APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 # Seconds that a process may take to end after it closed its output.
@@ -161,9 +161,6 @@ def lost(error: str) -> Answer:
 def _environment() -> dict[str, str]:
     """The environment without settings that would load code from the current folder."""
     kept = dict(os.environ)
-    # numba unpickles its cache. An empty value overrides a `.numba_config.yaml`.
-    cache = kept.get("NUMBA_CACHE_DIR", "")
-    kept["NUMBA_CACHE_DIR"] = cache if Path(cache).is_absolute() else ""
     package = Path(__file__).parents[2]
     search = [Path(entry) for entry in kept.pop("PYTHONPATH", "").split(os.pathsep) if entry]
     search = [entry.absolute() for entry in search if entry.is_absolute() or entry.absolute() == package]

@@ -1,0 +1,172 @@
+#include "lists.hpp"
+
+#include <bit>
+#include <functional>
+#include <type_traits>
+
+#include "curves.hpp"
+
+namespace graphgauge {
+namespace {
+
+// Candidates in a chunk of lists.
+constexpr i64 CHUNK = i64(1) << 18;
+// Up to this many distinct scores of positives, comparing all candidates with each is faster than placing each.
+constexpr i64 FEW = 24;
+
+// Lists that one thread takes together, with about CHUNK candidates.
+std::vector<i64> chunks_of(const i64* size, i64 lists) {
+  std::vector<i64> starts{0};
+  for (i64 list = 0, candidates = 0; list < lists; list++) {
+    candidates += size[list];
+    if (candidates >= CHUNK || list + 1 == lists) starts.push_back(list + 1), candidates = 0;
+  }
+  return starts;
+}
+
+// Four levels at a time, so that a candidate is loaded once for all of them.
+template <class T>
+GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) {
+  using Counter = std::conditional_t<sizeof(T) == 8, i64, i32>;
+  constexpr i64 together = 4, counted = i64(1) << 20;
+  for (i64 done = 0; done < count; done += together) {
+    T levels[together];
+    i64 more[together] = {}, same[together] = {};
+    for (i64 j = 0; j < together; j++) levels[j] = rising[std::min(done + j, count - 1)];
+    for (i64 start = 0; start < size; start += counted) {
+      Counter more0 = 0, more1 = 0, more2 = 0, more3 = 0, same0 = 0, same1 = 0, same2 = 0, same3 = 0;
+      for (i64 i = start; i < std::min(size, start + counted); i++) {
+        const T score = scores[i];
+        more0 += score > levels[0], same0 += score == levels[0];
+        more1 += score > levels[1], same1 += score == levels[1];
+        more2 += score > levels[2], same2 += score == levels[2];
+        more3 += score > levels[3], same3 += score == levels[3];
+      }
+      more[0] += more0, more[1] += more1, more[2] += more2, more[3] += more3;
+      same[0] += same0, same[1] += same1, same[2] += same2, same[3] += same3;
+    }
+    for (i64 j = 0; j < together && done + j < count; j++) greater[done + j] = more[j], equal[done + j] = same[j];
+  }
+}
+
+#define GRAPHGAUGE_SCORES(T)                                                                                           \
+  GRAPHGAUGE_CLONES void compare_of(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) { \
+    compare(rising, count, scores, size, greater, equal);                                                              \
+  }
+GRAPHGAUGE_SCORES(float)
+GRAPHGAUGE_SCORES(double)
+GRAPHGAUGE_SCORES(i32)
+GRAPHGAUGE_SCORES(i64)
+GRAPHGAUGE_SCORES(u64)
+#undef GRAPHGAUGE_SCORES
+
+// A positive by an unsigned number that falls as its score rises; zeros of either sign have the same.
+template <class T>
+struct Positive {
+  using Key = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  static constexpr Key SIGN = Key(1) << (8 * sizeof(T) - 1);
+  Key key;
+  u32 turn;
+
+  Positive() = default;
+  Positive(T of, i64 at) : turn(static_cast<u32>(at)) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto bits = std::bit_cast<Key>(of + T(0));
+      key = bits & SIGN ? bits : ~(bits | SIGN);
+    } else {
+      key = ~(static_cast<Key>(of) ^ (std::is_signed_v<T> ? SIGN : 0));
+    }
+  }
+};
+
+// In the order of their keys, those with the same key as they were; by bytes, lowest first, if they are many.
+template <class T>
+void order(std::vector<Positive<T>>& positives, std::vector<Positive<T>>& spare) {
+  if (positives.size() < 128) {
+    std::stable_sort(positives.begin(), positives.end(),
+                     [](const Positive<T>& one, const Positive<T>& other) { return one.key < other.key; });
+    return;
+  }
+  spare.resize(positives.size());
+  for (int shift = 0; shift < int(8 * sizeof(T)); shift += 8) {
+    i64 next[257] = {};
+    for (const auto& each : positives) next[(each.key >> shift & 255) + 1]++;
+    if (*std::max_element(next, next + 257) == i64(positives.size())) continue;
+    for (int byte = 0; byte < 255; byte++) next[byte + 1] += next[byte];
+    for (const auto& each : positives) spare[next[each.key >> shift & 255]++] = each;
+    positives.swap(spare);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void list_places(const T* scores, const i64* begin, const i64* size, const i64* first, i64 lists, i64* positive,
+                 i64* ahead, i64* tied, int threads) {
+  const std::vector<i64> starts = chunks_of(size, lists);
+  parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
+    std::vector<Positive<T>> own, spare;
+    std::vector<T> rising;
+    std::vector<i64> given, greater, equal;
+    for (i64 list = starts[chunk]; list < starts[chunk + 1]; list++) {
+      const i64 count = first[list + 1] - first[list];
+      if (!count) continue;
+      own.resize(count), given.resize(count);
+      for (i64 i = 0; i < count; i++) {
+        given[i] = positive[first[list] + i];
+        own[i] = Positive<T>(scores[given[i]], i);
+      }
+      order(own, spare);
+      rising.clear();
+      for (i64 i = count - 1; i >= 0; i--) {
+        if (i + 1 == count || own[i].key != own[i + 1].key) rising.push_back(scores[given[own[i].turn]]);
+      }
+      i64 level = i64(rising.size());
+      greater.resize(level), equal.resize(level);
+      const T* candidates = scores + begin[list];
+      if (level <= FEW) {
+        compare_of(rising.data(), level, candidates, size[list], greater.data(), equal.data());
+      } else {
+        placed_counts(rising.data(), level, candidates, size[list], greater.data(), equal.data(), 1);
+      }
+      for (i64 i = 0; i < count; i++) {
+        if (!i || own[i].key != own[i - 1].key) level--;
+        positive[first[list] + i] = given[own[i].turn];
+        ahead[first[list] + i] = greater[level];
+        tied[first[list] + i] = equal[level];
+      }
+    }
+  });
+}
+
+template <class T>
+void kth_highest(const T* scores, const i64* begin, const i64* size, i64 lists, i64 k, T* found, int threads) {
+  const std::vector<i64> starts = chunks_of(size, lists);
+  parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
+    std::vector<T> best;  // a heap with the lowest on top
+    for (i64 list = starts[chunk]; list < starts[chunk + 1]; list++) {
+      const T *next = scores + begin[list], *last = next + size[list];
+      best.assign(next, next + std::min(k, size[list]));
+      std::make_heap(best.begin(), best.end(), std::greater<T>());
+      for (next += best.size(); next < last; next++) {
+        if (!(*next > best.front())) continue;
+        std::pop_heap(best.begin(), best.end(), std::greater<T>());
+        best.back() = *next;
+        std::push_heap(best.begin(), best.end(), std::greater<T>());
+      }
+      found[list] = best.front();
+    }
+  });
+}
+
+#define GRAPHGAUGE_SCORES(T)                                                                              \
+  template void list_places<T>(const T*, const i64*, const i64*, const i64*, i64, i64*, i64*, i64*, int); \
+  template void kth_highest<T>(const T*, const i64*, const i64*, i64, i64, T*, int);
+GRAPHGAUGE_SCORES(float)
+GRAPHGAUGE_SCORES(double)
+GRAPHGAUGE_SCORES(i32)
+GRAPHGAUGE_SCORES(i64)
+GRAPHGAUGE_SCORES(u64)
+#undef GRAPHGAUGE_SCORES
+
+}  // namespace graphgauge
