@@ -71,10 +71,12 @@ class Spans {
  public:
   Spans(const In<i64, 1>& begin, const In<i64, 1>& size, i64 length, const char* name)
       : begin_(begin.data()), size_(size.data()), count_(i64(begin.shape(0))) {
-    require(i64(size.shape(0)) == count_, std::string(name) + " have as many sizes as beginnings");
+    if (i64(size.shape(0)) != count_) refuse(std::string(name) + " have as many sizes as beginnings");
     for (i64 part = 0; part < count_; part++) {
-      require(begin_[part] >= 0 && begin_[part] <= length && size_[part] >= 0 && size_[part] <= length - begin_[part],
-              std::string(name) + ": number " + std::to_string(part) + " is outside of 0 to " + std::to_string(length));
+      if (begin_[part] >= 0 && begin_[part] <= length && size_[part] >= 0 && size_[part] <= length - begin_[part]) {
+        continue;
+      }
+      refuse(std::string(name) + ": number " + std::to_string(part) + " is outside of 0 to " + std::to_string(length));
     }
   }
   const i64* begin() const { return begin_; }
