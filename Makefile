@@ -6,7 +6,9 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test fuzz hostile demo check bench coverage dist docs slow peers gpu clean
+.PHONY: test fuzz hostile demo check bench coverage dist sanitize docs slow peers gpu clean
+
+comma := ,
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +35,8 @@ $(ZIG)c++: | $(BIN)/python
 
 # Built without isolation, so that a change of one file compiles that file; cmake and ninja are fetched if they are not here.
 CORE := CMakeLists.txt $(shell find src/core -name '*.[ch]pp')
+EDITABLE = $(1)/lib/python3*/site-packages/_editable_skbc_graphgauge.pth
+PATH_ONLY = @sed -i.with-finder '/^import/d' $(EDITABLE) && rm -f $(addsuffix .with-finder,$(EDITABLE))
 TOOLS := from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools())
 
 $(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
@@ -44,6 +48,7 @@ $(VENV)/.demo: $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
 	@test -e $@ || echo 'Fetching the packages of the demo: about 200 MB, without torch.'
 	@echo 'Building the core with $(COMPILER).'
 	$(BUILD) $(PIP) --no-build-isolation -e '.[report]'
+	$(call PATH_ONLY,$(VENV))
 	@touch $@
 
 # torch first and alone: together with packages that depend on torch, a resolver may fetch another release. If an index
@@ -58,6 +63,7 @@ $(VENV)/.test: $(VENV)/.packages $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COM
 	@test -e $@ || echo 'Fetching the other packages of the tests: 310 MB.'
 	@echo 'Building the core with $(COMPILER).'
 	$(BUILD) $(PIP) --no-build-isolation -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
+	$(call PATH_ONLY,$(VENV))
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -96,10 +102,11 @@ docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # The libraries that results and times are compared with are large and pin each other, so they have a separate environment.
-$(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt
+$(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt | $(BIN)/python $(filter $(ZIG)%,$(COMPILER))
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/peers/requirements.txt -e .
+	$(BUILD) $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/peers/requirements.txt -e .
+	$(call PATH_ONLY,$(PEERS))
 	@touch $@
 
 peers: $(PEERS)/.ready
@@ -120,12 +127,55 @@ coverage: $(VENV)/.test
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-# The sdist and the wheel built from it; twine checks their metadata.
+# The sdist, and wheels built from it: for the environment's Python, and for the stable ABI if NEWER, a Python of 3.12 or
+# later, is here. Each is audited, and installed into an empty environment without a compiler, where the core is tested.
+NEWER ?= $(shell for each in python3.12 python3.13 python3.14; do $$each -c 'import venv' 2>/dev/null && echo $$each && break; done)
+DIST := build/dist
 dist: $(VENV)/.test
-	$(PIP) -e '.[release]'
-	rm -rf build dist
-	$(BIN)/python -m build
+	$(BUILD) $(PIP) --no-build-isolation -e '.[release]'
+	$(call PATH_ONLY,$(VENV))
+	rm -rf $(DIST) dist
+	$(BUILD) $(BIN)/python -m build --outdir $(DIST)
+	$(if $(NEWER),,@echo 'No wheel for the stable ABI: there is no Python of 3.12 or later (NEWER=PATH names one).')
+	$(if $(NEWER),$(NEWER) -m venv $(DIST)/newer)
+	$(if $(NEWER),$(BUILD) $(DIST)/newer/bin/python -m pip wheel --quiet --no-deps -w $(DIST) $(DIST)/*.tar.gz)
+	$(if $(NEWER),$(BIN)/abi3audit --strict --summary $(DIST)/*-abi3-*.whl)
+	$(if $(filter Linux,$(shell uname)),PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair -w dist $(DIST)/*.whl,cp $(DIST)/*.whl dist)
+	cp $(DIST)/*.tar.gz dist
 	$(BIN)/twine check --strict dist/*
+	$(call installed,$(BIN)/python)
+	$(if $(NEWER),$(call installed,$(NEWER)))
+
+# The wheel for an interpreter, tested from an empty environment: no compiler on PATH, nothing built, no source.
+define installed
+rm -rf $(DIST)/empty
+	$(1) -m venv $(DIST)/empty
+	PATH=$(abspath $(DIST)/empty/bin) $(DIST)/empty/bin/python -m pip install --quiet --only-binary :all: --find-links dist \
+		"graphgauge==$$($(BIN)/python -c 'import graphgauge; print(graphgauge.__version__)')" pytest mpmath
+	PATH=$(abspath $(DIST)/empty/bin) $(DIST)/empty/bin/python -m pytest -q -p no:cacheprovider -m 'not slow' tests/compiled
+	PATH=$(abspath $(DIST)/empty/bin) $(DIST)/empty/bin/graphgauge --version
+endef
+
+# The tests of the core with address, undefined-behaviour and thread sanitizers, the first with more random calls of the
+# bindings (CALLS). Each has to find the fault that is planted for it.
+CALLS ?= 20000
+SANITIZED = rm -rf build/$(1) && CXX=g++ $(PIP) --no-build-isolation --no-deps --target build/$(1) \
+	-Ccmake.define.GRAPHGAUGE_SANITIZE=$(2) .
+WITH = env LD_PRELOAD="$(foreach library,$(1),$$(g++ -print-file-name=$(library).so))" PYTHONMALLOC=malloc PYTHONPATH=build/$(2) \
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+ADDRESS = $(call WITH,libasan libubsan libstdc++,address) \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+# Without the random layout of addresses, which this sanitizer of g++ 12 does not stand on newer systems.
+THREAD = setarch -R $(call WITH,libtsan libstdc++,thread) TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
+SUITE := -m pytest -q -p no:cacheprovider -m 'not slow'
+PLANTED := -c 'from graphgauge import _core; _core.planted_fault()'
+sanitize: $(VENV)/.test
+	$(call SANITIZED,address,address$(comma)undefined)
+	$(ADDRESS) $(BIN)/python $(PLANTED) 2>&1 | grep 'AddressSanitizer: heap-buffer-overflow'
+	$(ADDRESS) GRAPHGAUGE_CALLS=$(CALLS) $(BIN)/python $(SUITE) tests/compiled
+	$(call SANITIZED,thread,thread)
+	$(THREAD) $(BIN)/python $(PLANTED) 2>&1 | grep 'ThreadSanitizer: data race'
+	$(THREAD) $(BIN)/python $(SUITE) -k 'threads or fork' tests/compiled
 
 clean:
 	rm -rf $(VENV) $(PEERS) build dist docs/_build src/graphgauge/_core.*

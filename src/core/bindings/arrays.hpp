@@ -10,6 +10,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -121,7 +122,10 @@ class Out {
  public:
   explicit Out(std::initializer_list<i64> shape) : shape_(shape.begin(), shape.end()) {
     std::size_t size = 1;
-    for (const auto length : shape_) size *= length;
+    for (const auto length : shape_) {
+      if (length && size > PTRDIFF_MAX / sizeof(T) / length) throw std::bad_alloc();
+      size *= length;
+    }
     data_.reset(new T[std::max<std::size_t>(size, 1)]);
   }
   T* data() { return data_.get(); }

@@ -1,3 +1,4 @@
+#include "../common.hpp"
 #include "bindings.hpp"
 
 namespace {
@@ -21,12 +22,30 @@ const char* level() {
 #endif
 }
 
+#if defined(GRAPHGAUGE_SANITIZE)
+// Two threads that write to the same place, beyond the end of an array: what the sanitizers have to find.
+int planted_fault() {
+  std::vector<int> one(1);
+  int* place = one.data() + one.size();
+  std::atomic<int> entered{0};
+  graphgauge::parallel(2, 2, [&](graphgauge::i64) {
+    // Not before both are here: a thread that does both parts has no other to race with.
+    for (entered.fetch_add(1, std::memory_order_relaxed); entered.load(std::memory_order_relaxed) < 2;) continue;
+    for (int i = 0; i < 100000; i++) *static_cast<volatile int*>(place) += i;
+  });
+  return *place;
+}
+#endif
+
 }  // namespace
 
 NB_MODULE(_core, module) {
   module.doc() = "The loops of graphgauge.";
   module.attr("compiler") = GRAPHGAUGE_COMPILER;
   module.attr("level") = level();
+#if defined(GRAPHGAUGE_SANITIZE)
+  module.def("planted_fault", &planted_fault);
+#endif
   graphgauge::bind_cells(module);
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);

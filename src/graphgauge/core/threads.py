@@ -98,7 +98,7 @@ def _quota(root: Path) -> float:
         if controllers and "cpu" not in controllers.split(","):
             continue
         mount = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
-        # In a container the path may be that of the host, whose folders are not here; the mount is then the group's own.
+        # In a container the path may be one of the host, which is not here: the mount is then the own group.
         inside = Path(path.lstrip("/"))
         for folder in {mount, *(mount / part for part in (inside, *inside.parents))}:
             quotas.append(_quota_of(folder))
