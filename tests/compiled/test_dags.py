@@ -56,8 +56,8 @@ def test_no_edge_leads_back(nodes, seed):
 @pytest.mark.parametrize(
     "edges", [[(0, 0)], [(0, 1), (1, 0)], [(0, 1), (1, 2), (2, 0), (3, 4)], [(4, 0), (1, 2), (2, 1)]]
 )
-def test_cycles_have_no_order(edges):
-    assert _core.topological_order(cells(edges, 5), 5) is None
+def test_cycles_end_the_order_early(edges):
+    assert len(_core.topological_order(cells(edges, 5), 5)) < 5
     assert _core.compelled_edges(cells(edges, 5), 5) is None
 
 
