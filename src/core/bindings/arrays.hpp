@@ -32,8 +32,9 @@ namespace nb = nanobind;
 template <class T, std::size_t N>
 using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
-inline void require(bool holds, const std::string& message) {
-  if (!holds) throw std::invalid_argument(message);
+[[noreturn]] inline void refuse(const std::string& message) { throw std::invalid_argument(message); }
+inline void require(bool holds, const char* message) {
+  if (!holds) refuse(message);
 }
 
 // Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most
@@ -41,11 +42,12 @@ inline void require(bool holds, const std::string& message) {
 class Offsets {
  public:
   Offsets(const In<i64, 1>& array, i64 size, const char* name) : data_(array.data()), parts_(i64(array.shape(0)) - 1) {
-    require(parts_ >= 0, std::string(name) + " is empty: n parts have n + 1 offsets");
-    require(data_[0] >= 0 && data_[parts_] <= size,
-            std::string(name) + " must lie between 0 and " + std::to_string(size));
+    if (parts_ < 0) refuse(std::string(name) + " is empty: n parts have n + 1 offsets");
+    if (data_[0] < 0 || data_[parts_] > size) {
+      refuse(std::string(name) + " must lie between 0 and " + std::to_string(size));
+    }
     for (i64 part = 0; part < parts_; part++) {
-      require(data_[part] <= data_[part + 1], std::string(name) + " falls at index " + std::to_string(part + 1));
+      if (data_[part] > data_[part + 1]) refuse(std::string(name) + " falls at index " + std::to_string(part + 1));
     }
   }
   const i64* data() const { return data_; }
@@ -62,10 +64,12 @@ class Spans {
  public:
   Spans(const In<i64, 1>& begin, const In<i64, 1>& size, i64 length, const char* name)
       : begin_(begin.data()), size_(size.data()), count_(i64(begin.shape(0))) {
-    require(i64(size.shape(0)) == count_, std::string(name) + " have as many sizes as beginnings");
+    if (i64(size.shape(0)) != count_) refuse(std::string(name) + " have as many sizes as beginnings");
     for (i64 part = 0; part < count_; part++) {
-      require(begin_[part] >= 0 && begin_[part] <= length && size_[part] >= 0 && size_[part] <= length - begin_[part],
-              std::string(name) + ": number " + std::to_string(part) + " is outside of 0 to " + std::to_string(length));
+      if (begin_[part] >= 0 && begin_[part] <= length && size_[part] >= 0 && size_[part] <= length - begin_[part]) {
+        continue;
+      }
+      refuse(std::string(name) + ": number " + std::to_string(part) + " is outside of 0 to " + std::to_string(length));
     }
   }
   const i64* begin() const { return begin_; }
@@ -81,12 +85,11 @@ class Spans {
 template <class T>
 class Indices {
  public:
-  Indices(const nb::ndarray<const T, nb::c_contig, nb::device::cpu>& array, i64 size, const char* name)
-      : data_(array.data()), count_(i64(array.size())) {
+  Indices(const In<T, 1>& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
     for (i64 i = 0; i < count_; i++) {
-      require(data_[i] >= 0 && i64(data_[i]) < size, std::string(name) + " has " + std::to_string(i64(data_[i])) +
-                                                         " at index " + std::to_string(i) + ", outside of 0 to " +
-                                                         std::to_string(size - 1));
+      if (data_[i] >= 0 && i64(data_[i]) < size) continue;
+      refuse(std::string(name) + " has " + std::to_string(i64(data_[i])) + " at index " + std::to_string(i) +
+             ", outside of 0 to " + std::to_string(size - 1));
     }
   }
   const T* data() const { return data_; }
@@ -103,9 +106,9 @@ class Cells {
   Cells(const In<i64, 1>& array, i64 nodes, const char* name) : data_(array.data()), count_(i64(array.shape(0))) {
     require(nodes >= 0 && nodes < (i64(1) << 31), "nodes must be from 0 to 2**31 - 1");
     for (i64 edge = 0; edge < count_; edge++) {
-      require(
-          data_[edge] >= 0 && data_[edge] < nodes * nodes && (!edge || data_[edge - 1] < data_[edge]),
-          std::string(name) + " must rise within 0 to nodes ** 2 - 1, and does not at index " + std::to_string(edge));
+      if (data_[edge] >= 0 && data_[edge] < nodes * nodes && (!edge || data_[edge - 1] < data_[edge])) continue;
+      refuse(std::string(name) + " must rise within 0 to nodes ** 2 - 1, and does not at index " +
+             std::to_string(edge));
     }
   }
   const i64* data() const { return data_; }
