@@ -17,7 +17,7 @@ class Bins {
  public:
   // There are no more bins than scores to be placed.
   Bins(const T* rising, i64 count, i64 scores) : rising_(rising, rising + count) {
-    constexpr i64 per_value = 16, most = i64(1) << 18;
+    constexpr i64 per_value = 4, most = i64(1) << 18;
     const i64 size = std::max<i64>(1, std::min({per_value * count, scores, most}));
     if (count) {
       // Without the outermost values: one far outlier would push all others into one bin.

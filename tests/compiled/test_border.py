@@ -105,6 +105,19 @@ def kth_highest(rng):
     return {"scores": given["scores"], "begin": given["begin"][kept], "size": given["size"][kept], "k": length(rng) + 1}
 
 
+def matrix(rng):
+    types = (bool, np.int8, np.uint8, np.int32, np.int64, np.float32, np.float64)
+    low, high = np.sort(rng.normal(size=2))
+    values = scores(rng, length(rng), length(rng), types=types)
+    return {"values": values, "loopless": length(rng), "low": low, "high": high, "nan_is_edge": bool(rng.integers(2))}
+
+
+def two_graphs(rng):
+    d = 1 + length(rng)
+    shape = d * length(rng), -(-d // 64)
+    return {"truth": words(rng, *shape), "prediction": words(rng, *shape), "d": d}
+
+
 def bits(rng):
     rows = words(rng, length(rng), length(rng))
     return {"words": rows, "length": 64 * rows.shape[1]}
@@ -263,6 +276,8 @@ CALLED = {
     "placed_counts": placed,
     "list_places": list_places,
     "kth_highest": kth_highest,
+    "cell_bits": matrix,
+    "pair_states": two_graphs,
     "squared_products": bits,
     "common_bits": lambda rng: {"words": words(rng, length(rng), length(rng))},
     "nearest_by_jaccard": nearest,

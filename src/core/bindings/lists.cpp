@@ -7,9 +7,8 @@ namespace graphgauge {
 namespace {
 
 template <class T>
-nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>& size,
-                 const nb::ndarray<const i64, nb::c_contig, nb::device::cpu>& positive, const In<i64, 1>& first,
-                 int threads) {
+nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>& size, const In<i64, 1>& positive,
+                 const In<i64, 1>& first, int threads) {
   const Spans lists(begin, size, i64(scores.shape(0)), "lists");
   const Indices<i64> given(positive, i64(scores.shape(0)), "positive");
   const Offsets own(first, given.count(), "first");
