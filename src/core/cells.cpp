@@ -31,7 +31,7 @@ GRAPHGAUGE_INLINE CellKinds pack_rows(const T* values, i64 first, i64 last, i64 
   CellKinds found;
   const i64 strips = (d + 63) / 64;
   for (i64 row = first; row < last && d; row++) {
-    const i64 loop = d && row < loopless ? row % d : -1;
+    const i64 loop = row < loopless ? row % d : -1;
     for (i64 strip = 0; strip < strips; strip++) {
       const i64 start = 64 * strip, length = std::min<i64>(64, d - start);
       const T* cells = values + row * d + start;
