@@ -339,7 +339,10 @@ DAMAGES = [
 def damaged(value, rng):
     if isinstance(value, np.ndarray):
         return DAMAGES[rng.integers(len(DAMAGES))](value, rng)
-    return [*ENDS, 1 << 63, 0.5, -1.0, np.nan, np.inf, -np.inf, 1e-300, 1e300, "1", None][rng.integers(len(ENDS) + 10)]
+    scalars = [end << 12 if end == 1 << 32 else end for end in ENDS]  # not so few that there is room for them
+    return [*scalars, 1 << 63, 0.5, -1.0, np.nan, np.inf, -np.inf, 1e-300, 1e300, "1", None][
+        rng.integers(len(ENDS) + 10)
+    ]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -369,6 +372,14 @@ def test_random_calls_are_answered_or_refused_in_words(name):
             assert array.tobytes() == given[key].tobytes() or array.dtype == object
     assert outcomes["answered"] >= CALLS / 5
     assert outcomes["refused"] >= CALLS / 20
+
+
+@pytest.mark.parametrize("dtype", [np.float16, *NUMBERS])
+def test_an_address_between_elements_is_refused(dtype):
+    rows = np.ones((3, 5), dtype)
+    _core.rank_counts(rows[:, 0].copy(), rows)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.rank_counts(rows[:, 0].copy(), unaligned(rows))
 
 
 def test_the_core_that_is_tested_is_the_one_that_was_asked_for():

@@ -31,7 +31,16 @@ namespace graphgauge {
 namespace nb = nanobind;
 
 template <class T, std::size_t N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using Plain = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+// An input. Its own type, so that an array at an address that is no multiple of its elements' size is refused too.
+template <class T, std::size_t N>
+class In : public Plain<T, N> {
+ public:
+  In() = default;
+  explicit In(const Plain<T, N>& array) : Plain<T, N>(array) {}
+  bool aligned() const { return reinterpret_cast<std::uintptr_t>(this->data()) % alignof(T) == 0; }
+};
 
 [[noreturn]] inline void refuse(const std::string& message) { throw std::invalid_argument(message); }
 inline void require(bool holds, const char* message) {
@@ -168,7 +177,8 @@ class Out {
       if (length && size > PTRDIFF_MAX / sizeof(T) / length) throw std::bad_alloc();
       size *= length;
     }
-    data_.reset(new T[std::max<std::size_t>(size, 1)]);
+    data_.reset(new (std::nothrow) T[std::max<std::size_t>(size, 1)]);
+    if (!data_) throw std::bad_alloc();
   }
   T* data() { return data_.get(); }
   static nb::object copied(const T* data, i64 size) {
@@ -195,3 +205,19 @@ void compute(F&& loop) {
 }
 
 }  // namespace graphgauge
+
+namespace nanobind::detail {
+template <class T, std::size_t N>
+struct type_caster<graphgauge::In<T, N>> {
+  using Caster = make_caster<graphgauge::Plain<T, N>>;
+  using Array = graphgauge::In<T, N>;
+  NB_TYPE_CASTER(Array, Caster::Name)
+
+  bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
+    Caster caster;
+    if (!caster.from_python(source, flags, cleanup)) return false;
+    value = graphgauge::In<T, N>(caster.value);
+    return value.aligned();
+  }
+};
+}  // namespace nanobind::detail
