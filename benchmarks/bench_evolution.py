@@ -48,7 +48,6 @@ def cora_sized() -> Cycle:
 
 
 def all_non_edges(data: Cycle) -> Work:
-    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge import evolution
 
@@ -75,7 +74,6 @@ def by_whole_matrix(data: Cycle) -> Work:
 
 
 def one_cycle(data: Cycle) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge.evolution import AdaptiveEvaluator
 
@@ -144,7 +142,6 @@ def large_graph(nodes: int = 1_000_000, edges: int = 1_000_000) -> Edges:
 
 
 def negatives(data: Edges) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge.kernels.negatives import non_edges
 

@@ -189,7 +189,6 @@ def contacts(m: int, nodes: int) -> Contacts:
 
 
 def prefixes(data: Contacts) -> Work:
-    import numba  # noqa: F401  (loaded once per program)
 
     from graphgauge.explanation import cohesiveness_prefixes
 

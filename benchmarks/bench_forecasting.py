@@ -54,7 +54,6 @@ def ensembles(cells: int = 1_000_000, members: int = 50) -> Ensembles:
 
 def streamed(keys: tuple[str, ...], data: Forecasts) -> Work:
     """A state that counts what these metrics need; `evaluate` adds the sums of the truth for the chance levels."""
-    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge import forecasting
 
@@ -67,7 +66,6 @@ def streamed(keys: tuple[str, ...], data: Forecasts) -> Work:
 
 
 def whole(keys: tuple[str, ...] | None, data: Forecasts) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge import forecasting
 
@@ -114,7 +112,6 @@ def by_properscoring(data: Forecasts) -> Work:
 
 
 def ensemble_scores(data: Ensembles) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge.kernels.forecast_ensemble import ensemble_crps
 
@@ -182,7 +179,6 @@ def vectors(shape: tuple[int, ...] = SMALL, members: int = 50) -> Speeds:
 
 
 def points(keys: tuple[str, ...], null_value: float | None, data: Speeds) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge import forecasting
 
@@ -216,7 +212,6 @@ def four_by_numpy(data: Speeds) -> Work:
 
 
 def pinball_scores(data: Speeds) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge import forecasting
 
@@ -236,7 +231,6 @@ def pinball_by_numpy(data: Speeds) -> Work:
 
 
 def energy(data: Speeds) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge import forecasting
 

@@ -23,7 +23,6 @@ def boards(n: int) -> np.ndarray:
 
 
 def hamming(bits: np.ndarray) -> Work:
-    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge.generation.distances import hamming_pairs, row_ids
 
@@ -42,7 +41,6 @@ def hamming_by_pdist(bits: np.ndarray) -> Work:
 
 
 def jaccard(bits: np.ndarray) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge.generation.distances import jaccard_pairs
 
@@ -62,7 +60,6 @@ def jaccard_by_pdist(bits: np.ndarray) -> Work:
 
 def neighbourhoods(bits: np.ndarray) -> Work:
     """Precision, recall, density and coverage of one half against the other."""
-    import numba  # noqa: F401
 
     from graphgauge.generation.two_sample import prdc
 
@@ -101,7 +98,6 @@ def blocks(n: int) -> Drawn:
 
 def graph_discrepancies(data: Drawn) -> Work:
     """Degrees, clustering, spectra and orbits in GRAN's convention, from networkx graphs to four numbers."""
-    import numba  # noqa: F401
 
     from graphgauge.generation.graph_mmd import STATISTICS, graph_mmd
     from graphgauge.generation.graphs import Graphs
@@ -171,7 +167,6 @@ def latents(n: int, dimensions: int) -> Latents:
 
 
 def silhouette(data: Latents) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge.kernels.silhouette import silhouettes
 
@@ -204,7 +199,6 @@ def statistics(n: int) -> Statistics:
 
 
 def distances(data: Statistics) -> Work:
-    import numba  # noqa: F401
 
     from graphgauge.kernels.wasserstein import wasserstein
 

@@ -239,9 +239,7 @@ class Shards:
         random = np.random.default_rng(0)
         for shard in range(self.SHARDS):
             self._write(f"{shard}", random, self.ROWS)
-        from graphgauge.kernels.jit import IMPORT_PAYS_FROM
-
-        self._write("small", random, IMPORT_PAYS_FROM // self.NEGATIVES + 1)
+        self._write("small", random, (1 << 26) // self.NEGATIVES + 1)
         self.files = sorted(self.folder.glob("*-[0-9].npy"))
 
     def _write(self, name: str, random: np.random.Generator, rows: int) -> None:

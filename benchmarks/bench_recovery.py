@@ -92,7 +92,6 @@ def sparse(d: int, edges: int) -> Graphs:
 
 
 def evaluation(keys: tuple[str, ...], data: Graphs) -> Work:
-    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge import recovery
 

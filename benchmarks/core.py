@@ -226,8 +226,6 @@ def measure(row: Row, what: str) -> dict[str, float]:
     call = lambda: exec(code, dict(names))  # noqa: E731
     first = timed(call)
     if what == "warm-old":
-        import numba  # noqa: F401, without it 0.2 takes its twins
-
         call()
     warm = best(call)
     read = compile(row.read, row.name, "eval")

@@ -64,7 +64,6 @@ import numpy as np
 
 from benchmarks import peak_memory
 from benchmarks.one_read import two_thread_read
-from graphgauge.kernels.jit import settle
 
 READ = "one read"
 OURS = "graphgauge"
@@ -234,7 +233,7 @@ def environment(found: Sequence[tuple[Row, Measured]] = ()) -> str:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     versions = [f"Python {platform.python_version()}"]
-    packages = ["graphgauge", "numpy", "numba"]
+    packages = ["graphgauge", "numpy"]
     packages += sorted({package for row, _ in found for package in _packages(row)} - set(packages))
     for package in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -300,7 +299,6 @@ def _interleaved(row: Row, works: Mapping[str, Work]) -> dict[str, float]:
         elapsed = time.perf_counter() - begin
         if name in row.peers and elapsed > row.peer_seconds:
             best[name], spent[name] = elapsed, math.inf  # too slow for a second call
-    settle()
     for _ in range(row.rounds):
         for name, work in works.items():
             if name in row.peers and spent[name] >= row.peer_seconds:

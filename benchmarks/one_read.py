@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -17,7 +17,6 @@ def two_thread_read(arrays: Sequence[np.ndarray]) -> int:
     pending = deque(
         words[start : start + _BLOCK] for words in map(_words, arrays) for start in range(0, words.size, _BLOCK)
     )
-    total = _compiled_sum()
 
     def drain() -> int:
         found = 0
@@ -26,7 +25,7 @@ def two_thread_read(arrays: Sequence[np.ndarray]) -> int:
                 block = pending.popleft()
             except IndexError:
                 return found
-            found ^= int(total(block))
+            found ^= int(block.sum())
 
     helper = _helper().submit(drain)
     return drain() ^ helper.result()
@@ -43,20 +42,3 @@ def _words(array: np.ndarray) -> np.ndarray:
     flat = array.reshape(-1)
     whole = flat.nbytes // 8 * 8 // flat.itemsize
     return flat[:whole].view(np.int64)
-
-
-@cache
-def _compiled_sum() -> Callable[[np.ndarray], int]:
-    try:
-        import numba
-    except ImportError:
-        return np.ndarray.sum
-
-    @numba.njit(nogil=True)
-    def add(words):  # type: ignore[no-untyped-def]
-        total = 0
-        for index in range(words.size):
-            total += words[index]
-        return total
-
-    return add

@@ -56,7 +56,6 @@ def _anonymous(pid: int) -> int:
 
 def _child(bench: str, index: int) -> None:
     from benchmarks.harness import discard, rows
-    from graphgauge.kernels.jit import settle
 
     row = rows(bench)[index]
     data = row.make()
@@ -65,8 +64,6 @@ def _child(bench: str, index: int) -> None:
         work = row.ours(data)
         for _ in range(row.repeat):
             work()
-        settle()
-        work()
         gc.collect()
         # Return the memory that the first call freed to the system, so that the second call's peak starts from zero.
         with contextlib.suppress(OSError, AttributeError):

@@ -1,8 +1,8 @@
 """`graphgauge` as a process of its own, without the second that Python needs to import it.
 
 A server imports the command line once and forks for every call. The fork has its own exit code, streams, working
-directory and environment, and runs the package as `python -m graphgauge` does. numba and torch are not imported before
-the fork, because what a command does depends on whether they are loaded. All forks have the hash seed of the server;
+directory and environment, and runs the package as `python -m graphgauge` does. torch is not imported before the fork, because
+what a command does depends on whether it is loaded. All forks have the hash seed of the server;
 `fresh=True` starts Python anew.
 """
 
@@ -74,7 +74,7 @@ def _serve() -> None:
         import_module(f"graphgauge.cli.{command}")
     for name in BUILT_IN:
         family(name).module("from_files")
-    assert not {"numba", "torch"} & set(sys.modules), "imported before the fork, which changes what commands do"
+    assert "torch" not in sys.modules, "imported before the fork, which changes what commands do"
     gc.freeze()
     for line in sys.stdin:
         child = os.fork()

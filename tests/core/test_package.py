@@ -10,7 +10,7 @@ import pytest
 import graphgauge
 from graphgauge import ranking
 
-HEAVY = ("numba", "scipy.stats", "sklearn", "pandas", "matplotlib", "torch", "jinja2", "altair", "pyarrow", "networkx")
+HEAVY = ("scipy.stats", "sklearn", "pandas", "matplotlib", "torch", "jinja2", "altair", "pyarrow", "networkx")
 
 
 @pytest.mark.parametrize("module", ["graphgauge", "graphgauge.core.schema", "graphgauge.ranking", "graphgauge.stats"])

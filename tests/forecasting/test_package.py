@@ -10,7 +10,7 @@ import pytest
 
 from graphgauge import forecasting
 
-HEAVY = ("numba", "scipy.stats", "sklearn", "pandas", "matplotlib", "torch", "pyarrow")
+HEAVY = ("scipy.stats", "sklearn", "pandas", "matplotlib", "torch", "pyarrow")
 
 
 def test_a_small_evaluation_stays_light() -> None:

@@ -1,1 +1,1 @@
-"""The inner loops: numba kernels, each with a NumPy twin that gives the same answers."""
+"""What families ask of the compiled core, and the loops that NumPy does as fast."""
