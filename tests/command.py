@@ -1,9 +1,9 @@
 """`graphgauge` as a process of its own, without the second that Python needs to import it.
 
 A server imports the command line once and forks for every call. The fork has its own exit code, streams, working
-directory and environment, and runs the package as `python -m graphgauge` does. torch is not imported before the fork, because
-what a command does depends on whether it is loaded. All forks have the hash seed of the server;
-`fresh=True` starts Python anew.
+directory and environment, and runs the package as `python -m graphgauge` does. torch is not imported before the fork,
+because what a command does depends on whether it is loaded. All forks have the hash seed of the server; `fresh=True`
+starts Python anew.
 """
 
 from __future__ import annotations
