@@ -60,6 +60,7 @@ _ROWS = {
 _SHARED = {
     "core.result": ["Evaluation", "Result", "Interval", "Chance", "Table"],
     "core.findings": ["Finding", "Found"],
+    "core.threads": ["threads"],
     "engines.dask": ["evaluate", "state"],
     "engines.distributed": ["merged"],
     "engines.merge": ["merge_files"],
@@ -103,7 +104,7 @@ def write() -> None:
 
 def public_names() -> dict[str, list[str]]:
     """The public names of every public package."""
-    packages = [name for name in graphgauge.__all__ if name not in ("__version__", "core")]
+    packages = [name for name in graphgauge.__all__ if name not in ("__version__", "core", "threads")]
     found = {package: importlib.import_module(f"graphgauge.{package}") for package in packages}
     return _SHARED | {package: list(getattr(module, "__all__", ())) for package, module in found.items()}
 

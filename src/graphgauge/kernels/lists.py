@@ -40,8 +40,10 @@ def list_places(
     """
     first = np.concatenate(([0], np.cumsum(relevant)))
     whole = exact(scores, working_dtype(scores.dtype))
-    spans = np.ascontiguousarray(begin), np.ascontiguousarray(size)
-    places = _core.list_places(whole, *spans, np.ascontiguousarray(positive), first, threads_for(scores.size, threads))
+    spans = np.require(begin, None, "CA"), np.require(size, None, "CA")
+    places = _core.list_places(
+        whole, *spans, np.require(positive, None, "CA"), first, threads_for(scores.size, threads)
+    )
     return Places(*places)
 
 
@@ -52,7 +54,7 @@ def last_places(scores: Scores, begin: Ints, size: Ints, k: int, *, threads: int
     array([0.5])
     """
     whole = exact(scores, working_dtype(scores.dtype))
-    spans = np.ascontiguousarray(begin), np.ascontiguousarray(size)
+    spans = np.require(begin, None, "CA"), np.require(size, None, "CA")
     found: Scores = _core.kth_highest(whole, *spans, k, threads_for(scores.size, threads))
     return found
 
