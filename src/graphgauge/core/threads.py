@@ -36,6 +36,11 @@ def threads(count: int) -> Iterator[None]:
     count
         At least 1.
 
+    Returns
+    -------
+    context manager
+        For `with`.
+
     Raises
     ------
     OptionError
