@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -66,8 +65,8 @@ void parallel(i64 chunks, int threads, F&& f) {
   std::vector<std::thread> others;
   try {
     for (i64 other = 1; other < std::min<i64>(threads, chunks); other++) others.emplace_back(work);
-  } catch (const std::system_error&) {
-    // The system gives no more threads: those there are do the work.
+  } catch (const std::exception&) {
+    // The system gives no more threads, or no memory for them: those there are do the work.
   }
   work();
   for (auto& other : others) other.join();

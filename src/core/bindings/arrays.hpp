@@ -30,17 +30,25 @@ namespace graphgauge {
 
 namespace nb = nanobind;
 
-template <class T, std::size_t N>
-using Plain = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-
-// An input. Its own type, so that an array at an address that is no multiple of its elements' size is refused too.
-template <class T, std::size_t N>
-class In : public Plain<T, N> {
+// An array of its own type, so that one at an address that is no multiple of its elements' size is refused too.
+template <class Array>
+class Aligned : public Array {
  public:
-  In() = default;
-  explicit In(const Plain<T, N>& array) : Plain<T, N>(array) {}
-  bool aligned() const { return reinterpret_cast<std::uintptr_t>(this->data()) % alignof(T) == 0; }
+  Aligned() = default;
+  explicit Aligned(const Array& array) : Array(array) {}
+  bool holds() const {
+    return reinterpret_cast<std::uintptr_t>(this->data()) % alignof(std::remove_pointer_t<decltype(this->data())>) == 0;
+  }
 };
+
+template <class T, std::size_t N>
+using In = Aligned<nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>>;
+// Of any number of dimensions.
+template <class T>
+using AnyIn = Aligned<nb::ndarray<const T, nb::c_contig, nb::device::cpu>>;
+// Of any number of dimensions, to be written to.
+template <class T>
+using Added = Aligned<nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>>;
 
 [[noreturn]] inline void refuse(const std::string& message) { throw std::invalid_argument(message); }
 inline void require(bool holds, const char* message) {
@@ -102,7 +110,8 @@ template <class T>
 class Indices {
  public:
   template <class Array>
-  Indices(const Array& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.size())) {
+  Indices(const Aligned<Array>& array, i64 size, const char* name) : data_(array.data()), count_(i64(array.size())) {
+    require(size >= 0, "a number of things is negative");
     for (i64 i = 0; i < count_; i++) {
       if (data_[i] >= 0 && i64(data_[i]) < size) continue;
       refuse(std::string(name) + " has " + std::to_string(i64(data_[i])) + " at index " + std::to_string(i) +
@@ -172,10 +181,11 @@ template <class T>
 class Out {
  public:
   explicit Out(std::initializer_list<i64> shape) : shape_(shape.begin(), shape.end()) {
-    std::size_t size = 1;
+    std::size_t size = 1, room = 1;  // strides are counted even where another length is 0
     for (const auto length : shape_) {
-      if (length && size > PTRDIFF_MAX / sizeof(T) / length) throw std::bad_alloc();
-      size *= length;
+      const auto least = std::max<std::size_t>(length, 1);
+      if (room > PTRDIFF_MAX / sizeof(T) / least) throw std::bad_alloc();
+      room *= least, size *= length;
     }
     data_.reset(new (std::nothrow) T[std::max<std::size_t>(size, 1)]);
     if (!data_) throw std::bad_alloc();
@@ -207,17 +217,15 @@ void compute(F&& loop) {
 }  // namespace graphgauge
 
 namespace nanobind::detail {
-template <class T, std::size_t N>
-struct type_caster<graphgauge::In<T, N>> {
-  using Caster = make_caster<graphgauge::Plain<T, N>>;
-  using Array = graphgauge::In<T, N>;
-  NB_TYPE_CASTER(Array, Caster::Name)
+template <class Array>
+struct type_caster<graphgauge::Aligned<Array>> {
+  NB_TYPE_CASTER(graphgauge::Aligned<Array>, make_caster<Array>::Name)
 
   bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
-    Caster caster;
+    make_caster<Array> caster;
     if (!caster.from_python(source, flags, cleanup)) return false;
-    value = graphgauge::In<T, N>(caster.value);
-    return value.aligned();
+    value = graphgauge::Aligned<Array>(caster.value);
+    return value.holds();
   }
 };
 }  // namespace nanobind::detail

@@ -7,9 +7,6 @@ namespace graphgauge {
 namespace {
 
 template <class T>
-using Added = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
-
-template <class T>
 NormalForecasts<T> forecasts_of(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std,
                                 const std::optional<In<bool, 3>>& mask, i64 blocks) {
   for (int axis = 0; axis < 3; axis++) {

@@ -17,7 +17,7 @@ nb::tuple bits_of(const In<T, 2>& values, i64 loopless, double low, double high,
 
 nb::object states_of(const In<u64, 2>& truth, const In<u64, 2>& prediction, i64 d, int threads) {
   const i64 rows = i64(truth.shape(0));
-  require(d > 0 && rows % d == 0 && i64(truth.shape(1)) == (d + 63) / 64, "graphs of d nodes have d rows of d bits");
+  require(d > 0 && rows % d == 0 && i64(truth.shape(1)) == (d - 1) / 64 + 1, "graphs of d nodes have d rows of d bits");
   require(prediction.shape(0) == truth.shape(0) && prediction.shape(1) == truth.shape(1),
           "truth and prediction differ in shape");
   Out<i64> counts({rows / d, 20});

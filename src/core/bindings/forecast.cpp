@@ -13,8 +13,8 @@ Grid grid_of(const Array& cells, const In<i64, 1>& place) {
   const Grid grid{length(4), length(3), length(2), length(1), place.data()};
   require(i64(place.shape(0)) == grid.blocks, "each block has a place");
   for (i64 block = 0; block < grid.blocks; block++) {
-    const i64 step = grid.place[block] - (block ? grid.place[block - 1] : 0);
-    if (step == 0 || (block && step == 1)) continue;
+    const i64 before = block ? grid.place[block - 1] : 0;
+    if (grid.place[block] == before || (block && grid.place[block] == before + 1)) continue;
     refuse("places are 0, 1, 2 and so on, and do not fall: not so at index " + std::to_string(block));
   }
   return grid;

@@ -6,7 +6,7 @@
 namespace graphgauge {
 namespace {
 
-using Shifts = std::optional<nb::ndarray<const i64, nb::c_contig, nb::device::cpu>>;
+using Shifts = std::optional<AnyIn<i64>>;
 
 Ensembles ensembles_of(const In<double, 2>& y, const In<double, 3>& members, const Shifts& shifts) {
   const Ensembles of{y.data(),
@@ -32,8 +32,7 @@ nb::object energy(const In<double, 2>& y, const In<double, 3>& members, const Sh
 }
 
 nb::object variogram(const In<double, 2>& y, const In<double, 3>& members, const In<bool, 2>& seen,
-                     const nb::ndarray<const i64, nb::c_contig, nb::device::cpu>& pairs, double power,
-                     const Shifts& shifts, int threads) {
+                     const AnyIn<i64>& pairs, double power, const Shifts& shifts, int threads) {
   const Ensembles of = ensembles_of(y, members, shifts);
   require(seen.shape(0) == y.shape(0) && seen.shape(1) == y.shape(1), "y and seen differ in shape");
   const Indices<i64> ends(pairs, of.components, "pairs");

@@ -31,7 +31,7 @@ int planted_fault() {
   graphgauge::parallel(2, 2, [&](graphgauge::i64) {
     // Not before both are here: a thread that does both parts has no other to race with.
     for (entered.fetch_add(1, std::memory_order_relaxed); entered.load(std::memory_order_relaxed) < 2;) continue;
-    for (int i = 0; i < 100000; i++) *static_cast<volatile int*>(place) += i;
+    for (int i = 0; i < 100000; i++) *static_cast<volatile int*>(place) = i;
   });
   return *place;
 }

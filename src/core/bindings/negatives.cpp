@@ -42,6 +42,7 @@ nb::object distinct(const In<i64, 1>& start, const In<i64, 1>& stop, const In<i6
 
 nb::object free_pairs(const In<i64, 1>& drawn, const In<i64, 1>& edges, i64 nodes, i64 count) {
   require(nodes >= 2 && nodes < (i64(1) << 31), "nodes must be from 2 to 2**31 - 1");
+  require(count >= 0, "count must not be negative");
   const Indices<i64> numbers(drawn, nodes * (nodes - 1), "drawn");
   std::vector<i64> found;
   compute(
@@ -54,6 +55,7 @@ nb::tuple pagerank(const In<i64, 1>& offsets, const In<i64, 1>& neighbours, cons
   const Csr graph(offsets, neighbours, Csr::ANY);
   const Indices<i64> from(sources, graph.nodes(), "sources");
   require(restart > 0 && restart <= 1 && limit > 0, "restart must be above 0 and at most 1, and limit above 0");
+  require(restart * limit >= 1e-12, "restart times limit must be at least 1e-12: its inverse is the number of steps");
   Out<i64> bounds({from.count() + 1});
   Near all;
   compute([&] {
