@@ -170,7 +170,9 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="codes and others differ in length"):
         _core.group_distances(rows, rows, codes[:2], 1)
     for code, groups in ((-1, 2), (2, 2), (0, 0), (0, -1)):
-        with pytest.raises(ValueError, match=f"codes has {code} at index 1, outside of 0 to {groups - 1}|codes has 0|negative"):
+        with pytest.raises(
+            ValueError, match=f"codes has {code} at index 1, outside of 0 to {groups - 1}|codes has 0|negative"
+        ):
             _core.group_distances(rows, rows, np.array([0, code, 0]), groups)
     for k in (-1, 3):
         with pytest.raises(ValueError, match="k must be from 0 to the number of rows less one"):
