@@ -70,7 +70,7 @@ def _row_counts(pos: Scores, neg: Scores, valid: Mask | None, threads: int | Non
     else:
 
         def block_counts(block: slice) -> tuple[Counts, ...]:
-            mask = None if valid is None else np.require(valid[block], None, "CA")
+            mask = None if valid is None else np.require(valid[block], None, ("C", "A"))
             found: tuple[Counts, ...] = _core.rank_counts(pos[block], exact(neg[block], pos.dtype), mask)
             return found
 
@@ -81,7 +81,7 @@ def _row_counts(pos: Scores, neg: Scores, valid: Mask | None, threads: int | Non
 
 def ragged_counts(pos: Scores, values: Scores, offsets: Offsets, *, threads: int | None = None) -> RowCounts:
     """The counts of each row `values[offsets[i]:offsets[i + 1]]` against `pos[i]`."""
-    pos, values, offsets = comparable(pos, values), np.asarray(values), np.require(offsets, np.int64, "CA")
+    pos, values, offsets = comparable(pos, values), np.asarray(values), np.require(offsets, np.int64, ("C", "A"))
     lengths = np.diff(offsets)
     if offsets.shape != (len(pos) + 1,):
         raise ValueError(f"{len(pos)} rows need {len(pos) + 1} offsets, not {offsets.size}")

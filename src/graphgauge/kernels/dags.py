@@ -11,13 +11,13 @@ from graphgauge.core.types import Ints
 
 def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:
     """For each edge of a DAG (cells source·d + target, in order): is it in all equivalent DAGs; None for a cycle."""
-    compelled: NDArray[np.bool_] | None = _core.compelled_edges(np.require(cells, None, "CA"), d)
+    compelled: NDArray[np.bool_] | None = _core.compelled_edges(np.require(cells, None, ("C", "A")), d)
     return compelled
 
 
 def cycle_of(cells: Ints, d: int) -> list[int]:
     """The nodes of one directed cycle, each before its successor, the smallest first; empty for a DAG."""
-    ordered = _core.topological_order(np.require(cells, None, "CA"), d)
+    ordered = _core.topological_order(np.require(cells, None, ("C", "A")), d)
     if ordered.size == d:
         return []
     waiting = np.ones(d, np.bool_)
@@ -40,5 +40,5 @@ def sinks_first(directed: Ints, undirected: Ints, d: int) -> Ints:
     Cells source·d + target in order, undirected edges in both. A consistent extension, a DAG with the same adjacencies,
     arrows and v-structures, exists exactly if all nodes are in it; it directs every undirected edge to its earlier end.
     """
-    order: Ints = _core.sinks_first(np.require(directed, None, "CA"), np.require(undirected, None, "CA"), d)
+    order: Ints = _core.sinks_first(np.require(directed, None, ("C", "A")), np.require(undirected, None, ("C", "A")), d)
     return order

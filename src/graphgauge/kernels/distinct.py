@@ -22,7 +22,7 @@ def draw_distinct(
     Its excluded places are `taken[first[i] : last[i]]`, sorted and within its range. `uniform` (rows, at least the
     largest of `take`) contains random numbers in [0, 1).
     """
-    given = [np.require(part, np.int64, "CA") for part in (start, stop, taken, first, last, take)]
-    drawn = _core.draw_distinct(*given, np.require(uniform, None, "CA"), threads=threads_of(None))
+    given = [np.require(part, np.int64, ("C", "A")) for part in (start, stop, taken, first, last, take)]
+    drawn = _core.draw_distinct(*given, np.require(uniform, None, ("C", "A")), threads=threads_of(None))
     steps = int(take.max(initial=0))
     np.copyto(out[:, :steps], drawn[:, :steps], where=np.arange(steps) < take[:, np.newaxis])

@@ -37,7 +37,7 @@ def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
     """A C-contiguous, read-only view of `block` in `dtype`, or a copy if needed."""
     if dtype.kind == "f" and block.dtype.kind in "iu" and block.dtype.itemsize == 8 and block.size:
         refuse_inexact(int(block.min()), int(block.max()))
-    converted = np.require(block, dtype, "CA").view()
+    converted = np.require(block, dtype, ("C", "A")).view()
     converted.flags.writeable = False
     return converted
 

@@ -41,7 +41,7 @@ class Points(NamedTuple):
         if largest < _EXACT and 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT and _are_whole(points):
             integers = points.astype(np.float32)
             lengths = np.einsum("ij,ij->i", integers, integers)
-        rows = np.require(np.ldexp(points, -exponent), None, "CA")
+        rows = np.require(np.ldexp(points, -exponent), None, ("C", "A"))
         return cls(rows, float(np.ldexp(1.0, exponent)), integers, lengths)
 
     def squared(self, rows: slice, columns: slice) -> Floats:

@@ -92,7 +92,7 @@ def error_sums(
             exact(y, dtype).reshape(shape),
             exact(mean, dtype).reshape(shape),
             None if std is None else exact(std, dtype).reshape(shape),
-            None if mask is None else np.require(mask, np.bool_, "CA").reshape(shape),
+            None if mask is None else np.require(mask, np.bool_, ("C", "A")).reshape(shape),
             int(np.append(asked, over) @ (1 << np.arange(OVER + 1))),
             levels,
             places(shape[0], place),
@@ -107,7 +107,7 @@ def error_sums(
 
 def places(blocks: int, place: Ints | None) -> Ints:
     """The place of each block: its own, unless given."""
-    return np.arange(blocks) if place is None else np.require(place, np.int64, "CA")
+    return np.arange(blocks) if place is None else np.require(place, np.int64, ("C", "A"))
 
 
 def sums_of(high: Floats, low: Floats, counts: Ints) -> Sums:

@@ -127,7 +127,7 @@ def _cells(
     y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None
 ) -> tuple[AnyArray, AnyArray, AnyArray, Mask | None]:
     dtype = np.result_type(y.dtype, mean.dtype, std.dtype, np.float32)
-    seen = None if mask is None else np.require(mask, np.bool_, "CA")
+    seen = None if mask is None else np.require(mask, np.bool_, ("C", "A"))
     return exact(y, dtype), exact(mean, dtype), exact(std, dtype), seen
 
 

@@ -36,7 +36,7 @@ def quantile_sums(
     by_horizon, by_node = _core.quantile_sums(
         exact(y, dtype),
         exact(quantiles, dtype),
-        None if mask is None else np.require(mask, np.bool_, "CA"),
+        None if mask is None else np.require(mask, np.bool_, ("C", "A")),
         np.array(levels, np.float64),
         np.array(pairs, np.int64).reshape(-1, 2),
         with_quantiles,
@@ -57,7 +57,7 @@ def column_sums(
 
     def summed(columns: Iterable[AnyArray]) -> list[list[tuple[Floats, Floats, Ints]]]:
         nothing = _core.column_sums(np.zeros((0, *shape)), of_block)
-        rows = (np.require(column, np.float64, "CA").reshape(1, *shape) for column in columns)
+        rows = (np.require(column, np.float64, ("C", "A")).reshape(1, *shape) for column in columns)
         return [list(side) for side in zip(nothing, *(_core.column_sums(row, of_block) for row in rows), strict=True)]
 
     found = []

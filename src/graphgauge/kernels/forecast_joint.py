@@ -77,7 +77,7 @@ def _scored(
     threads: int | None,
 ) -> Joint:
     dtype = np.result_type(y.dtype, members.dtype, np.float32)
-    seen = np.ones(y.shape, np.bool_) if mask is None else np.require(mask, np.bool_, "CA")
+    seen = np.ones(y.shape, np.bool_) if mask is None else np.require(mask, np.bool_, ("C", "A"))
     found = Joint(np.full(len(y), np.nan), np.full(len(y), np.nan))
 
     def of_block(block: slice) -> None:
@@ -111,7 +111,7 @@ def _variogram(
     y: AnyArray, members: AnyArray, seen: Mask, pairs: Ints, power: float, first: int, score: Floats, rotated: Floats
 ) -> None:
     known, cloud = _seen(y, members, seen)
-    ends = np.require(pairs, np.int64, "CA")
+    ends = np.require(pairs, np.int64, ("C", "A"))
     for scores, shifts in ((score, None), (rotated, offsets(first, *members.shape))):
         scores[:] = _core.variogram_scores(known, cloud, seen, ends, power, shifts)
 

@@ -123,10 +123,10 @@ def _rows(stack: Scores) -> Scores:
     """All rows of a stack as one matrix of a type that the core reads, without a copy if possible."""
     rows = stack.reshape(stack.shape[0] * stack.shape[1], stack.shape[2])
     if rows.dtype in _DIRECT:
-        return np.require(rows, None, "CA")
+        return np.require(rows, None, ("C", "A"))
     if rows.dtype.kind == "f":
-        return np.require(rows, np.float32 if rows.dtype.itemsize <= 4 else np.float64, "CA")
-    return np.require(rows, np.int64 if np.can_cast(rows.dtype, np.int64) else np.float64, "CA")
+        return np.require(rows, np.float32 if rows.dtype.itemsize <= 4 else np.float64, ("C", "A"))
+    return np.require(rows, np.int64 if np.can_cast(rows.dtype, np.int64) else np.float64, ("C", "A"))
 
 
 def _unpacked(words: Words, d: int) -> NDArray[np.uint8]:

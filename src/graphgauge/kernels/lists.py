@@ -40,9 +40,9 @@ def list_places(
     """
     first = np.concatenate(([0], np.cumsum(relevant)))
     whole = exact(scores, working_dtype(scores.dtype))
-    spans = np.require(begin, None, "CA"), np.require(size, None, "CA")
+    spans = np.require(begin, None, ("C", "A")), np.require(size, None, ("C", "A"))
     places = _core.list_places(
-        whole, *spans, np.require(positive, None, "CA"), first, threads_for(scores.size, threads)
+        whole, *spans, np.require(positive, None, ("C", "A")), first, threads_for(scores.size, threads)
     )
     return Places(*places)
 
@@ -54,7 +54,7 @@ def last_places(scores: Scores, begin: Ints, size: Ints, k: int, *, threads: int
     array([0.5])
     """
     whole = exact(scores, working_dtype(scores.dtype))
-    spans = np.require(begin, None, "CA"), np.require(size, None, "CA")
+    spans = np.require(begin, None, ("C", "A")), np.require(size, None, ("C", "A"))
     found: Scores = _core.kth_highest(whole, *spans, k, threads_for(scores.size, threads))
     return found
 

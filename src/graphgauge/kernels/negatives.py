@@ -28,7 +28,7 @@ def non_edges(edges: Ints, nodes: int, count: int, rng: np.random.Generator) -> 
         return np.empty(0, np.int64)
     if len(edges) + count > _CROWDED * pairs:
         return _by_rank(edges, nodes, min(count, free), free, rng)
-    edges = np.require(edges, np.int64, "CA")
+    edges = np.require(edges, np.int64, ("C", "A"))
     # Every draw is rejected with a probability below `taken`; six standard deviations are almost always enough.
     taken = (len(edges) + count) / pairs
     draws = math.ceil(count / (1 - taken) + 6 * math.sqrt(count) / (1 - taken) + 16)

@@ -27,5 +27,5 @@ def personalised_pagerank(
     The graph is a list of neighbours for each node, `neighbours[offsets[v] : offsets[v + 1]]`. Probability that is
     left at a node is at most `restart · tolerance` times its degree.
     """
-    given = [np.require(part, np.int64, "CA") for part in (offsets, neighbours, sources)]
+    given = [np.require(part, np.int64, ("C", "A")) for part in (offsets, neighbours, sources)]
     return Neighbours(*_core.push_pagerank(*given, restart, restart * tolerance, threads=threads_of(None)))

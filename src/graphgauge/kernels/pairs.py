@@ -88,7 +88,7 @@ def _packed_columns(bits: Bits) -> Words:
     rows, width = bits.shape
     columns = np.zeros((-(-width // 8), 8, -(-rows // 64) * 8), np.uint8)
     # Eight columns are a byte of a packed row: transposing bytes and unpacking them moves eight times less data.
-    turned = np.require(np.packbits(bits, axis=1, bitorder="little").T, None, "CA")
+    turned = np.require(np.packbits(bits, axis=1, bitorder="little").T, None, ("C", "A"))
     for bit in range(8):
         columns[:, bit, : -(-rows // 8)] = np.packbits(turned & np.uint8(1 << bit), axis=1, bitorder="little")
     return columns.reshape(8 * len(columns), columns.shape[2])[:width].view(np.uint64)

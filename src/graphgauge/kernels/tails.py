@@ -122,7 +122,7 @@ def _sorted(scores: Scores) -> tuple[Scores, int]:
 
 def _placed(values: Scores, neg: Scores, threads: int | None) -> tuple[Counts, Counts, int]:
     """The negatives greater than and equal to each of `values`, and how many are NaN, without sorting negatives."""
-    rising = np.require(values[::-1], None, "CA")
+    rising = np.require(values[::-1], None, ("C", "A"))
     greater, equal, missing = np.zeros(values.size, np.int64), np.zeros(values.size, np.int64), 0
     for block in row_blocks(neg.size, neg.size):  # what has to be converted is converted block by block
         above, beside, nans = _core.placed_counts(

@@ -23,8 +23,8 @@ def wasserstein(real: Floats, generated: Floats, real_codes: Ints, codes: Ints, 
     >>> wasserstein(np.array([[0.0], [1.0]]), np.array([[1.0], [3.0]]), np.zeros(2, int), np.zeros(2, int), 1)
     array([[1.5]])
     """
-    sides = [np.require(values, np.float64, "CA") for values in (real, generated)]
-    owners = [np.require(owner, np.int64, "CA") for owner in (real_codes, codes)]
+    sides = [np.require(values, np.float64, ("C", "A")) for values in (real, generated)]
+    owners = [np.require(owner, np.int64, ("C", "A")) for owner in (real_codes, codes)]
     n, m = (np.bincount(owner, minlength=conditions) for owner in owners)
     areas = np.zeros((conditions, real.shape[1]))
     if areas.size and len(real) and len(generated):
