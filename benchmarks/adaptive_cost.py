@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge import ranking
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.result import Evaluation
 from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.until import rank_until

@@ -35,7 +35,7 @@ metrics = "{metrics}"
 
 _LOOP = """\
 import sys
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.schema import write_result
 from graphgauge.ranking import evaluate_files
 for seed in sys.argv[2:]:
     evaluation = evaluate_files(pos_scores=f"{seed}/pos.npy", neg_scores=f"{seed}/neg.npy", metrics=sys.argv[1])

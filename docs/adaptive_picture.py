@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphgauge.core.figures import COLOURS, figure
+from graphgauge.old.core.figures import COLOURS, figure
 from graphgauge.stats.intervals import t_quantile
 from graphgauge.stats.sequence import MeanSequence
 

@@ -27,11 +27,11 @@ from graphgauge.audit.materials import materials_of
 from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
-from graphgauge.core.family import BUILT_IN
-from graphgauge.core.family import family as family_of
-from graphgauge.core.findings import RUNS
-from graphgauge.core.metric import Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
+from graphgauge.old.core.family import BUILT_IN
+from graphgauge.old.core.family import family as family_of
+from graphgauge.old.core.findings import RUNS
+from graphgauge.old.core.metric import Exempt, Metric, NoChance, NoInterval
 
 DOCS = Path(__file__).parent
 GOLDEN = DOCS.parent / "tests" / "golden"

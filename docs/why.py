@@ -16,7 +16,7 @@ import numpy as np
 from graphgauge import ranking, recovery
 from graphgauge._version import __version__
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import read_json
+from graphgauge.old.core.files import read_json
 
 STORED = Path(__file__).with_name("why.json")
 QUERIES, NEGATIVES = 500, 50

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphgauge import ranking
-from graphgauge.core.evaluation import Evaluation
+from graphgauge.old.core.evaluation import Evaluation
 
 WITHIN, PATIENCE = 0.05, 2
 

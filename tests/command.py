@@ -66,7 +66,7 @@ def _asked(call: dict[str, object]) -> int:
 def _serve() -> None:
     """Answer each call on stdin with an exit code on stdout; in a fork, become the command."""
     from graphgauge.cli.app import COMMANDS
-    from graphgauge.core.family import BUILT_IN, family
+    from graphgauge.old.core.family import BUILT_IN, family
 
     for name in (*_EARLY, "graphgauge.cli.family"):
         import_module(name)

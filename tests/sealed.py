@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.schema import sealed
+from graphgauge.old.core.schema import sealed
 
 __all__ = ["sealed", "write_sealed"]
 

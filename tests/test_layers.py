@@ -11,8 +11,8 @@ from tests import layers
 from tests.explanation.brute import Weighted, random_event
 
 from graphgauge import explanation, forecasting, ranking, recovery
-from graphgauge.core.findings import Finding
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.findings import Finding
+from graphgauge.old.core.result import Evaluation
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_an_upward_import_of_any_kind_is_reported_with_file_and_line(tmp_path, f
         '"""Calls graphgauge.report in words."""\n',
         "log = f'graphgauge.{name}'\n",
         "from importlib import metadata\nGROUP = 'graphgauge.families'\n",
-        "import graphgauge.core.text as text\ntext.report()\n",
+        "import graphgauge.core.types as text\ntext.report()\n",
         "from graphgauge.core.errors import InputError\nfrom . import result\n",
     ],
 )
@@ -136,7 +136,7 @@ print(*[name for name in {UNNEEDED} if name in sys.modules])
 
 def test_the_constructor_runs_no_check(monkeypatch):
     ran = []
-    monkeypatch.setattr("graphgauge.core.evaluation.find", lambda family, materials: ran.append(family) or ())
+    monkeypatch.setattr("graphgauge.old.core.evaluation.find", lambda family, materials: ran.append(family) or ())
     evaluation = Evaluation("ranking", [], materials={"ranks": None})
     assert ran == []
     assert evaluation.findings == evaluation.findings == ()
@@ -204,5 +204,5 @@ def test_findings_do_not_see_what_happens_after_the_call(name):
 def test_the_answers_of_a_table_are_checked_before_evaluate_returns(monkeypatch):
     event = random_event(np.random.default_rng(0), "e", edges=8, temporal=True)
     found = explanation.evaluate(Weighted(1), [explanation.Explanation(event, np.ones(len(event.subgraph)), "flat")])
-    monkeypatch.delattr("graphgauge.core.evaluation.find")
+    monkeypatch.delattr("graphgauge.old.core.evaluation.find")
     assert "tied-importance" in {finding.check for finding in found.findings}

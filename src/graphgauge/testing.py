@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family
-from graphgauge.core.metric import Metric, find, metrics
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family
+from graphgauge.old.core.metric import Metric, find, metrics
 
 Inputs = dict[str, Any]
 # Values that are sums in another order may differ by rounding.

@@ -9,7 +9,7 @@ from tests.command import graphgauge
 from graphgauge import audit, recovery
 from graphgauge.audit import checks
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.core.schema import read_result, write_result
+from graphgauge.old.core.schema import read_result, write_result
 from graphgauge.ranking import evaluate
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.audit.cases import all_cases
 
 from graphgauge import audit, recovery
-from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.ranking import evaluate
 
 CASES = {case.check: case for case in all_cases()}

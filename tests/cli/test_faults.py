@@ -12,9 +12,9 @@ import pytest
 from tests.command import graphgauge
 
 from graphgauge.cli import app
-from graphgauge.core import files
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import atomic_path, write_text, writing
+from graphgauge.old.core import files
+from graphgauge.old.core.files import atomic_path, write_text, writing
 
 DISK = [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO]
 

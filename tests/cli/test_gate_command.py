@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.command import graphgauge
 
-from graphgauge.core.schema import read_result
+from graphgauge.old.core.schema import read_result
 
 
 @pytest.fixture(scope="module")

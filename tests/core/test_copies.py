@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from graphgauge import forecasting, generation, ranking, recovery
-from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import dumps, evaluation_to_dict
+from graphgauge.old.core.result import Evaluation
+from graphgauge.old.core.schema import dumps, evaluation_to_dict
 
 RNG = np.random.default_rng(0)
 POS, NEG = RNG.normal(1, 1, 40), RNG.normal(0, 1, (40, 8))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.factory import made, own_code
+from graphgauge.old.core.factory import made, own_code
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import atomic_path, write_text
-from graphgauge.core.state import save_state
+from graphgauge.old.core.files import atomic_path, write_text
+from graphgauge.old.core.state import save_state
 
 
 def fail_halfway(path: Path) -> None:
@@ -83,7 +83,7 @@ def test_many_writers_of_one_file(tmp_path: Path) -> None:
 def test_killed_in_the_middle(tmp_path: Path) -> None:
     """The target is never half there, whatever happens to the process."""
     code = (
-        "import sys, time; from graphgauge.core.files import atomic_path\n"
+        "import sys, time; from graphgauge.old.core.files import atomic_path\n"
         "with atomic_path(sys.argv[1]) as path:\n"
         "    path.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
     )

@@ -16,7 +16,7 @@ from graphgauge.cli.aggregate import command as aggregate
 from graphgauge.cli.audit import command as audit
 from graphgauge.cli.compare import command as compare
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import read_result, write_result
+from graphgauge.old.core.schema import read_result, write_result
 from graphgauge.stats import load
 from graphgauge.stats.collect import collect
 

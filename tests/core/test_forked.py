@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from graphgauge.core.family import Family, family
+from graphgauge.old.core.family import Family, family
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

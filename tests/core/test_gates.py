@@ -11,11 +11,11 @@ import pytest
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.family import BUILT_IN, family
-from graphgauge.core.fields import read_all
-from graphgauge.core.gates import Gate
-from graphgauge.core.metric import metrics
-from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.old.core.family import BUILT_IN, family
+from graphgauge.old.core.fields import read_all
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.metric import metrics
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.study.judge import GateVerdict
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphgauge.core import metric as registry
 from graphgauge.core import references
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.family import BUILT_IN
-from graphgauge.core.findings import Check, check, checks
-from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval, find, metric, metrics, select
 from graphgauge.core.references import REFERENCES, cite
+from graphgauge.old.core import metric as registry
+from graphgauge.old.core.family import BUILT_IN
+from graphgauge.old.core.findings import Check, check, checks
+from graphgauge.old.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval, find, metric, metrics, select
 
 FACTS: dict[str, Any] = {
     "family": "ranking",

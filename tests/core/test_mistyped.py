@@ -6,9 +6,9 @@ import pytest
 from tests.sealed import write_sealed
 
 from graphgauge import audit
-from graphgauge.core.console import evaluation_text
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import read_content, read_result
+from graphgauge.old.core.console import evaluation_text
+from graphgauge.old.core.schema import read_content, read_result
 from graphgauge.ranking import evaluate
 from graphgauge.stats import aggregate, gate
 

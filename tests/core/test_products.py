@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from graphgauge import ranking, stats
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.schema import write_result
 from graphgauge.report import write_report
 
 DATA = ("a.json", "a.items.npz", "scores.npy")

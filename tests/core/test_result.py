@@ -10,7 +10,7 @@ import pytest
 
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.extras import need
-from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result, Table
 
 
 def result(key: str = "mrr", value: float = 0.5, **facts: object) -> Result:

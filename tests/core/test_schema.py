@@ -21,8 +21,8 @@ from tests.sealed import write_sealed
 
 from graphgauge import forecasting, ranking
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.result import Evaluation, Result, Table
-from graphgauge.core.schema import (
+from graphgauge.old.core.result import Evaluation, Result, Table
+from graphgauge.old.core.schema import (
     SCHEMA_FILE,
     default_path,
     file_part,
@@ -388,7 +388,7 @@ def cases() -> list[tuple[tuple[Any, ...], Any]]:
 
 
 def try_case(path: tuple[Any, ...], value: Any) -> None:
-    from graphgauge.core.schema import checked_content, evaluation_from_dict, require_valid, sealed
+    from graphgauge.old.core.schema import checked_content, evaluation_from_dict, require_valid, sealed
 
     content = copy.deepcopy(CONTENT)
     place = content
@@ -428,7 +428,7 @@ def test_every_change_of_one_value_can_be_shown_or_is_refused() -> None:
 @given(data=st.data())
 def test_any_part_may_be_missing_or_replaced(data: st.DataObject) -> None:
     """Whatever one change does to a file, reading gives an evaluation or an InputError."""
-    from graphgauge.core.schema import evaluation_from_dict
+    from graphgauge.old.core.schema import evaluation_from_dict
 
     content = copy.deepcopy(CONTENT)
     place: Any = content

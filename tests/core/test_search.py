@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import Search, files_named, matching, parse_json
+from graphgauge.old.core.files import Search, files_named, matching, parse_json
 
 
 @pytest.fixture

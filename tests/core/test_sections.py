@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from graphgauge.core import metric as registry
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.metric import Estimate, Exempt, NoChance, NoInterval, asked, metric, section, sections, select
-from graphgauge.core.result import Evaluation, Result, Table
-from graphgauge.core.schema import evaluation_from_dict
+from graphgauge.old.core import metric as registry
+from graphgauge.old.core.metric import Estimate, Exempt, NoChance, NoInterval, asked, metric, section, sections, select
+from graphgauge.old.core.result import Evaluation, Result, Table
+from graphgauge.old.core.schema import evaluation_from_dict
 
 NO = Exempt("not tried here")
 DECLARED = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from graphgauge import evolution, explanation, ranking
-from graphgauge.core.schema import default_path, write_result
+from graphgauge.old.core.schema import default_path, write_result
 
 SIDES = 60  # how many of everything
 

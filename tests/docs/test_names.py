@@ -20,11 +20,11 @@ import pytest
 from tests.docs.pages import DOCS, ROOT, name_of, prose
 
 from graphgauge.cli.app import cli
-from graphgauge.core import metric as registry
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.core.family import BUILT_IN
-from graphgauge.core.result import Evaluation, Result
 from graphgauge.explanation.conventions import CONVENTIONS
+from graphgauge.old.core import metric as registry
+from graphgauge.old.core.family import BUILT_IN
+from graphgauge.old.core.result import Evaluation, Result
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
 FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}

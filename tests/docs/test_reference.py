@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from tests.docs.pages import DOCS, generator, text_of
 
-from graphgauge.core import findings
-from graphgauge.core import metric as registry
-from graphgauge.core.family import BUILT_IN
+from graphgauge.old.core import findings
+from graphgauge.old.core import metric as registry
+from graphgauge.old.core.family import BUILT_IN
 
 # Examples that need packages of the second environment; tests/peers/test_reference_examples.py runs them.
 NEEDS_PEERS = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphgauge.core.family import BUILT_IN, Family, family
-from graphgauge.core.fields import (
+from graphgauge.forecasting.from_files import Columns as TableColumns
+from graphgauge.old.core.family import BUILT_IN, Family, family
+from graphgauge.old.core.fields import (
     Choice,
     Factory,
     Field,
@@ -21,7 +22,6 @@ from graphgauge.core.fields import (
     Texts,
     Whole,
 )
-from graphgauge.forecasting.from_files import Columns as TableColumns
 from graphgauge.recovery.from_files import Columns, Nodes
 from graphgauge.study import toml
 

@@ -12,10 +12,10 @@ import pytest
 
 from graphgauge.cli.app import COMMANDS
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import BUILT_IN, RESERVED, RESERVED_FIELDS, Family, family
+from graphgauge.old.core.family import BUILT_IN, RESERVED, RESERVED_FIELDS, Family, family
 
 DECLARED = """\
-from graphgauge.core.family import Family
+from graphgauge.old.core.family import Family
 FAMILY = Family({name!r}, line="A line.", question="?", headlines=(), package="{package}")
 """
 
@@ -76,7 +76,7 @@ BROKEN_FILES = {
     "lacks": "def evaluate(): pass",
     "unknown_type": "def evaluate_files(*, true: NoSuchType): pass",
     "reserved": (
-        "from typing import Annotated\nfrom graphgauge.core.fields import File, Text\n"
+        "from typing import Annotated\nfrom graphgauge.old.core.fields import File, Text\n"
         "def evaluate_files(*, seeds: Annotated[str, Text('x')] = ''): pass"
     ),
 }
@@ -90,7 +90,7 @@ def test_a_broken_from_files_is_told_under_the_name_of_its_package(
     if BROKEN_FILES[name] is not None:
         (tmp_path / f"of_{name}" / "from_files.py").write_text(BROKEN_FILES[name])
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("graphgauge.core.family._LOADED", [])
+    monkeypatch.setattr("graphgauge.old.core.family._LOADED", [])
     made = Family(name, line="", question="", headlines=(), package=f"of_{name}")
     for door in (lambda: made.fields, lambda: made.read({})):
         with pytest.raises(OptionError, match=f"^the family '{name}' of of_{name} cannot be used") as caught:

@@ -17,7 +17,7 @@ import torch
 
 from graphgauge import evolution, explanation, generation, recovery
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.core.evaluation import Evaluation
+from graphgauge.old.core.evaluation import Evaluation
 
 Put = Callable[[Any], Any]
 RNG = np.random.default_rng(7)

@@ -12,9 +12,9 @@ from tests.doors.examples import FAMILIES, arguments, example, study_text
 
 from graphgauge.cli.family import family_command, flag
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.family import Family
-from graphgauge.core.fields import Output
-from graphgauge.core.forms import Form, require
+from graphgauge.old.core.family import Family
+from graphgauge.old.core.fields import Output
+from graphgauge.old.core.forms import Form, require
 from graphgauge.study.options import keys_of
 from graphgauge.study.parse import read_study
 

@@ -28,8 +28,12 @@ from tests.explanation.brute import Weighted, random_explanations
 from graphgauge import evolution, explanation, forecasting, generation, ranking, recovery
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.core.family import BUILT_IN, Family, family
-from graphgauge.core.fields import (
+from graphgauge.engines import dask as dask_engine
+from graphgauge.engines.merge import merge_files
+from graphgauge.io.graphs import read_graph
+from graphgauge.io.hashing import HashIndex
+from graphgauge.old.core.family import BUILT_IN, Family, family
+from graphgauge.old.core.fields import (
     Choice,
     Factory,
     File,
@@ -44,14 +48,10 @@ from graphgauge.core.fields import (
     Text,
     Whole,
 )
-from graphgauge.core.forms import chosen_form
-from graphgauge.core.metric import metrics
-from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import evaluation_to_dict, read_content
-from graphgauge.engines import dask as dask_engine
-from graphgauge.engines.merge import merge_files
-from graphgauge.io.graphs import read_graph
-from graphgauge.io.hashing import HashIndex
+from graphgauge.old.core.forms import chosen_form
+from graphgauge.old.core.metric import metrics
+from graphgauge.old.core.result import Evaluation
+from graphgauge.old.core.schema import evaluation_to_dict, read_content
 from graphgauge.recovery.from_files import Nodes
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import task

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from tests.doors.test_values import DATA, arguments
 
 from graphgauge.cli.family import family_command
-from graphgauge.core.gates import Gate, metrics_with_gates
-from graphgauge.core.metric import DEFAULT
+from graphgauge.old.core.gates import Gate, metrics_with_gates
+from graphgauge.old.core.metric import DEFAULT
 from graphgauge.study import verify
 
 

@@ -141,7 +141,7 @@ def test_bad_shards_are_refused_by_name_before_a_worker_is_asked(shards, how):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(shards, monkeypatch):
-    monkeypatch.setattr("graphgauge.core.cluster.PATIENCE", "1s")
+    monkeypatch.setattr("graphgauge.old.core.cluster.PATIENCE", "1s")
     with pytest.raises(InputError, match="no scheduler answers"):
         evaluate_files(**files(shards), engine="dask", scheduler="tcp://127.0.0.1:9")
 

@@ -18,10 +18,10 @@ import pytest
 from tests.engines.processes import ALONE, ended, killed_one, started, workers_of
 
 from graphgauge import ranking
-from graphgauge.core import cluster as clusters
 from graphgauge.core.errors import InputError
 from graphgauge.core.progress import Progress
 from graphgauge.engines.merge import merge_files
+from graphgauge.old.core import cluster as clusters
 
 KEYS = ["mrr", "hits@3", "mean_rank", "median_rank", "adjusted_mrr"]
 

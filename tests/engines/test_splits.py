@@ -10,8 +10,8 @@ import pytest
 from tests.engines.split_cases import CASES
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.family import BUILT_IN, families, family
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.family import BUILT_IN, families, family
+from graphgauge.old.core.result import Evaluation
 
 
 class PretendedCrew:
@@ -38,7 +38,7 @@ class PretendedCrew:
 @pytest.fixture
 def pretended(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where modules of users are
-    monkeypatch.setattr("graphgauge.core.cluster._Crew", PretendedCrew)
+    monkeypatch.setattr("graphgauge.old.core.cluster._Crew", PretendedCrew)
     monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 800)
     monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 800)
     monkeypatch.setattr("graphgauge.ranking.from_files._SCORED", 400)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.evolution.conftest import Graph, block_graph
 
-from graphgauge.core.result import Evaluation
 from graphgauge.evolution import AdaptiveEvaluator
 from graphgauge.evolution.inputs import Points
+from graphgauge.old.core.result import Evaluation
 
 
 @pytest.fixture(params=["blocks", "cora"])

@@ -318,8 +318,8 @@ def test_pairs_without_a_common_node_have_the_usual_error():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 20])
 def test_equal_shares_have_no_interval_made_of_rounding(count: int):
-    from graphgauge.core.metric import find
     from graphgauge.evolution.areas import Area
+    from graphgauge.old.core.metric import find
 
     metric = find("auc_birth", "evolution")[0]
     for value in (0.1, 1 / 3, 0.7):

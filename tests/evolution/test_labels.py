@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from tests.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Evaluation
 from graphgauge.evolution import AdaptiveEvaluator, delta_homophily, node_classification_accuracy
+from graphgauge.old.core.result import Evaluation
 from graphgauge.stats.intervals import logit_t_interval, wilson_interval
 
 KEYS = ["delta_homophily", "homophily_new_edges", "homophily_baseline", "delta_homophily_degree"]

@@ -13,7 +13,6 @@ from scipy.stats import t as student
 from tests.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import find
 from graphgauge.evolution import (
     AdaptiveEvaluator,
     EvaluationSuite,
@@ -22,6 +21,7 @@ from graphgauge.evolution import (
     tgc_step,
 )
 from graphgauge.evolution.figure import draw_evolution, picture, relation_of
+from graphgauge.old.core.metric import find
 
 METRICS = ["auc_synthetic", "auc_birth", "delta_homophily", "nca_mean", "tgc"]
 

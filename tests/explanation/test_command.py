@@ -275,8 +275,8 @@ def test_the_picture_has_its_levels_in_order_and_no_bars_that_were_not_asked(tmp
 
 
 def test_the_legend_stands_below_the_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphgauge.core import figures
     from graphgauge.explanation import figure as explanation_figure
+    from graphgauge.old.core import figures
 
     boxes = []
 

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr, t
 from tests.explanation.brute import Weighted, count, of_event, order, random_explanations, said, units
 
 from graphgauge import explanation as ex
-from graphgauge.core.metric import metrics as registered
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.metric import metrics as registered
+from graphgauge.old.core.result import Evaluation
 
 LEVELS = (0.1, 0.25, 0.5, 0.8)
 KEYS = [

@@ -12,7 +12,7 @@ from tests.explanation.brute import Weighted, of_event, random_explanations
 from graphgauge import audit
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.schema import read_result, write_result
+from graphgauge.old.core.schema import read_result, write_result
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -670,8 +670,8 @@ def test_a_label_that_no_class_has_matters_only_if_it_is_read() -> None:
 @pytest.mark.parametrize(("n", "a"), [(20, 0.1), (40, 0.05), (10, 0.15)])
 def test_a_harmonic_mean_of_rare_flips_is_covered(n: int, a: float) -> None:
     """Flips with probability a, none when keeping: H = 2a/(1 + a). At 0 the bound of the flips is carried over."""
-    from graphgauge.core.metric import Estimate, find
     from graphgauge.explanation.fidelity import harmonic
+    from graphgauge.old.core.metric import Estimate, find
 
     entry = find("label_flip_characterization@0.1", "explanation")[0]
     rng, covered, true = np.random.default_rng(0), [], 2 * a / (1 + a)

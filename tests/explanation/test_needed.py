@@ -12,8 +12,8 @@ from tests.explanation.brute import Weighted, random_explanations
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import metrics as registered
 from graphgauge.explanation.needed import MASKS
+from graphgauge.old.core.metric import metrics as registered
 
 EDGES = ["truth_auc", "truth_precision@0.2", "truth_recall@k=2", "cohesiveness@0.3", "sparsity@0.1", "elapsed"]
 

@@ -10,9 +10,9 @@ import pytest
 from tests.forecasting.conftest import calibrated
 
 from graphgauge import forecasting
-from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.declared import mean_deviation
 from graphgauge.forecasting.samples import Reliability
+from graphgauge.old.core.result import Evaluation
 
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)
 DISTANCES = ("ece", "ence", "calibration_error", "central_calibration_error", "miscalibration_area")

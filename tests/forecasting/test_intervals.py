@@ -12,8 +12,8 @@ from scipy.signal import lfilter
 from scipy.stats import norm
 
 from graphgauge import forecasting
-from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.serial import cosine_error, frequencies
+from graphgauge.old.core.result import Evaluation
 
 KEYS = ("mae", "rmse", "bias", "crps", "coverage_95")
 NODES = 3

@@ -15,8 +15,8 @@ from tests.forecasting.conftest import Forecasts, calibrated
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState
+from graphgauge.old.core.result import Evaluation
 
 COUNTS = (
     "coverage_50",

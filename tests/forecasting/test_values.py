@@ -12,10 +12,10 @@ from tests.forecasting.conftest import Forecasts, calibrated
 
 from graphgauge import forecasting
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState, evaluate
 from graphgauge.forecasting.measures import ALL
 from graphgauge.kernels.forecast import FLOATS, SUMS
+from graphgauge.old.core.result import Evaluation
 
 Array = np.ndarray
 

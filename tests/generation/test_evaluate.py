@@ -13,7 +13,7 @@ from tests.generation.toy import NAMES, Judge, Toy, case, data
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.schema import SCHEMA_FILE, evaluation_from_dict
+from graphgauge.old.core.schema import SCHEMA_FILE, evaluation_from_dict
 
 QUICK = {"resamples": 100, "permutations": 99}
 SECTIONS = ("reconstruction", "diversity", "statistical", "latent_space", "conditioning")
@@ -506,7 +506,7 @@ def test_figure(evaluation, tmp_path):
 
 def test_columns_that_do_not_fit_are_named_and_wide_terminals_show_them(evaluation):
     """All metrics by condition are within reach at any width."""
-    from graphgauge.core.console import evaluation_text
+    from graphgauge.old.core.console import evaluation_text
 
     columns = [name for name in evaluation.by("condition").columns if "." not in name]
     for width in (60, 100, 160, 400):

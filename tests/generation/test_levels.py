@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from graphgauge import generation
-from graphgauge.core.result import Chance, Result
-from graphgauge.core.schema import evaluation_from_dict
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import band, near_copies, share_draws, unstructured
 from graphgauge.generation.two_sample import prdc
+from graphgauge.old.core.result import Chance, Result
+from graphgauge.old.core.schema import evaluation_from_dict
 
 Bits = NDArray[np.bool_]
 QUICK: dict[str, Any] = {"permutations": 9, "resamples": 199}

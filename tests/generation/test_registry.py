@@ -8,9 +8,9 @@ from tests.generation.toy import case
 from graphgauge import generation
 from graphgauge.cli.family import family_command
 from graphgauge.cli.metrics import listing
-from graphgauge.core import metric as registry
-from graphgauge.core.metric import Exempt, NoChance, NoInterval, metric, metrics, sections
 from graphgauge.generation.declared import LAWS
+from graphgauge.old.core import metric as registry
+from graphgauge.old.core.metric import Exempt, NoChance, NoInterval, metric, metrics, sections
 
 command = family_command("generation")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from graphgauge.core.metric import find, metrics
+from graphgauge.old.core.metric import find, metrics
 
 FILES = sorted(Path(__file__).parent.glob("*.toml"))
 CONTENTS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES}

@@ -67,7 +67,7 @@ def _in_gzip(content: bytes, draw: random.Random) -> bytes:
 
 def _in_result(content: bytes, draw: random.Random) -> bytes:
     """Another value at a random place, with a new root; other JSON is damaged as text."""
-    from graphgauge.core.schema import sealed
+    from graphgauge.old.core.schema import sealed
 
     tree = json.loads(content)
     if not isinstance(tree, dict) or "root" not in tree:

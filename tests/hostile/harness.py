@@ -161,7 +161,7 @@ def forgeries() -> Count:
 def flips(total: int) -> list[Count]:
     """Single bits of results, their side files and states: refused, or the same answer."""
     from graphgauge.core.errors import GraphgaugeError
-    from graphgauge.core.schema import read_result, require_unchanged, side_files, side_path, write_result
+    from graphgauge.old.core.schema import read_result, require_unchanged, side_files, side_path, write_result
     from graphgauge.ranking.items import Items
     from graphgauge.ranking.state import RankingState
 
@@ -304,7 +304,7 @@ WRITERS = (
 def prepared(folder: Path) -> None:
     """Scores, states, results and a study."""
     from graphgauge import ranking
-    from graphgauge.core.schema import write_result
+    from graphgauge.old.core.schema import write_result
     from graphgauge.ranking.state import RankingState
 
     draw = np.random.default_rng(0)

@@ -54,8 +54,6 @@ class Reader:
 
 def readers() -> list[Reader]:
     from graphgauge.audit.outcome import read_part
-    from graphgauge.core.schema import read_result
-    from graphgauge.core.state import load_state
     from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
@@ -65,6 +63,8 @@ def readers() -> list[Reader]:
     from graphgauge.io.graphs import read_graph
     from graphgauge.io.hashing import HashIndex
     from graphgauge.io.parquet import read_parquet
+    from graphgauge.old.core.schema import read_result
+    from graphgauge.old.core.state import load_state
     from graphgauge.ranking.items import Items
     from graphgauge.ranking.negative_sampling import Negatives
     from graphgauge.ranking.state import RankingState
@@ -127,7 +127,7 @@ def _evaluation() -> Any:
 
 
 def _result(path: Path) -> None:
-    from graphgauge.core.schema import write_result
+    from graphgauge.old.core.schema import write_result
 
     inputs = [{"name": "pos_scores", "path": "p.npy", "bytes": 3, "hash": "0" * 64}]
     write_result(_evaluation(), path, receipt={"inputs": inputs, "started": "now", "seconds": 1.0})

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import family
 from graphgauge.io.arrays import OPENERS, Shards, open_array, open_arrays, read_array, read_labels
 from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.family import family
 
 
 def written(folder: Path, name: str, text: str) -> Path:

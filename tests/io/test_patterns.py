@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from graphgauge.core.files import matching
+from graphgauge.old.core.files import matching
 
 
 def test_a_long_pattern_matches_nothing_and_takes_no_time(tmp_path):

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from graphgauge.core.metric import Metric, metrics
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.metric import Metric, metrics
+from graphgauge.old.core.result import Evaluation
 
 # Keyword arguments of the family's evaluate().
 Inputs = dict[str, Any]

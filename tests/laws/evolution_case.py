@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.core.metric import Metric
-from graphgauge.core.result import Evaluation
 from graphgauge.evolution import AdaptiveEvaluator
+from graphgauge.old.core.metric import Metric
+from graphgauge.old.core.result import Evaluation
 
 
 class CycleCase(Case):

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.core.metric import Metric
-from graphgauge.core.result import Evaluation
 from graphgauge.explanation import Context, Explanation, Subgraph, evaluate
 from graphgauge.explanation.masks import Level
+from graphgauge.old.core.metric import Metric
+from graphgauge.old.core.result import Evaluation
 
 LARGEST = 16
 LEVELS = (0.2, 0.5)

@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.core.metric import Metric
-from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState, evaluate
 from graphgauge.forecasting.metrics import Percent
+from graphgauge.old.core.metric import Metric
+from graphgauge.old.core.result import Evaluation
 
 LARGEST = 16
 NODES = 3

@@ -10,11 +10,11 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.core.metric import Metric
-from graphgauge.core.result import Evaluation
 from graphgauge.generation import evaluate
 from graphgauge.generation.evaluate import FAMILY
 from graphgauge.generation.graphs import Graphs
+from graphgauge.old.core.metric import Metric
+from graphgauge.old.core.result import Evaluation
 
 QUICK = {"resamples": 20, "permutations": 19}
 REAL = ("real", "reconstructed", "latents", "real_conditions", "real_valid", "latent_variances")

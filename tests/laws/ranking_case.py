@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.core.metric import Metric
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.metric import Metric
+from graphgauge.old.core.result import Evaluation
 from graphgauge.ranking import Catalog, RankingState, evaluate
 from graphgauge.ranking.ties import TIES
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from tests.laws.explanation_case import ExplanationCase
 
 from graphgauge import forecasting, generation, ranking, recovery
-from graphgauge.core.metric import Metric, metrics
-from graphgauge.core.metric import find as find_metric
-from graphgauge.core.result import Result, enclosing
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Trajectory
 from graphgauge.forecasting.compare import compare as diebold_mariano
+from graphgauge.old.core.metric import Metric, metrics
+from graphgauge.old.core.metric import find as find_metric
+from graphgauge.old.core.result import Result, enclosing
 from graphgauge.stats.permutation import paired_items
 
 THREE_WAYS = np.array([0.3, 0.1 + 0.2, 0.1 * 3])

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs, all_cases
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import LAWS, Exempt, Metric, NoChance, NoInterval, metrics
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.old.core.metric import LAWS, Exempt, Metric, NoChance, NoInterval, metrics
+from graphgauge.old.core.result import Evaluation, Result
 
 CASES = all_cases()
 over_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -15,8 +15,8 @@ from tests.explanation.brute import Weighted, random_explanations
 import graphgauge
 from graphgauge import audit, evolution, explanation, forecasting, generation, ranking, recovery, stats
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
-from graphgauge.core.findings import Found
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.old.core.findings import Found
+from graphgauge.old.core.result import Evaluation, Result, Table
 
 RNG = np.random.default_rng(0)
 POS, NEG = RNG.normal(1, 1, 90), RNG.normal(0, 1, (90, 20))

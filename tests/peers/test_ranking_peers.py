@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from tests.peers.agreement import versions
 
 from graphgauge import ranking
-from graphgauge.core.result import Result
+from graphgauge.old.core.result import Result
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

@@ -12,8 +12,8 @@ from tests.ranking import brute
 from tests.ranking.brute import Query
 
 from graphgauge import ranking
-from graphgauge.core.metric import find, metrics
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.metric import find, metrics
+from graphgauge.old.core.result import Evaluation
 from graphgauge.ranking.evaluate import POSITIVES_AND_QUERIES
 from graphgauge.ranking.ties import TIES
 

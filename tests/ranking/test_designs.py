@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from graphgauge import ranking
-from graphgauge.core.metric import find
+from graphgauge.old.core.metric import find
 from graphgauge.ranking.samples import Ranks
 
 SEED = 11

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import load_state
+from graphgauge.old.core.state import load_state
 from graphgauge.ranking import RankingState
 
 Batch = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 from graphgauge import ranking
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import OptionError
-from graphgauge.core.forms import Form
+from graphgauge.old.core.forms import Form
 from graphgauge.ranking.family import FLAT, MATRIX
 
 command = family_command("ranking")

@@ -12,7 +12,7 @@ import pytest
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.schema import write_result
 
 RANDOM = np.random.default_rng(0)
 POS_A, POS_B, NEG = RANDOM.normal(0.5, 1, 12), RANDOM.normal(0, 1, 12), RANDOM.normal(0, 1, (12, 9))

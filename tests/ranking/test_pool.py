@@ -343,7 +343,7 @@ def test_blocks_of_dask_arrays():
 
 
 def test_a_damaged_state_is_refused(tmp_path: Path):
-    from graphgauge.core.state import load_state, save_state
+    from graphgauge.old.core.state import load_state, save_state
 
     RankingState().update([1.0, 2.0], [0.5], cluster=[0, 1]).save(tmp_path / "state.npz")
     kind, given, arrays = load_state(tmp_path / "state.npz")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from graphgauge import ranking
 from graphgauge.core.errors import OptionError
-from graphgauge.core.evaluation import Deferred, Evaluation
-from graphgauge.core.result import Result
+from graphgauge.old.core.evaluation import Deferred, Evaluation
+from graphgauge.old.core.result import Result
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES
 

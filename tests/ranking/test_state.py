@@ -15,8 +15,8 @@ import pytest
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import load_state
 from graphgauge.kernels.histogram import Histogram
+from graphgauge.old.core.state import load_state
 from graphgauge.ranking import RankingState
 
 RANDOM = np.random.default_rng(0)

@@ -17,11 +17,11 @@ from click.testing import CliRunner
 from graphgauge import ranking
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
-from graphgauge.core.gates import GateOutcome
-from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import read_result, write_result
-from graphgauge.core.state import load_state, save_state
 from graphgauge.io.hashing import HashIndex
+from graphgauge.old.core.gates import GateOutcome
+from graphgauge.old.core.result import Evaluation
+from graphgauge.old.core.schema import read_result, write_result
+from graphgauge.old.core.state import load_state, save_state
 from graphgauge.ranking.drawn import EntityQueries
 from graphgauge.ranking.triples import SIDES
 from graphgauge.stats import compare

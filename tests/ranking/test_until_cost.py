@@ -9,7 +9,7 @@ import pytest
 from tests.ranking.small_graph import SmallGraph, small_graph
 
 from graphgauge import ranking
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.result import Evaluation
 
 
 @pytest.fixture(scope="module")

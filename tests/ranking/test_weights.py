@@ -5,7 +5,7 @@ import pytest
 
 from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.schema import write_result
 
 RNG = np.random.default_rng(5)
 POS, NEG = RNG.normal(1, 1, 40), RNG.normal(size=(40, 20))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from tests.sealed import write_sealed
 
-from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result, Table
 
 SCRIPT = "<script>window.harmed = 1; alert(1)</script>"
 CLOSING = "</script><script>window.harmed = 2</script><!--"

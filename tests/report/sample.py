@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from graphgauge import ranking, recovery
-from graphgauge.core.files import write_text
-from graphgauge.core.result import Chance, Evaluation, Interval, Result
-from graphgauge.core.schema import default_path, read_result, write_result
+from graphgauge.old.core.files import write_text
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.old.core.schema import default_path, read_result, write_result
 from graphgauge.stats import compare, load
 
 RELATIONS = np.array(["member of", "part of", "type of", "derived from", "similar to", "verb group"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphgauge import ranking
-from graphgauge.core.console import evaluation_text
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.old.core.console import evaluation_text
+from graphgauge.old.core.result import Evaluation, Result, Table
 
 
 def first_words(evaluation: Evaluation) -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 from tests.report.sample import write
 
 from graphgauge import forecasting, generation, ranking, recovery
-from graphgauge.core.result import Evaluation, Result, Table
-from graphgauge.core.schema import read_result
+from graphgauge.old.core.result import Evaluation, Result, Table
+from graphgauge.old.core.schema import read_result
 from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
 from graphgauge.report.figures import figures, wrong_edges

@@ -17,9 +17,9 @@ from tests.report.sample import write, write_ranking
 
 from graphgauge.cli.report import command
 from graphgauge.core.errors import InputError
-from graphgauge.core.pages import script_json
-from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
 from graphgauge.core.scrub import LIMIT, clean
+from graphgauge.old.core.pages import script_json
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result, Table
 from graphgauge.report.html import write_report
 
 

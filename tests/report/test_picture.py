@@ -10,8 +10,8 @@ import pytest
 from tests.report.sample import write
 
 from graphgauge import ranking, stats
-from graphgauge.core.findings import Finding
-from graphgauge.core.result import Chance, Evaluation, Result, Table
+from graphgauge.old.core.findings import Finding
+from graphgauge.old.core.result import Chance, Evaluation, Result, Table
 from graphgauge.report.asked import asked
 from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
@@ -164,7 +164,7 @@ def test_the_worst_items_are_listed_with_what_they_were(tmp_path: Path) -> None:
 def test_a_comparison_is_shown_once(tmp_path: Path) -> None:
     import json
 
-    from graphgauge.core.files import write_text
+    from graphgauge.old.core.files import write_text
     from graphgauge.stats import compare, load
 
     made(tmp_path, CLEAR)

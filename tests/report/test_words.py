@@ -12,8 +12,8 @@ from tests.report.sample import write
 from tests.sealed import write_sealed
 
 from graphgauge.audit.lines import finding_lines
-from graphgauge.core.findings import Finding
-from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.old.core.findings import Finding
+from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.report.asked import Asked, asked
 from graphgauge.report.family import Family, family
 from graphgauge.report.forest import forest

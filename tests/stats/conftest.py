@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from graphgauge.core.result import Evaluation, Result
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.result import Evaluation, Result
+from graphgauge.old.core.schema import write_result
 
 WriteRun = Callable[..., Path]
 

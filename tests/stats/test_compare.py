@@ -17,8 +17,8 @@ import pytest
 from tests.sealed import write_sealed
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.result import Evaluation, Result
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.result import Evaluation, Result
+from graphgauge.old.core.schema import write_result
 from graphgauge.ranking.items import Items
 from graphgauge.stats import aggregate, compare, holm, load, paired_test
 from graphgauge.stats.comparison import _maximal_cliques

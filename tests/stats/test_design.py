@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from graphgauge.cli.compare import command
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
-from graphgauge.core.truths import Reference, Truth
+from graphgauge.old.core.truths import Reference, Truth
 from graphgauge.stats import compare, paired_test, units_needed, unpaired_test
 from graphgauge.stats.design import split_of
 from graphgauge.stats.paired import Plan

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from graphgauge import recovery
 from graphgauge.cli.app import cli
-from graphgauge.core.metric import metrics as registered
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.metric import metrics as registered
+from graphgauge.old.core.schema import write_result
 from graphgauge.recovery.family import FAMILY
 from graphgauge.stats.aggregate import aggregate
 from graphgauge.stats.compare import compare

@@ -10,7 +10,7 @@ import pytest
 
 from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.schema import write_result
 
 
 @pytest.mark.parametrize(("kind", "words"), [("pipe", "is missing"), ("gone", "is missing"), ("other", "has changed")])

@@ -13,7 +13,7 @@ import pytest
 from tests.sealed import sealed, write_sealed
 
 from graphgauge.core.errors import InputError, UnknownNameError
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.old.core.result import Evaluation, Result
 from graphgauge.stats import Runs, load
 from graphgauge.stats.runs import panel
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.grids import Cell, Grid
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.core.result import Evaluation, Result
 from graphgauge.stats import Aggregate, aggregate, compare
 
 # c is a with noise, b is clearly worse, on eight seeds.

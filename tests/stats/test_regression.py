@@ -12,8 +12,8 @@ from tests.sealed import write_sealed
 
 from graphgauge import forecasting, ranking, stats
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import read_content, write_result
+from graphgauge.old.core.result import Evaluation
+from graphgauge.old.core.schema import read_content, write_result
 from graphgauge.stats import gate
 
 N = 400

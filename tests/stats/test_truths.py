@@ -11,9 +11,9 @@ from tests.sealed import write_sealed
 
 from graphgauge import explanation, forecasting, generation
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import BUILT_IN as FAMILIES
-from graphgauge.core.family import family as declared
-from graphgauge.core.truths import truths_of
+from graphgauge.old.core.family import BUILT_IN as FAMILIES
+from graphgauge.old.core.family import family as declared
+from graphgauge.old.core.truths import truths_of
 from graphgauge.report.html import write_report
 from graphgauge.stats import aggregate, compare, load
 from graphgauge.study.options import keys_of

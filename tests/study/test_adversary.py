@@ -20,7 +20,7 @@ from tests.sealed import sealed, write_sealed
 
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import read_content, read_result, result_files
+from graphgauge.old.core.schema import read_content, read_result, result_files
 from graphgauge.study import verify
 
 TRUE = np.random.default_rng(0).normal(size=(60, 3))

@@ -13,7 +13,7 @@ import pytest
 from tests.study.conftest import STUDY, write_scores
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import write_result
+from graphgauge.old.core.schema import write_result
 from graphgauge.ranking import evaluate
 from graphgauge.report.html import write_report
 from graphgauge.study import run

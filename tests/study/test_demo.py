@@ -11,9 +11,9 @@ import sys
 import pytest
 from tests.command import graphgauge as command
 
-from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import SEEDS, demos
 from graphgauge.explanation import read_table
+from graphgauge.old.core.family import BUILT_IN as FAMILIES
 
 # One process runs the demo, and the tests of what it made.
 pytestmark = pytest.mark.xdist_group("demo")

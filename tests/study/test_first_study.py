@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.command import graphgauge
 
-from graphgauge.core.family import BUILT_IN
+from graphgauge.old.core.family import BUILT_IN
 from graphgauge.stats import compare
 from graphgauge.study.init import SEEDS, study_text
 from graphgauge.study.parse import read_study

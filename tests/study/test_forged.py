@@ -14,7 +14,7 @@ from tests.command import graphgauge
 from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, write_scores
 
-from graphgauge.core.schema import dumps, read_content
+from graphgauge.old.core.schema import dumps, read_content
 from graphgauge.ranking.items import Items
 from graphgauge.study import run, verify
 

@@ -10,9 +10,9 @@ import pytest
 from tests.command import graphgauge as command
 from tests.study.conftest import STUDY
 
-from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import demos
 from graphgauge.demo.study import study_text as demo_text
+from graphgauge.old.core.family import BUILT_IN as FAMILIES
 from graphgauge.study import read_study
 from graphgauge.study.init import study_text
 from graphgauge.study.schema import SCHEMA_FILE, text
@@ -81,7 +81,7 @@ def test_init_writes_once(tmp_path):
 
 
 def test_every_option_is_explained_by_init():
-    from graphgauge.core.family import family as declared
+    from graphgauge.old.core.family import family as declared
     from graphgauge.study.options import keys_of
 
     for family in FAMILIES:

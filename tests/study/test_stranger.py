@@ -13,9 +13,9 @@ from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, write_scores
 
 import graphgauge
-from graphgauge.core.family import family
-from graphgauge.core.fields import located
-from graphgauge.core.schema import read_content
+from graphgauge.old.core.family import family
+from graphgauge.old.core.fields import located
+from graphgauge.old.core.schema import read_content
 from graphgauge.study import run
 
 SOURCE = Path(graphgauge.__file__).parents[1]

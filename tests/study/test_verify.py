@@ -11,7 +11,7 @@ import pytest
 from tests.command import graphgauge as command
 
 from graphgauge._version import __version__
-from graphgauge.core.schema import root_of
+from graphgauge.old.core.schema import root_of
 from graphgauge.study import verify
 from graphgauge.study.drift import differences
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError
-from graphgauge.core.loop import measured
-from graphgauge.core.metric import select
 from graphgauge.core.options import confidence_level, metric_names
-from graphgauge.core.result import Evaluation
+from graphgauge.old.core.loop import measured
+from graphgauge.old.core.metric import select
+from graphgauge.old.core.result import Evaluation
 from graphgauge_communities.metrics import Groups
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import Family, TruthInputs
+from graphgauge.old.core.family import Family, TruthInputs
 
 FAMILY = Family(
     "communities",

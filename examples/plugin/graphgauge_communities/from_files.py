@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from graphgauge.core.fields import Confidence, File, Metrics, PathLike, Seed
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Evaluation
 from graphgauge.io.arrays import read_labels
 from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.fields import Confidence, File, Metrics, PathLike, Seed
+from graphgauge.old.core.result import Evaluation
 from graphgauge_communities.evaluate import evaluate
 from graphgauge_communities.family import FAMILY
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import Baseline, Bounds, Estimate, Exempt, IntervalRule, metric
 from graphgauge.core.references import cite
+from graphgauge.old.core.metric import Baseline, Bounds, Estimate, Exempt, IntervalRule, metric
 from graphgauge.stats.intervals import t_interval
 
 cite(

@@ -3,6 +3,6 @@
 from graphgauge.audit.findings import Findings, run
 from graphgauge.audit.pages import explain
 from graphgauge.audit.runs import checks
-from graphgauge.core.findings import Check, Finding, check
+from graphgauge.old.core.findings import Check, Finding, check
 
 __all__ = ["Check", "Finding", "Findings", "check", "checks", "explain", "run"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 from graphgauge.audit.outcome import ignored_in
 from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family_names
-from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding, Found, findings_grid
-from graphgauge.core.grids import Grid
-from graphgauge.core.schema import plain
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family_names
+from graphgauge.old.core.findings import RUNS, SEVERITIES, Check, Finding, Found, findings_grid
+from graphgauge.old.core.grids import Grid
+from graphgauge.old.core.schema import plain
 from graphgauge.stats.collect import collect
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.findings import RUNS, SEVERITIES, Finding, find
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.findings import RUNS, SEVERITIES, Finding, find
 from graphgauge.stats.text import listing, several
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphgauge.core.family import family
 from graphgauge.io.materials import Material
+from graphgauge.old.core.family import family
 
 
 def materials_of(name: str) -> Mapping[str, Material]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import read_json
 from graphgauge.core.scrub import scrub
+from graphgauge.old.core.files import read_json
 
 SUMMARY = "study.json"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.family import BUILT_IN
-from graphgauge.core.findings import RUNS, Check
+from graphgauge.old.core.family import BUILT_IN
+from graphgauge.old.core.findings import RUNS, Check
 
 # In a wheel the pages are next to this module; in a checkout they are in the docs.
 _PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family_names, left_out_if_broken
-from graphgauge.core.findings import RUNS, Check, Evidence, check
-from graphgauge.core.findings import checks as checks_of
-from graphgauge.core.metric import NO_SPREAD
-from graphgauge.core.result import READINGS, Chance, Result
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family_names, left_out_if_broken
+from graphgauge.old.core.findings import RUNS, Check, Evidence, check
+from graphgauge.old.core.findings import checks as checks_of
+from graphgauge.old.core.metric import NO_SPREAD
+from graphgauge.old.core.result import READINGS, Chance, Result
 from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
 from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
 

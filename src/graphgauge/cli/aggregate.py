@@ -14,9 +14,9 @@ from graphgauge.cli.common import files_then_words
 from graphgauge.cli.family import flag, option_of
 from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import NAMES, PRODUCT_FILE, OnceCommand, refuse_replacing
-from graphgauge.core.fields import Fields, read_all
-from graphgauge.core.files import write_text
-from graphgauge.core.grids import FORMS
+from graphgauge.old.core.fields import Fields, read_all
+from graphgauge.old.core.files import write_text
+from graphgauge.old.core.grids import FORMS
 from graphgauge.stats.aggregate_results import FIELDS, aggregate_results
 from graphgauge.stats.load import load
 from graphgauge.stats.present import MARKS, Style

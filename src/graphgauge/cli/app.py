@@ -12,7 +12,7 @@ import click
 from graphgauge._version import __version__
 from graphgauge.cli.flags import in_flags
 from graphgauge.cli.lazy import LazyGroup
-from graphgauge.core.family import is_declared, lines, unusable
+from graphgauge.old.core.family import is_declared, lines, unusable
 
 # One line each, shown by --help without importing the command. The families' commands come first.
 COMMANDS = {
@@ -131,7 +131,7 @@ def _status() -> int:
 def _explained(error: Exception) -> tuple[str, int]:
     """A paragraph about an error, and its exit code."""
     from graphgauge.core.errors import GraphgaugeError
-    from graphgauge.core.files import DISK_ERRORS
+    from graphgauge.old.core.files import DISK_ERRORS
 
     if isinstance(error, GraphgaugeError):
         return in_flags(str(error)), error.exit_code

@@ -16,10 +16,10 @@ from graphgauge.cli.family import family_command, flag, with_inputs
 from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import OnceCommand, names_in
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import family, family_names
-from graphgauge.core.fields import read_all
-from graphgauge.core.findings import SEVERITIES
-from graphgauge.core.schema import dumps, write_result
+from graphgauge.old.core.family import family, family_names
+from graphgauge.old.core.fields import read_all
+from graphgauge.old.core.findings import SEVERITIES
+from graphgauge.old.core.schema import dumps, write_result
 from graphgauge.stats.text import several
 
 _OWN = [

@@ -19,11 +19,11 @@ import click
 from graphgauge.cli.flags import in_flags
 from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import write_text
-from graphgauge.core.gates import Gate, GateOutcome
-from graphgauge.core.result import Result
-from graphgauge.core.schema import dumps, plain, result_path, write_result
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.files import write_text
+from graphgauge.old.core.gates import Gate, GateOutcome
+from graphgauge.old.core.result import Result
+from graphgauge.old.core.schema import dumps, plain, result_path, write_result
 
 # What every command that evaluates can do with the result.
 OUTPUT_OPTIONS = [
@@ -217,7 +217,7 @@ def emit(evaluation: Evaluation, form: str) -> None:
     else:
         from rich.console import Console
 
-        from graphgauge.core.console import evaluation_text, render
+        from graphgauge.old.core.console import evaluation_text, render
 
         if sys.stdout.isatty():
             console = Console(highlight=False)

@@ -10,7 +10,7 @@ from graphgauge.cli.aggregate import command_about_results, emit, style_of
 from graphgauge.cli.family import flag
 from graphgauge.cli.options import refuse_replacing
 from graphgauge.core.errors import OptionError
-from graphgauge.core.fields import read_all
+from graphgauge.old.core.fields import read_all
 from graphgauge.stats.compare_results import FIELDS, compare_results, refuse
 from graphgauge.stats.load import load
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 from click.shell_completion import CompletionItem
 
-from graphgauge.core.metric import metrics
+from graphgauge.old.core.metric import metrics
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 

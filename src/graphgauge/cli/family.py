@@ -15,9 +15,11 @@ from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
 from graphgauge.cli.complete import Complete, files, keys
 from graphgauge.cli.options import OnceCommand, ParamType
 from graphgauge.core.errors import OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import Family, family
-from graphgauge.core.fields import (
+from graphgauge.core.progress import Progress
+from graphgauge.io.code import source_hash
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import Family, family
+from graphgauge.old.core.fields import (
     Choice,
     Field,
     Fields,
@@ -37,11 +39,9 @@ from graphgauge.core.fields import (
     read_all,
     refuse_overwriting,
 )
-from graphgauge.core.gates import Gate, metrics_with_gates
-from graphgauge.core.metric import metrics, sections
-from graphgauge.core.progress import Progress
-from graphgauge.core.schema import refuse_data
-from graphgauge.io.code import source_hash
+from graphgauge.old.core.gates import Gate, metrics_with_gates
+from graphgauge.old.core.metric import metrics, sections
+from graphgauge.old.core.schema import refuse_data
 
 
 class _KindType(ParamType):

@@ -13,7 +13,7 @@ import click
 from graphgauge.cli.common import files_then_words
 from graphgauge.cli.options import DEBUG, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.core.errors import OptionError
-from graphgauge.core.files import write_text
+from graphgauge.old.core.files import write_text
 from graphgauge.stats.regression import OVER
 from graphgauge.stats.truths import TRUTHS
 
@@ -114,8 +114,8 @@ def command(
     runs are paired over their items if both were evaluated with --keep items, several runs by seed. The exit code is 0
     only if every loss is excluded and every requirement holds, otherwise 1.
     """
-    from graphgauge.core.gates import Gate
-    from graphgauge.core.schema import read_result
+    from graphgauge.old.core.gates import Gate
+    from graphgauge.old.core.schema import read_result
     from graphgauge.stats import gate_files
     from graphgauge.stats.regression import gate
 

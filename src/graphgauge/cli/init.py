@@ -8,7 +8,7 @@ import click
 
 from graphgauge.cli.options import DEBUG, PRODUCT_FILE
 from graphgauge.core.errors import OptionError
-from graphgauge.core.files import write_text
+from graphgauge.old.core.files import write_text
 
 
 @click.command(name="init")

@@ -10,9 +10,9 @@ import click
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run
 from graphgauge.cli.family import flag, option_of, with_inputs
 from graphgauge.cli.options import OnceCommand
-from graphgauge.core.described import help_of
-from graphgauge.core.fields import fields_of
 from graphgauge.engines.merge import merge_files
+from graphgauge.old.core.described import help_of
+from graphgauge.old.core.fields import fields_of
 
 _FIELDS = fields_of(merge_files)
 

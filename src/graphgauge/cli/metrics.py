@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from graphgauge.cli.complete import keys
-from graphgauge.core.family import family_names
-from graphgauge.core.metric import Metric, NoChance, NoInterval, find, metrics
 from graphgauge.core.references import REFERENCES
+from graphgauge.old.core.family import family_names
+from graphgauge.old.core.metric import Metric, NoChance, NoInterval, find, metrics
 
 
 @click.command(name="metrics")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.fields import split_list
+from graphgauge.old.core.fields import split_list
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -51,7 +51,7 @@ class _Product(click.Path):
     """A file about results, such as a table or a page; it must not replace a result or its data."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from graphgauge.core.schema import refuse_data
+        from graphgauge.old.core.schema import refuse_data
 
         path = str(super().convert(value, param, ctx))
         refuse_data(path)

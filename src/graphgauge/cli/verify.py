@@ -11,8 +11,8 @@ import click
 from graphgauge._version import __version__
 from graphgauge.cli.common import files_then_words
 from graphgauge.cli.options import DEBUG, JOBS, PRODUCT_FILE
-from graphgauge.core.files import write_text
 from graphgauge.core.scrub import scrub
+from graphgauge.old.core.files import write_text
 from graphgauge.stats.text import several
 from graphgauge.study.text import cleaned
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.family import BUILT_IN
+from graphgauge.old.core.family import BUILT_IN
 
 # The fewest with which three pairs of methods can all differ significantly.
 SEEDS = tuple(range(7))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import write_text, writing
-from graphgauge.core.schema import read_result
 from graphgauge.demo import SEEDS, Demo, demos
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.files import write_text, writing
+from graphgauge.old.core.schema import read_result
 from graphgauge.study.runner import Outcome
 from graphgauge.study.toml import lines
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.core.threads import threads
 from graphgauge.engines.fold import Fold
+from graphgauge.old.core.evaluation import Evaluation
 
 # States that one task merges: many tasks can merge at once, and none has all states in memory.
 _TOGETHER = 16

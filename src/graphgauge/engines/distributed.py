@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.state import State
+from graphgauge.old.core.state import State
 
 AnyState = TypeVar("AnyState", bound=State)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family as family_named
-from graphgauge.core.state import state_class
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family as family_named
+from graphgauge.old.core.state import state_class
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from graphgauge.core.described import of_files
 from graphgauge.core.errors import OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family
-from graphgauge.core.fields import (
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family
+from graphgauge.old.core.fields import (
     Choice,
     Confidence,
     Files,
@@ -25,10 +27,8 @@ from graphgauge.core.fields import (
     read_all,
     refuse_overwriting,
 )
-from graphgauge.core.forms import Shown
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.state import load_state, state_class
-from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.forms import Shown
+from graphgauge.old.core.state import load_state, state_class
 from graphgauge.ranking.ties import TIES
 
 

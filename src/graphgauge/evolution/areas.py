@@ -11,13 +11,13 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import Estimate
 from graphgauge.evolution.baselines import Ranked
 from graphgauge.evolution.inputs import Flags, Points, among, distinct
 from graphgauge.evolution.samples import single
 from graphgauge.kernels.negatives import non_edges
 from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
+from graphgauge.old.core.metric import Estimate
 from graphgauge.stats.dyads import Dyads
 
 # Number of redraws of targets before the remaining candidates are enumerated.

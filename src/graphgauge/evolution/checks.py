@@ -9,12 +9,12 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.core.findings import Evidence, check
-from graphgauge.core.result import Result, Table
 from graphgauge.evolution.births import Balance
 from graphgauge.evolution.inputs import Labelled, original_nodes
 from graphgauge.io.arrays import read_labels
 from graphgauge.io.materials import Material
+from graphgauge.old.core.findings import Evidence, check
+from graphgauge.old.core.result import Result, Table
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
 # Smaller differences do not matter, even if significant.

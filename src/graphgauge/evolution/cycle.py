@@ -10,7 +10,6 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import Metric
 from graphgauge.core.options import nan_policy, thread_count, whole_number
 from graphgauge.evolution.areas import Area, Candidates, area_against_matched, area_against_non_edges
 from graphgauge.evolution.baselines import LinkScores, Ranked
@@ -29,6 +28,7 @@ from graphgauge.evolution.inputs import (
     whole_numbers,
 )
 from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, probe
+from graphgauge.old.core.metric import Metric
 
 NEGATIVES = ("sample", "all")
 NULLS = ("pairs", "squares")

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.evolution.inputs import listed, original_nodes
 from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.evolution.summary import Run
+from graphgauge.old.core.evaluation import Evaluation
 
 
 def evaluate(

@@ -11,13 +11,13 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.loop import measured
-from graphgauge.core.metric import find, select
-from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.evolution.cycle import Grown, Options, recoded
 from graphgauge.evolution.inputs import COORDINATES, Labelled, among, as_edges, distinct, inserted, original_nodes
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.loop import measured
+from graphgauge.old.core.metric import find, select
+from graphgauge.old.core.metric import metrics as registered
 
 _SAMPLES = ("after", "before", "matched", "newborn", "growth", "kept")
 _OF_LABELS = ("labels", "probe")

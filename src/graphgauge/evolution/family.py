@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.old.core.family import BUILT_IN, Family, TruthInputs
 
 FAMILY = Family(
     "evolution",

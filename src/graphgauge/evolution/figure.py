@@ -12,11 +12,11 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, canvas
-from graphgauge.core.metric import find
-from graphgauge.core.result import Interval
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.summary import by_cycle, means
+from graphgauge.old.core.figures import CHANCE, COLOURS, SHAPES, canvas
+from graphgauge.old.core.metric import find
+from graphgauge.old.core.result import Interval
 from graphgauge.stats.intervals import t_interval
 from graphgauge.stats.text import fixed
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from graphgauge.core.described import of_files
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.fields import (
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.evolution.births import UNDECLARED
+from graphgauge.evolution.cycle import NEGATIVES, NULLS
+from graphgauge.evolution.evaluate import evaluate, stored_runs
+from graphgauge.evolution.family import FAMILY
+from graphgauge.evolution.inputs import SCORES
+from graphgauge.evolution.log import EvolutionLog
+from graphgauge.io.arrays import read_array, read_labels
+from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.fields import (
     Choice,
     Confidence,
     File,
@@ -20,15 +29,6 @@ from graphgauge.core.fields import (
     Threads,
     Whole,
 )
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.evolution.births import UNDECLARED
-from graphgauge.evolution.cycle import NEGATIVES, NULLS
-from graphgauge.evolution.evaluate import evaluate, stored_runs
-from graphgauge.evolution.family import FAMILY
-from graphgauge.evolution.inputs import SCORES
-from graphgauge.evolution.log import EvolutionLog
-from graphgauge.io.arrays import read_array, read_labels
-from graphgauge.io.hashing import receipt_input
 
 _INPUTS = ("labels", "node_ids", "test_edges", "node_types")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import Metric
 from graphgauge.evolution import metrics as _metrics
 from graphgauge.evolution.cycle import Grown, Options
 from graphgauge.evolution.inputs import Labelled, Points, as_edges, original_nodes
+from graphgauge.old.core.metric import Metric
 
 
 def auc_synthetic(

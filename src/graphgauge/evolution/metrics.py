@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import (
+from graphgauge.evolution.areas import Area
+from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, Trajectory, single
+from graphgauge.old.core.metric import (
     AS_CHOSEN,
     Baseline,
     Bounds,
@@ -22,8 +24,6 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
-from graphgauge.evolution.areas import Area
-from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, Trajectory, single
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std, t_interval
 

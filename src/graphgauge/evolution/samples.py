@@ -11,8 +11,8 @@ from threading import Lock
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags
+from graphgauge.old.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.stats.dyads import Dyads
 from graphgauge.stats.intervals import logit_t_interval, mean_interval, wilson_interval
 

@@ -12,15 +12,15 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.figures import drawn
-from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import whole_number
-from graphgauge.core.result import Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
 from graphgauge.evolution.inputs import Codes, as_edges, listed
 from graphgauge.evolution.log import Cycle, as_cycles, copied, named_run
 from graphgauge.evolution.summary import Run, means, summary
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.figures import drawn
+from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.core.result import Result
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.page import Trend, page_test

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.loop import measured
-from graphgauge.core.metric import Baseline, Metric, find
-from graphgauge.core.result import Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.samples import ONE_RUN, Trajectory
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.loop import measured
+from graphgauge.old.core.metric import Baseline, Metric, find
+from graphgauge.old.core.result import Result, Table
 
 # Condition and seed.
 Run = tuple[str, int]

@@ -9,10 +9,10 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric, on_host, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.factory import own_code
 from graphgauge.explanation.fields import lined_up, whole_numbers
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
+from graphgauge.old.core.factory import own_code
 
 
 def as_model(model: Any) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import MaskedCalls, method_asked
 from graphgauge.explanation.fields import answer_rows, checked_outputs, probabilities
 from graphgauge.explanation.inputs import Masks, Model
 from graphgauge.explanation.masks import Settings, event_masks, packed, random_rankings, rankings, unit_importance
 from graphgauge.explanation.records import Event, EventId
 from graphgauge.explanation.table import Answered
+from graphgauge.old.core.factory import own_code
 
 # Largest difference between the probabilities of one mask alone and in a batch.
 _INVARIANT = 1e-4

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.findings import Evidence, check
 from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
 from graphgauge.explanation.masks import MODES
 from graphgauge.explanation.samples import EventSample, Scored
+from graphgauge.old.core.findings import Evidence, check
 from graphgauge.stats.intervals import sample_std
 
 # From this share of tied cuts, the order of ties matters.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import Estimate, Metric, NoChance, find
 from graphgauge.explanation.collect import collect
 from graphgauge.explanation.conventions import CONVENTIONS
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
@@ -16,6 +15,7 @@ from graphgauge.explanation.evaluate import as_table
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.samples import Rules, sample_of
 from graphgauge.explanation.table import AnswerTable
+from graphgauge.old.core.metric import Estimate, Metric, NoChance, find
 from graphgauge.stats.compare_items import ItemsComparison, compared_items
 from graphgauge.stats.runs import Better
 from graphgauge.stats.wilcoxon import require_alpha

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, UnknownNameError
-from graphgauge.core.loop import Chosen
-from graphgauge.core.metric import DEFAULT, Metric, MetricFunction, NoChance, find
-from graphgauge.core.result import Direction
 from graphgauge.explanation import foreign
 from graphgauge.explanation.declared import blind, directed
 from graphgauge.explanation.masks import TIME_TO_EXPLAIN, Level
 from graphgauge.explanation.samples import EventSample, Rules
 from graphgauge.explanation.table import AnswerTable
+from graphgauge.old.core.loop import Chosen
+from graphgauge.old.core.metric import DEFAULT, Metric, MetricFunction, NoChance, find
+from graphgauge.old.core.result import Direction
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Metric, MetricFunction
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import EventSample, Rules
+from graphgauge.old.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Metric, MetricFunction
 from graphgauge.stats.intervals import mean_interval
 
 _JOINED = Exempt("parts of a table are joined as files and scored together")

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.loop import Chosen, measured
-from graphgauge.core.metric import Estimate, Metric, NoInterval, are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Result, Table
 from graphgauge.explanation.collect import Stages, collect, refuse_original
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
@@ -25,6 +21,10 @@ from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc
 from graphgauge.explanation.records import grouped, same_question
 from graphgauge.explanation.samples import EventSample, Rules, Scored, available, sample_of
 from graphgauge.explanation.table import AnswerTable, chosen_explainer
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.loop import Chosen, measured
+from graphgauge.old.core.metric import Estimate, Metric, NoInterval, are_default, asked, find, select
+from graphgauge.old.core.result import Result, Table
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.text import p_text
 

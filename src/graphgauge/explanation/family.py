@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family
-from graphgauge.core.forms import Form
+from graphgauge.old.core.family import BUILT_IN, Family
+from graphgauge.old.core.forms import Form
 
 # Options for collecting answers, which are fixed in a table.
 ASKING = (

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import (
     DEFAULT,
     EMPTY,
@@ -19,6 +18,7 @@ from graphgauge.explanation.declared import (
 )
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
+from graphgauge.old.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, NoChance, NoInterval, metric
 from graphgauge.stats.intervals import mean_interval
 
 # Warn if removing the explanation raises the score in more than this share of events.

@@ -11,12 +11,12 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.figures import CHANCE, COLOURS, figure
-from graphgauge.core.metric import Estimate, find
 from graphgauge.explanation.declared import directed
 from graphgauge.explanation.masks import MODES, SWEPT
 from graphgauge.explanation.samples import EventSample, Rules, sample_of
 from graphgauge.explanation.table import AnswerTable
+from graphgauge.old.core.figures import CHANCE, COLOURS, figure
+from graphgauge.old.core.metric import Estimate, find
 
 RANDOM = "random"
 

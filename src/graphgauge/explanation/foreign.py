@@ -12,13 +12,13 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import Estimate, MetricFunction
 from graphgauge.explanation.declared import DEFAULT, RANDOM
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
 from graphgauge.explanation.inputs import OwnAnswers
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
+from graphgauge.old.core.metric import Estimate, MetricFunction
 
 # ----------------------------------------------------------------------------------------- time_to_explain
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from graphgauge.core.described import of_files
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.factory import made
-from graphgauge.core.fields import (
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.explanation.conventions import CONVENTIONS
+from graphgauge.explanation.evaluate import GROUPS, evaluate
+from graphgauge.explanation.family import ASKING, FAMILY
+from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, SWEEP, TIES
+from graphgauge.explanation.records import grouped, truth_hash
+from graphgauge.explanation.samples import KL, SCORES
+from graphgauge.explanation.table import read_explanations, read_table
+from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.factory import made
+from graphgauge.old.core.fields import (
     Choice,
     Confidence,
     Factory,
@@ -24,15 +33,6 @@ from graphgauge.core.fields import (
     Text,
     Whole,
 )
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.explanation.conventions import CONVENTIONS
-from graphgauge.explanation.evaluate import GROUPS, evaluate
-from graphgauge.explanation.family import ASKING, FAMILY
-from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, SWEEP, TIES
-from graphgauge.explanation.records import grouped, truth_hash
-from graphgauge.explanation.samples import KL, SCORES
-from graphgauge.explanation.table import read_explanations, read_table
-from graphgauge.io.hashing import receipt_input
 
 
 @of_files

@@ -10,8 +10,8 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats
 from graphgauge.core.errors import InputError, UnknownNameError
-from graphgauge.core.shown import ItemTable
-from graphgauge.core.state import load_state, save_state
+from graphgauge.old.core.shown import ItemTable
+from graphgauge.old.core.state import load_state, save_state
 
 _KIND = "explanation-items"
 

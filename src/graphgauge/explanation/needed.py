@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphgauge.core.metric import asked
 from graphgauge.explanation.conventions import CONVENTIONS
 from graphgauge.explanation.masks import (
     ALWAYS,
@@ -18,6 +17,7 @@ from graphgauge.explanation.masks import (
     SWEPT,
     Level,
 )
+from graphgauge.old.core.metric import asked
 
 # The masks of each metric by its name; metrics that are not listed compare edges and need no answers.
 MASKS: dict[str, tuple[str, ...]] = {

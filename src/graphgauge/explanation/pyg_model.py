@@ -13,9 +13,9 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, is_tensor
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.extras import need
-from graphgauge.core.factory import own_code
 from graphgauge.explanation.inputs import EDGES, Masks, Subgraph
 from graphgauge.explanation.masks import BOTH_WAYS, FLOWS, MODEL_OUTPUT
+from graphgauge.old.core.factory import own_code
 
 TASKS = ("node", "edge", "graph")
 MASKING = ("remove", "weight")

@@ -15,9 +15,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats, is_tensor
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.inputs import EDGES, Context, Explanation, Masks, OwnAnswers, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
+from graphgauge.old.core.schema import number_from_json, number_to_json
 
 EventId = str | int
 _DEPTH = 32

@@ -12,7 +12,6 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import Estimate
 from graphgauge.explanation.cohesiveness import cohesiveness_prefixes
 from graphgauge.explanation.fields import probabilities
 from graphgauge.explanation.inputs import Explanation, Masks
@@ -34,6 +33,7 @@ from graphgauge.explanation.masks import (
     whole_and_empty,
 )
 from graphgauge.explanation.table import Answered, AnswerTable
+from graphgauge.old.core.metric import Estimate
 
 SCORES = ("class", "max", "label")
 KL = ("forward", "reverse")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, LAWS
 from graphgauge.explanation.masks import Level, seeded
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 from graphgauge.kernels.tails import roc_auc, tail_counts
+from graphgauge.old.core.metric import AS_CHOSEN, Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 
 _NO_TRUTH, _NO_TIMES = "no known truth", "no times, all times equal, or fewer than two edges"
 _ONE_RUN = "explained with one seed only"

@@ -13,8 +13,6 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.files import atomic_path, read_json_lines, require_bounded_text
-from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.fields import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
 from graphgauge.explanation.masks import Settings, packed
@@ -27,6 +25,8 @@ from graphgauge.explanation.records import (
     same_question,
     unpacked_bytes,
 )
+from graphgauge.old.core.files import atomic_path, read_json_lines, require_bounded_text
+from graphgauge.old.core.schema import number_from_json, number_to_json
 
 SCHEMA = "graphgauge/explanation/1"
 _SIZES = "Check the numbers of nodes, shapes and truths."

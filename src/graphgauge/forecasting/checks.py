@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from graphgauge import _core
-from graphgauge.core.findings import Evidence, check
 from graphgauge.forecasting.copies import almost, copied, hit, zeros
 from graphgauge.forecasting.inputs import Slab
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.samples import Cells
 from graphgauge.forecasting.serial import FEWEST, interval_error
+from graphgauge.old.core.findings import Evidence, check
 
 # The fewest cells to test, and the significance level.
 _CELLS, _ALPHA = 100, 0.01

@@ -14,8 +14,6 @@ from graphgauge import _core
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.core.result import Interval
-from graphgauge.core.shown import Sentence
 from graphgauge.forecasting.declared import equal, nearest
 from graphgauge.forecasting.inputs import Batch, weights_of
 from graphgauge.forecasting.joint import joint_sums
@@ -25,6 +23,8 @@ from graphgauge.forecasting.options import AXES
 from graphgauge.forecasting.serial import FEWEST, Slow, cosine_error, memory_of, slowest
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.threads import map_blocks
+from graphgauge.old.core.result import Interval
+from graphgauge.old.core.shown import Sentence
 from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")

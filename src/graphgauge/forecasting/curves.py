@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.result import Table
 from graphgauge.forecasting.samples import Reliability
+from graphgauge.old.core.result import Table
 
 # Bars of the histogram.
 _BARS = 20

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.serial import FEWEST, enough, interval_error
+from graphgauge.old.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals

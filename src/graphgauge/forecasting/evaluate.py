@@ -12,10 +12,6 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import are_default, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import every_so_often, first_steps
@@ -27,6 +23,10 @@ from graphgauge.forecasting.options import AXES, CHANNEL, COVERAGE, checked_bins
 from graphgauge.forecasting.samples import Cells, Spread, Vectors, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.forms import chosen_form, given_names
+from graphgauge.old.core.loop import Axis, measured, sample_for
+from graphgauge.old.core.metric import are_default, asked, find, select
 
 Percent = _metrics.Percent
 Samples = dict[str, Any]

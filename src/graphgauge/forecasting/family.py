@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
-from graphgauge.core.forms import Form, Shown
+from graphgauge.old.core.family import BUILT_IN, Family, Split, TruthInputs
+from graphgauge.old.core.forms import Form, Shown
 
 _WITH_ARRAYS = ("mask", "axes", "start", "pred")
 POINT = Form("a point forecast", needs=("true", "pred"), takes=_WITH_ARRAYS)

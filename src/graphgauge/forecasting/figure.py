@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.core.result import Table
 from graphgauge.forecasting.curves import pit_table, reliability_table
 from graphgauge.forecasting.samples import Reliability, Spread
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.figures import CHANCE, COLOURS, canvas
+from graphgauge.old.core.result import Table
 
 
 @dataclass(frozen=True)

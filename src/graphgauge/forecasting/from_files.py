@@ -13,11 +13,21 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.cluster import ENGINES, Engine, Scheduler, mapped
-from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.fields import (
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.forecasting.evaluate import empty_state, evaluate
+from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
+from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
+from graphgauge.forecasting.long import ROLES, table_arrays, truth_columns
+from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
+from graphgauge.forecasting.state import ForecastState
+from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
+from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
+from graphgauge.io.tables import column_batches, column_names
+from graphgauge.old.core.cluster import ENGINES, Engine, Scheduler, mapped
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.fields import (
     Confidence,
     File,
     Files,
@@ -34,17 +44,7 @@ from graphgauge.core.fields import (
     located,
     split_list,
 )
-from graphgauge.core.forms import require
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.forecasting.evaluate import empty_state, evaluate
-from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
-from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
-from graphgauge.forecasting.long import ROLES, table_arrays, truth_columns
-from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
-from graphgauge.forecasting.state import ForecastState
-from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
-from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
-from graphgauge.io.tables import column_batches, column_names
+from graphgauge.old.core.forms import require
 
 _ARRAYS = {
     "true": "y_true",

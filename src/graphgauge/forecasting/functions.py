@@ -10,12 +10,12 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric, is_cuda
 from graphgauge.core.errors import OptionError
-from graphgauge.core.metric import Metric
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.evaluate import evaluate, plain_value
 from graphgauge.forecasting.inputs import Batch, in_order, stored_null
 from graphgauge.forecasting.labels import matched
 from graphgauge.forecasting.options import checked_levels, probabilities
+from graphgauge.old.core.metric import Metric
 
 Percent = _metrics.Percent
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints, Mask
-from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
 from graphgauge.kernels.doubled import dd_times, sum_along
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, SUMS, Sums, error_sums
 from graphgauge.kernels.forecast_columns import column_sums, quantile_sums
 from graphgauge.kernels.forecast_ensemble import ensemble_scores
+from graphgauge.old.core.metric import Metric
 
 Columns = dict[str, NDArray[Any]]
 # Sums of nodes that are weighted at once.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
 from graphgauge.forecasting import declared as _declared
 from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread, Vectors
+from graphgauge.old.core.metric import Estimate, Exempt, NoChance, metric
 
 
 class Percent(float):

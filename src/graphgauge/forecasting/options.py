@@ -9,8 +9,8 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import asked
 from graphgauge.core.options import whole_number
+from graphgauge.old.core.metric import asked
 
 AXES = ("time", "horizon", "node")
 # An axis of variables, which is read as part of the nodes.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.core.metric import Estimate
 from graphgauge.forecasting.joint import JointLayout
 from graphgauge.forecasting.measures import GRID, Layout, weight_of
 from graphgauge.forecasting.serial import Slow, transforms
@@ -19,6 +18,7 @@ from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.doubled import dd_add, dd_times, sum_along
 from graphgauge.kernels.tally import tally
+from graphgauge.old.core.metric import Estimate
 
 if TYPE_CHECKING:
     from graphgauge.forecasting.state import ForecastState

@@ -10,13 +10,13 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.forecasting.joint import Pairs, graph_text
 from graphgauge.forecasting.measures import ALL, CHANCE, Layout
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast_calibration import StdCells
+from graphgauge.old.core.state import CountedShards, Place, load_state, place_name, save_state
 
 _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")

@@ -11,9 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, as_labels, as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import asked
 from graphgauge.core.options import metric_names, thread_count
-from graphgauge.core.state import CountedShards, Place
 from graphgauge.forecasting.inputs import (
     Batch,
     checked_null,
@@ -36,9 +34,11 @@ from graphgauge.forecasting.options import (
 )
 from graphgauge.forecasting.slabs import SlabSums
 from graphgauge.forecasting.steps import Steps
+from graphgauge.old.core.metric import asked
+from graphgauge.old.core.state import CountedShards, Place
 
 if TYPE_CHECKING:
-    from graphgauge.core.evaluation import Evaluation
+    from graphgauge.old.core.evaluation import Evaluation
 
 
 # Fixes for parts that were read differently.

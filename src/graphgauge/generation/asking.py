@@ -11,8 +11,8 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.factory import own_code
 from graphgauge.generation.graph_reading import is_networkx
+from graphgauge.old.core.factory import own_code
 
 
 class Respondent:

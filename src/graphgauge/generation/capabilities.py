@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from graphgauge.core.metric import Metric
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import Draws
 from graphgauge.generation.samples import ConditionSample
@@ -20,6 +19,7 @@ from graphgauge.generation.sections.recognition import Recognised
 from graphgauge.generation.sections.reconstruction import Reconstructions
 from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.metric import Metric
 
 
 class Part(NamedTuple):

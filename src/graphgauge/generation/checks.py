@@ -9,8 +9,6 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.core.findings import Evidence, check
-from graphgauge.core.result import Result
 from graphgauge.generation.declared import FEWEST_VALID
 from graphgauge.generation.distances import unique_at
 from graphgauge.generation.inputs import Codes
@@ -18,6 +16,8 @@ from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
 from graphgauge.io.materials import Material
+from graphgauge.old.core.findings import Evidence, check
+from graphgauge.old.core.result import Result
 
 # Shares of the level of real samples: new samples, distinct samples, and the distance between distinct ones.
 _MOSTLY_NEW = 0.8

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.factory import own_code
-from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
 from graphgauge.generation.asking import Respondent, joined
 from graphgauge.generation.capabilities import PARTS
@@ -21,6 +19,8 @@ from graphgauge.generation.inputs import Codes, Samples, as_samples, read_condit
 from graphgauge.generation.overlap import learned
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.factory import own_code
+from graphgauge.old.core.metric import sections as registered
 
 # Batch size for calls of the model.
 BATCH = 512

@@ -11,9 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import find
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.shown import Sentence
 from graphgauge.generation.declared import FAMILY, FEWEST_COMPARED
 from graphgauge.generation.distances import row_ids, unique_at
 from graphgauge.generation.evaluate import evaluate, require_graphs
@@ -25,6 +23,8 @@ from graphgauge.generation.levels import MOST, Draws, apart
 from graphgauge.generation.sections.described import Described
 from graphgauge.generation.table import SampleTable
 from graphgauge.generation.two_sample import Score, at_most, energy, squared_distances, unbiased
+from graphgauge.old.core.metric import find
+from graphgauge.old.core.shown import Sentence
 from graphgauge.stats.intervals import tail
 
 _COPIES = ("copied-training-set", "near-copies")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import Bounds, Estimate, Exempt, IntervalRule, NoInterval
 from graphgauge.generation.samples import ConditionSample, Numbers
+from graphgauge.old.core.metric import Bounds, Estimate, Exempt, IntervalRule, NoInterval
 from graphgauge.stats.intervals import is_rounding, t_or_agreement_interval, tail, wilson_interval
 
 FAMILY = "generation"

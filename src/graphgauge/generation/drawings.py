@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from graphgauge.core.arrays import Ints
-from graphgauge.core.result import Table
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Samples
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.result import Table
 
 # Samples that are drawn, of the generator and of the real ones, and how large they may be.
 _GENERATED, _REAL = 6, 3

@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.loop import Chosen
-from graphgauge.core.metric import asked, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.drawings import drawings
@@ -24,6 +20,10 @@ from graphgauge.generation.levels import Draws
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.section_results import Request, section_results
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.loop import Chosen
+from graphgauge.old.core.metric import asked, select
+from graphgauge.old.core.result import Result, Table
 
 # The arguments that go with a table; it takes the place of the others.
 _OPTIONS = ("table", "convention", "metrics", "empty", "confidence", "seed", "resamples", "permutations", "threads")

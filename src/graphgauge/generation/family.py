@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, TruthInputs
-from graphgauge.core.forms import Form
+from graphgauge.old.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.old.core.forms import Form
 
 # Options for sampling from a generator.
 _ASKING = ("num_samples", "temperature", "threshold", "empty")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.core.result import Result
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.figures import CHANCE, COLOURS, canvas
+from graphgauge.old.core.result import Result
 
 # The main metric of each section, and its axis label.
 _PANELS = {

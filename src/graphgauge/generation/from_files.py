@@ -10,30 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.factory import made
-from graphgauge.core.fields import (
-    Choice,
-    Confidence,
-    Factory,
-    File,
-    Flag,
-    Metrics,
-    Number,
-    Output,
-    PathLike,
-    Seed,
-    Several,
-    Threads,
-    Whole,
-)
-from graphgauge.core.files import read_json, require_file, split_member
-from graphgauge.core.grids import is_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.state import load_state
 from graphgauge.generation.collect import collect
 from graphgauge.generation.compare_samples import compare_samples, compared_metrics
 from graphgauge.generation.evaluate import evaluated
@@ -51,6 +30,27 @@ from graphgauge.io.arrays import OPENERS, read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import arrays_hash, receipt_input
 from graphgauge.io.npz import read_npz
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.factory import made
+from graphgauge.old.core.fields import (
+    Choice,
+    Confidence,
+    Factory,
+    File,
+    Flag,
+    Metrics,
+    Number,
+    Output,
+    PathLike,
+    Seed,
+    Several,
+    Threads,
+    Whole,
+)
+from graphgauge.old.core.files import read_json, require_file, split_member
+from graphgauge.old.core.grids import is_number
+from graphgauge.old.core.state import load_state
 
 
 @of_files

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.core.metric import Baseline, Ideal, Level
 from graphgauge.core.options import whole_number
 from graphgauge.generation.graphs import Graphs, rows_of
 from graphgauge.generation.two_sample import Score, unbiased
+from graphgauge.old.core.metric import Baseline, Ideal, Level
 from graphgauge.stats.intervals import tail
 
 BAND = 0.95

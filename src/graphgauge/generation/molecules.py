@@ -11,12 +11,12 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.metric import Level
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.inputs import Bits
 from graphgauge.generation.levels import SPLITS, simulated, split_sizes, splits
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.metric import Level
 
 # Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
 _RADIUS, _WIDTH = 2, 1024

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Estimate
 from graphgauge.generation.inputs import Codes
+from graphgauge.old.core.metric import Estimate
 from graphgauge.stats.intervals import standard_error
 
 Numbers = NDArray[Any]

@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.loop import Axis, Chosen, measured
-from graphgauge.core.metric import DEFAULT, Metric, NoChance, asked, sections
 from graphgauge.core.options import thread_count
-from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.graph_mmd import CONVENTIONS
@@ -28,6 +25,9 @@ from graphgauge.generation.sections.recognition import FEATURES, Recognised
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
 from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.loop import Axis, Chosen, measured
+from graphgauge.old.core.metric import DEFAULT, Metric, NoChance, asked, sections
+from graphgauge.old.core.result import Result, Table
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.factory import own_code
+from graphgauge.old.core.factory import own_code
 
 Bits = NDArray[np.bool_]
 Codes = NDArray[np.int64]

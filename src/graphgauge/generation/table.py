@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.state import load_state, save_state
 from graphgauge.generation.graphs import Graphs, require_alike
 from graphgauge.generation.inputs import (
     Bits,
@@ -32,6 +31,7 @@ from graphgauge.generation.inputs import (
     read_conditions,
 )
 from graphgauge.generation.overlap import learned
+from graphgauge.old.core.state import load_state, save_state
 
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."

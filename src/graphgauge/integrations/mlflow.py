@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.integrations.numbers import tracked
+from graphgauge.old.core.evaluation import Evaluation
 
 
 def log(evaluation: Evaluation, *, prefix: str = "", step: int | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphgauge.core.evaluation import Evaluation
+from graphgauge.old.core.evaluation import Evaluation
 
 
 def tracked(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:

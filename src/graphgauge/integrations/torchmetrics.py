@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.engines.distributed import merged
 from graphgauge.engines.fold import Fold
+from graphgauge.old.core.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from graphgauge.stats.regression import Regression

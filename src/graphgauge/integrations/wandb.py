@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.integrations.numbers import tracked
+from graphgauge.old.core.evaluation import Evaluation
 
 
 def log(evaluation: Evaluation, *, run: Any = None, prefix: str = "", step: int | None = None) -> None:

@@ -12,7 +12,11 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric, text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import (
+from graphgauge.io.array_file import ArrayFile, LoadedArray
+from graphgauge.io.delimited import NumberFile, read_named_numbers
+from graphgauge.io.npz import open_npz
+from graphgauge.io.sequential import CsvArray, ParquetArray
+from graphgauge.old.core.files import (
     DAMAGE,
     first_line,
     is_pattern,
@@ -21,10 +25,6 @@ from graphgauge.core.files import (
     require_file,
     split_member,
 )
-from graphgauge.io.array_file import ArrayFile, LoadedArray
-from graphgauge.io.delimited import NumberFile, read_named_numbers
-from graphgauge.io.npz import open_npz
-from graphgauge.io.sequential import CsvArray, ParquetArray
 
 __all__ = ["OPENERS", "ArrayFile", "LoadedArray", "Shards", "open_array", "open_arrays", "read_array", "read_labels"]
 

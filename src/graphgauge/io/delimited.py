@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import first_line, require_file
-from graphgauge.core.grids import csv_cell, is_number
+from graphgauge.old.core.files import first_line, require_file
+from graphgauge.old.core.grids import csv_cell, is_number
 
 Row = tuple[int, list[str]]
 

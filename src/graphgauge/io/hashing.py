@@ -17,9 +17,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from graphgauge.core.files import Signature, read_json, signature_of, split_member, write_text
-from graphgauge.core.truths import may_be_truth
 from graphgauge.io.arrays import ArrayFile
+from graphgauge.old.core.files import Signature, read_json, signature_of, split_member, write_text
+from graphgauge.old.core.truths import may_be_truth
 
 _CHUNK = 1 << 22
 # File times have a limited resolution: a file that changed this shortly before it was hashed may have changed again

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Archive
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import atomic_path, readable, require_bounded_archive
+from graphgauge.old.core.files import atomic_path, readable, require_bounded_archive
 
 _SAVEZ = "Write it with np.savez; arrays of Python objects are not supported, because they can contain code."
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.files import atomic_path
 from graphgauge.io import delimited, parquet
 from graphgauge.io.npz import write_npz
+from graphgauge.old.core.files import atomic_path
 
 
 def column_names(path: str | Path) -> list[str]:

@@ -20,9 +20,9 @@ from graphgauge.core.arrays import (
     sorted_unique,
 )
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.tally import distinct
+from graphgauge.old.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.ranking.lists import TopItems
 from graphgauge.ranking.metrics import _NO_SYMMETRY, _mean
 from graphgauge.ranking.samples import Sample

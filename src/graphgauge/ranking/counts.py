@@ -10,9 +10,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, is_cuda, require_shape, sorted_unique
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import CountedShards
 from graphgauge.kernels.counting import Cells, joint_histogram, single_row_counts
 from graphgauge.kernels.histogram import Histogram
+from graphgauge.old.core.state import CountedShards
 from graphgauge.ranking.inputs import Counted, Scores, as_clusters, as_groups, as_weights, counted, named_groups
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.labels import Labels, QueryIds

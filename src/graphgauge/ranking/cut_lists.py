@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.metric import Metric, asked, metrics
-from graphgauge.core.result import Result
+from graphgauge.old.core.metric import Metric, asked, metrics
+from graphgauge.old.core.result import Result
 from graphgauge.ranking.inputs import cutoff
 from graphgauge.ranking.metrics import mrr_first_at_k
 from graphgauge.ranking.parts import CutLists

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.later import read
-from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, asked, select
-from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Interval, Result, Table, enclosing
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.later import read
+from graphgauge.old.core.loop import Axis, measured, sample_for
+from graphgauge.old.core.metric import NO_SPREAD, Estimate, Metric, asked, select
+from graphgauge.old.core.metric import metrics as registered
+from graphgauge.old.core.result import Interval, Result, Table, enclosing
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.beyond import Catalog, beyond_samples

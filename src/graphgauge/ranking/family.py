@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, OptionError
-from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
-from graphgauge.core.forms import Form, Shown
-from graphgauge.core.gates import Gate
+from graphgauge.old.core.family import BUILT_IN, Family, Split, TruthInputs
+from graphgauge.old.core.forms import Form, Shown
+from graphgauge.old.core.gates import Gate
 
 
 def _of_pool(values: Mapping[str, Any]) -> Sequence[str] | None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.figures import CHANCE, COLOURS, figure
-from graphgauge.core.gates import Gate
-from graphgauge.core.result import Table
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.figures import CHANCE, COLOURS, figure
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.result import Table
 
 # The number of groups in a figure: the largest ones.
 _GROUPS = 25

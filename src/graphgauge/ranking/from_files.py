@@ -11,12 +11,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray, require_shape
-from graphgauge.core.cluster import ENGINES, Engine, Scheduler
-from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.factory import made
-from graphgauge.core.fields import (
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
+from graphgauge.io.hashing import receipt_inputs
+from graphgauge.io.tables import write_table
+from graphgauge.old.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.factory import made
+from graphgauge.old.core.fields import (
     Choice,
     Confidence,
     Factory,
@@ -38,10 +42,6 @@ from graphgauge.core.fields import (
     is_file_name,
     located,
 )
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
-from graphgauge.io.hashing import receipt_inputs
-from graphgauge.io.tables import write_table
 from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides

@@ -21,10 +21,10 @@ from graphgauge.core.arrays import (
     require_shape,
 )
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.forms import given_names, require
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
+from graphgauge.old.core.forms import given_names, require
 from graphgauge.ranking.family import MATRIX
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'

@@ -11,9 +11,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import find, metrics
-from graphgauge.core.shown import ItemTable
-from graphgauge.core.state import load_state, save_state
+from graphgauge.old.core.metric import find, metrics
+from graphgauge.old.core.shown import ItemTable
+from graphgauge.old.core.state import load_state, save_state
 from graphgauge.ranking.inputs import cutoff
 from graphgauge.ranking.lists import QueryLists
 from graphgauge.ranking.samples import Floats, Lists, Ranks

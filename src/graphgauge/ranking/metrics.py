@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.metric import (
+from graphgauge.kernels import tails
+from graphgauge.old.core.metric import (
     AS_CHOSEN,
     Bounds,
     Estimate,
@@ -21,7 +22,6 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
-from graphgauge.kernels import tails
 from graphgauge.ranking.pooled import (
     average_precision_error,
     pooled_hits_bounds,

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from graphgauge.core.fields import Choice, File, Files, Flag, Number, Output, PathLike, Seed, Whole, fields_of, read_all
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.materials import read_shards
+from graphgauge.old.core.fields import (
+    Choice,
+    File,
+    Files,
+    Flag,
+    Number,
+    Output,
+    PathLike,
+    Seed,
+    Whole,
+    fields_of,
+    read_all,
+)
 from graphgauge.ranking.heart import COMBINED, COMMON
 from graphgauge.ranking.negative_sampling import AMONG, SAMPLERS, SIDES, Negatives, negatives
 

@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.core.state import Place, load_state, place_name, save_state
+from graphgauge.old.core.state import Place, load_state, place_name, save_state
 from graphgauge.ranking.candidates import Draws, Lists, Pools, append, dense
 from graphgauge.ranking.edges import Edges
 from graphgauge.ranking.heart import COMBINED, COMMON, adjacency, combined_ranks, scored

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints
-from graphgauge.core.metric import Bounds
 from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.kernels.tails import TailCounts
+from graphgauge.old.core.metric import Bounds
 from graphgauge.ranking.samples import Pooled
 from graphgauge.stats.intervals import (
     standard_error,

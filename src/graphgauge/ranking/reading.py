@@ -15,9 +15,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.gates import Gate
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.state import Place, load_state, place_name, save_state
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.state import Place, load_state, place_name, save_state
 from graphgauge.ranking.drawn import Source
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.lists import QueryLists

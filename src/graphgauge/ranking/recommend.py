@@ -9,9 +9,9 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import metric_names
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.metric import metrics as registered
 from graphgauge.ranking.all_entities import Scorer, rank_all
 from graphgauge.ranking.entity_sets import EntitySets
 from graphgauge.ranking.evaluate import evaluate_state

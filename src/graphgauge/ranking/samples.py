@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, refuse_nan, require_shape
-from graphgauge.core.metric import Estimate
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import distinct, numbered, tally
+from graphgauge.old.core.metric import Estimate
 from graphgauge.ranking import ties as rules
 from graphgauge.ranking.lists import NearRuns, QueryLists
 from graphgauge.stats.intervals import Clusters, Masses

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
+from graphgauge.old.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.ranking.inputs import checked_offsets
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.labels import Labels

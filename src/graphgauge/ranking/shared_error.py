@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints, sorted_unique
-from graphgauge.core.metric import Bounds, Estimate, IntervalRule, Metric, NoInterval
+from graphgauge.old.core.metric import Bounds, Estimate, IntervalRule, Metric, NoInterval
 from graphgauge.ranking.metrics import group_errors
 from graphgauge.ranking.samples import Ranks
 from graphgauge.stats.intervals import logit_t_interval, t_interval

@@ -15,9 +15,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.core.forms import given_names, require
 from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.kernels.tails import tail_counts
+from graphgauge.old.core.forms import given_names, require
 from graphgauge.ranking.family import MATRIX, POOL
 from graphgauge.ranking.inputs import FIX_NAN, as_clusters, as_groups
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.later import Later
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
-from graphgauge.core.state import CountedShards, Place
 from graphgauge.kernels.tally import tally
+from graphgauge.old.core.forms import chosen_form, given_names
+from graphgauge.old.core.later import Later
+from graphgauge.old.core.state import CountedShards, Place
 from graphgauge.ranking.counts import RankingCounts
 from graphgauge.ranking.family import FLAT, MATRIX
 from graphgauge.ranking.inputs import (
@@ -36,7 +36,7 @@ from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
-    from graphgauge.core.evaluation import Evaluation
+    from graphgauge.old.core.evaluation import Evaluation
     from graphgauge.ranking.beyond import Catalog, Recommended
 
 

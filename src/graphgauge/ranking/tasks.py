@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.files import is_pattern, matching
 from graphgauge.core.progress import Progress
 from graphgauge.io.arrays import ArrayFile, Shards, open_array
+from graphgauge.old.core.cluster import mapped
+from graphgauge.old.core.files import is_pattern, matching
 from graphgauge.ranking.inputs import checked_offsets
 from graphgauge.ranking.state import RankingState
 

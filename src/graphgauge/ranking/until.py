@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.state import Place
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.state import Place
 from graphgauge.ranking.all_entities import Scorer
 from graphgauge.ranking.drawn import AskedQueries, EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides
 from graphgauge.ranking.reading import Reading, Units

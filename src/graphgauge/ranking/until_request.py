@@ -13,9 +13,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.gates import Gate
-from graphgauge.core.metric import find
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.metric import find
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries, Source, TripleSides
 from graphgauge.ranking.inputs import as_clusters, as_groups, as_weights, named_groups
 from graphgauge.ranking.items import Items, ListItems

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.gates import Gate
-from graphgauge.core.metric import find
-from graphgauge.core.result import Interval, Result
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.metric import find
+from graphgauge.old.core.result import Interval, Result
 from graphgauge.ranking.drawn import EntityQueries, FlatQueries
 from graphgauge.ranking.evaluate import evaluate_state
 from graphgauge.ranking.items import Items

@@ -1,6 +1,6 @@
 """Causal discovery and structure learning: how close the learned graph is to the true one."""
 
-from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix
+from graphgauge.old.core.graphs import EdgeList, EdgeMarks, NamedMatrix
 from graphgauge.recovery.evaluate import evaluate
 from graphgauge.recovery.from_files import evaluate_files
 from graphgauge.recovery.functions import (

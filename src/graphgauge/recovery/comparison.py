@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.loop import Axis
+from graphgauge.old.core.loop import Axis
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.inputs import Graph, SparseGraph, per_argument, read_pair, several
 from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curve_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import (
+from graphgauge.old.core.metric import (
     Bounds,
     ChanceFunction,
     Estimate,

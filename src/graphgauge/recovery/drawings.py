@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.core.result import Table
+from graphgauge.old.core.result import Table
 from graphgauge.recovery.comparison import Comparison, Stack
 from graphgauge.recovery.curves import Curve
 from graphgauge.recovery.pairs import DensePair, SparsePair, curve_of

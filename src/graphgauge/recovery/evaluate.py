@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.loop import measured, sample_for
-from graphgauge.core.metric import Metric, are_default, select
-from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.loop import measured, sample_for
+from graphgauge.old.core.metric import Metric, are_default, select
+from graphgauge.old.core.metric import metrics as registered
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
 from graphgauge.recovery.drawings import drawings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.family import BUILT_IN, Family, Split, TruthInputs
+from graphgauge.old.core.family import BUILT_IN, Family, Split, TruthInputs
 
 FAMILY = Family(
     "recovery",

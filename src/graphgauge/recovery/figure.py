@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.core.graphs import Names
-from graphgauge.core.result import Table
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.figures import CHANCE, COLOURS, canvas
+from graphgauge.old.core.graphs import Names
+from graphgauge.old.core.result import Table
 from graphgauge.recovery.comparison import Comparison, Stack
 from graphgauge.recovery.drawings import Ends, cells_by_kind, drawn_graph
 from graphgauge.recovery.functions import swept

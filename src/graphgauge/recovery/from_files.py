@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from graphgauge.core.cluster import ENGINES, Engine, Scheduler
-from graphgauge.core.described import of_files
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.fields import (
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.io.graphs import has_columns, read_graph
+from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.cluster import ENGINES, Engine, Scheduler
+from graphgauge.old.core.described import of_files
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.fields import (
     Choice,
     Confidence,
     File,
@@ -27,10 +30,7 @@ from graphgauge.core.fields import (
     Threads,
     split_list,
 )
-from graphgauge.core.graphs import EdgeList, NamedMatrix
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.io.graphs import has_columns, read_graph
-from graphgauge.io.hashing import receipt_input
+from graphgauge.old.core.graphs import EdgeList, NamedMatrix
 from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.evaluate import evaluate

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import Metric
-from graphgauge.core.result import Table
+from graphgauge.old.core.metric import Metric
+from graphgauge.old.core.result import Table
 from graphgauge.recovery import metrics as _metrics
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions

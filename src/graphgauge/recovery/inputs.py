@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names
+from graphgauge.old.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names
 from graphgauge.recovery.encodings import Cells, Decoded, decode
 from graphgauge.recovery.marks import Edge, Ends, kinds_of_ends
 from graphgauge.recovery.nodes import by_number, checked_names, counted_or_named, numbered_edges, same_names

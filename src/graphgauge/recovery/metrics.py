@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from graphgauge.core.metric import Estimate, NoChance, metric
+from graphgauge.old.core.metric import Estimate, NoChance, metric
 from graphgauge.recovery.declared import (
     ADJUSTMENT,
     CELLS,

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.graphs import Names
+from graphgauge.old.core.graphs import Names
 
 _EDGE = "An edge is (source, target) or (source, target, weight)."
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.cluster import mapped
 from graphgauge.core.errors import OptionError
-from graphgauge.core.metric import Estimate
+from graphgauge.old.core.cluster import mapped
+from graphgauge.old.core.metric import Estimate
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.curves import Curve
 from graphgauge.recovery.members import BOUNDS, MOST_MEMBERS, matches_over_members, sid_over_members

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.graphs import Names
 from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
+from graphgauge.old.core.graphs import Names
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.marks import CIRCLE, Edge, has_mark, kind_table, listed_kinds
 

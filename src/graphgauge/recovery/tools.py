@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.graphs import EdgeMarks, Names
+from graphgauge.old.core.graphs import EdgeMarks, Names
 
 
 @dataclass(frozen=True)

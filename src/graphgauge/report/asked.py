@@ -10,10 +10,10 @@ from typing import Any
 
 from graphgauge.audit.outcome import SUMMARY, ignored_checks, read_part
 from graphgauge.core.errors import InputError
-from graphgauge.core.gates import Gate
-from graphgauge.core.schema import number_from_json
 from graphgauge.core.scrub import clean
-from graphgauge.core.text import number
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.schema import number_from_json
+from graphgauge.old.core.text import number
 from graphgauge.report.tables import Cell, Head, PageTable, span
 from graphgauge.stats.text import listing, several
 

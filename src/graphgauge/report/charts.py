@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from graphgauge.core.extras import need
-from graphgauge.core.pages import Chart, finished
-from graphgauge.core.schema import number_to_json
-from graphgauge.core.text import ARROWS
+from graphgauge.old.core.pages import Chart, finished
+from graphgauge.old.core.schema import number_to_json
+from graphgauge.old.core.text import ARROWS
 from graphgauge.report.family import Compared, Family
 from graphgauge.report.marks import POINTS, choice, is_number, is_ordered, lines, method_scales, ticks
 from graphgauge.report.tables import natural

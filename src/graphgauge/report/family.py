@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import family as declared_family
-from graphgauge.core.family import family_names
-from graphgauge.core.result import Result
+from graphgauge.old.core.family import family as declared_family
+from graphgauge.old.core.family import family_names
+from graphgauge.old.core.result import Result
 from graphgauge.report.tables import digits_of, natural
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.collect import Record

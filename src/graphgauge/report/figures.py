@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.extras import need
-from graphgauge.core.pages import Chart, finished
-from graphgauge.core.result import Table
-from graphgauge.core.schema import number_to_json
+from graphgauge.old.core.pages import Chart, finished
+from graphgauge.old.core.result import Table
+from graphgauge.old.core.schema import number_to_json
 from graphgauge.report.family import Family
 from graphgauge.report.marks import POINTS, Panels, Picture, Sign, choice, lines, ticks
 from graphgauge.report.tables import Cell, Head, PageTable

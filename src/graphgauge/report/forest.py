@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphgauge.core.extras import need
-from graphgauge.core.pages import Chart, finished
-from graphgauge.core.schema import number_to_json
-from graphgauge.core.text import ARROWS
+from graphgauge.old.core.pages import Chart, finished
+from graphgauge.old.core.schema import number_to_json
+from graphgauge.old.core.text import ARROWS
 from graphgauge.report.family import Family
 from graphgauge.report.marks import Panels, Sign, ticks
 

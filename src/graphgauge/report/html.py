@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphgauge.core.pages import rendered
-from graphgauge.core.schema import refuse_data, write_product
 from graphgauge.core.scrub import clean
+from graphgauge.old.core.pages import rendered
+from graphgauge.old.core.schema import refuse_data, write_product
 from graphgauge.report.asked import asked
 from graphgauge.report.page import page
 from graphgauge.stats.collect import Source, collect, parts_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphgauge.core.pages import SHAPES, Chart
+from graphgauge.old.core.pages import SHAPES, Chart
 from graphgauge.report.family import Family
 
 _DASHES = [[1, 0], [7, 3], [2, 2], [7, 2, 2, 2], [10, 4], [4, 1], [1, 3]]

@@ -8,9 +8,9 @@ from typing import Any
 
 from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
-from graphgauge.core.pages import Chart
-from graphgauge.core.result import Result
-from graphgauge.core.schema import number_to_json
+from graphgauge.old.core.pages import Chart
+from graphgauge.old.core.result import Result
+from graphgauge.old.core.schema import number_to_json
 from graphgauge.report import sections
 from graphgauge.report.asked import Asked, AskedComparison, GateLine
 from graphgauge.report.charts import curves_chart, groups_charts, ranks_chart, values_chart

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import family_names
-from graphgauge.core.metric import find
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Result
-from graphgauge.core.text import ARROWS, number
+from graphgauge.old.core.family import family_names
+from graphgauge.old.core.metric import find
+from graphgauge.old.core.result import Result
+from graphgauge.old.core.text import ARROWS, number
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
 from graphgauge.stats.collect import Collected

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from graphgauge.core.grids import Grid
-from graphgauge.core.text import number
+from graphgauge.old.core.grids import Grid
+from graphgauge.old.core.text import number
 from graphgauge.stats.text import decimals, fixed
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "target": "closer to its target is better"}

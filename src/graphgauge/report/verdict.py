@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphgauge.core.text import number
+from graphgauge.old.core.text import number
 from graphgauge.report.asked import GateLine
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import digits_of, span

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.scrub import clean
-from graphgauge.core.text import number
+from graphgauge.old.core.text import number
 from graphgauge.report.family import Family
 from graphgauge.report.marks import is_ordered
 from graphgauge.report.tables import Cell, Head, PageTable

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
-from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import metric_names
-from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.core.schema import dumps, number_to_json
 from graphgauge.stats.fair import legend
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from graphgauge.core.fields import Choice, Confidence, Text, Texts, fields_of, read_all
+from graphgauge.old.core.fields import Choice, Confidence, Text, Texts, fields_of, read_all
 from graphgauge.stats.aggregate import Aggregate, aggregate
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family_names
-from graphgauge.core.files import parse_json
-from graphgauge.core.schema import FORMAT, is_result, read_content, result_files
 from graphgauge.core.scrub import clean, scrub
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family_names
+from graphgauge.old.core.files import parse_json
+from graphgauge.old.core.schema import FORMAT, is_result, read_content, result_files
 from graphgauge.stats.load import from_result
 from graphgauge.stats.runs import Run
 

@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import generator_of, whole_number
-from graphgauge.core.result import Interval, enclosing
+from graphgauge.old.core.result import Interval, enclosing
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
 from graphgauge.stats.comparison import Comparison, Improvement, Standing
 from graphgauge.stats.design import (

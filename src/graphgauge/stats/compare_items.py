@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.family import family
-from graphgauge.core.grids import Cell, Grid
 from graphgauge.core.options import generator_of
-from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.core.scrub import harmless
+from graphgauge.old.core.family import family
+from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.core.schema import dumps, require_unchanged
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm, method_pairs
 from graphgauge.stats.method_test import Margin, margin_words

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.fields import Choice, Flag, Number, Seed, Text, Texts, Whole, fields_of, read_all
-from graphgauge.core.forms import Shown
+from graphgauge.old.core.fields import Choice, Flag, Number, Seed, Text, Texts, Whole, fields_of, read_all
+from graphgauge.old.core.forms import Shown
 from graphgauge.stats.aggregate_results import Datasets, FamilyName, SameTruths
 from graphgauge.stats.compare import compare, refuse_over_items
 from graphgauge.stats.design import DATASETS, DESIGNS

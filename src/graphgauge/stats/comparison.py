@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.grids import Cell, Grid, remark
-from graphgauge.core.result import Interval
-from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.core.scrub import harmless
+from graphgauge.old.core.grids import Cell, Grid, remark
+from graphgauge.old.core.result import Interval
+from graphgauge.old.core.schema import dumps, number_to_json
 from graphgauge.stats.design import Design
 from graphgauge.stats.fair import UNFAIR
 from graphgauge.stats.many import Friedman

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.truths import Reference
+from graphgauge.old.core.truths import Reference
 from graphgauge.stats.runs import Panel, Run, Seed
 from graphgauge.stats.text import listing, several
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import family as declared_family
-from graphgauge.core.family import family_names
+from graphgauge.old.core.family import family as declared_family
+from graphgauge.old.core.family import family_names
 from graphgauge.stats.text import listing
 
 UNFAIR = "†"
@@ -67,7 +67,7 @@ def fairness_of(stated: Iterable[tuple[str, str | None]], metric: str, family: s
 
 @cache
 def _fair_to(metric: str, family: str) -> tuple[str, ...] | None:
-    from graphgauge.core.metric import find
+    from graphgauge.old.core.metric import find
 
     try:
         return find(metric, family)[0].fair_to

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, figure
+from graphgauge.old.core.figures import CHANCE, COLOURS, SHAPES, figure
 
 if TYPE_CHECKING:
     from graphgauge.stats.aggregate import Aggregate

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.core.gates import GateOutcome
-from graphgauge.core.grids import escape_markdown
 from graphgauge.core.scrub import clean
+from graphgauge.old.core.figures import CHANCE, COLOURS, canvas
+from graphgauge.old.core.gates import GateOutcome
+from graphgauge.old.core.grids import escape_markdown
 from graphgauge.stats.regression import Regression
 
 _SUITE = "graphgauge gate"

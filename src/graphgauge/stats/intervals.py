@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.options import confidence_level
-from graphgauge.core.result import Interval, enclosing
+from graphgauge.old.core.result import Interval, enclosing
 
 Bounds = tuple[Floats, Floats]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family, family_names
-from graphgauge.core.files import read_json
-from graphgauge.core.result import Result
-from graphgauge.core.schema import (
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family, family_names
+from graphgauge.old.core.files import read_json
+from graphgauge.old.core.result import Result
+from graphgauge.old.core.schema import (
     checked_content,
     evaluation_from_dict,
     is_result,
@@ -25,7 +25,7 @@ from graphgauge.core.schema import (
     side_files,
     side_path,
 )
-from graphgauge.core.truths import truths_of
+from graphgauge.old.core.truths import truths_of
 from graphgauge.stats.names import usual_direction
 from graphgauge.stats.runs import UNNAMED_METRIC, Run, Runs, Score, Seed, SideFile, known_metric, seed_of
 from graphgauge.stats.tables import (

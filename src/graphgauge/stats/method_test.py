@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphgauge.core.result import Interval
+from graphgauge.old.core.result import Interval
 from graphgauge.stats.runs import Better
 from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
 from graphgauge.stats.wilcoxon import attainable_p, seeds_needed

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from graphgauge import _core
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Interval
+from graphgauge.old.core.result import Interval
 from graphgauge.stats.intervals import is_rounding, sample_std
 from graphgauge.stats.method_test import Margin, MethodTest
 from graphgauge.stats.power import is_real

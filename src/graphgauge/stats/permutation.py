@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from graphgauge.core.arrays import Floats, as_labels, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import generator_of, whole_number
-from graphgauge.core.result import Interval
+from graphgauge.old.core.result import Interval
 from graphgauge.stats.intervals import is_rounding, standard_error, t_quantile
 from graphgauge.stats.rearrange import agreeing
 

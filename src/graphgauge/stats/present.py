@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphgauge.core.errors import OptionError, UnknownNameError, one_of
-from graphgauge.core.grids import Grid
 from graphgauge.core.options import whole_number
-from graphgauge.core.schema import write_product
+from graphgauge.old.core.grids import Grid
+from graphgauge.old.core.schema import write_product
 
 if TYPE_CHECKING:
     import pandas
@@ -151,7 +151,7 @@ class Presented(Mapping[Any, Any]):
         matplotlib.figure.Figure
             The figure, which a notebook shows.
         """
-        from graphgauge.core.figures import drawn
+        from graphgauge.old.core.figures import drawn
         from graphgauge.stats import figures
 
         kinds = figures.KINDS.get(type(self).__name__, ())

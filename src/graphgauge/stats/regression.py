@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import read_json
-from graphgauge.core.result import Result, Table
-from graphgauge.core.schema import checked_content, is_result, read_result
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.files import read_json
+from graphgauge.old.core.result import Result, Table
+from graphgauge.old.core.schema import checked_content, is_result, read_result
 from graphgauge.stats.compare import compare
 from graphgauge.stats.compare_items import kept_items
 from graphgauge.stats.comparison import jsonable

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import READINGS, Direction
-from graphgauge.core.truths import Reference, Truth
+from graphgauge.old.core.result import READINGS, Direction
+from graphgauge.old.core.truths import Reference, Truth
 from graphgauge.stats.fair import READING, Fairness, fairness_of
 from graphgauge.stats.text import listing, several, several_do
 from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
@@ -133,7 +133,7 @@ def _seed_in(text: str) -> Seed:
 @cache
 def known_metric(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
     """The registered direction, target and bounds of a metric given as a plain number."""
-    from graphgauge.core.metric import find
+    from graphgauge.old.core.metric import find
 
     unknown = (None, None, (-math.inf, math.inf))
     try:

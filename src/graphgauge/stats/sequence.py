@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import confidence_level, generator_of
-from graphgauge.core.result import Interval
+from graphgauge.old.core.result import Interval
 
 Decision = Literal["above", "below"]
 

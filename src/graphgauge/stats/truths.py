@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.truths import Truth
+from graphgauge.old.core.truths import Truth
 from graphgauge.stats.text import listing
 
 if TYPE_CHECKING:

@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.fields import plain, read_all
-from graphgauge.core.files import Search, files_named, read_json, signature_of
-from graphgauge.core.schema import (
+from graphgauge.io.code import source_hash
+from graphgauge.io.hashing import HashIndex
+from graphgauge.old.core.fields import plain, read_all
+from graphgauge.old.core.files import Search, files_named, read_json, signature_of
+from graphgauge.old.core.schema import (
     evaluation_from_dict,
     is_result,
     is_unchanged,
@@ -22,8 +24,6 @@ from graphgauge.core.schema import (
     side_files,
     side_path,
 )
-from graphgauge.io.code import source_hash
-from graphgauge.io.hashing import HashIndex
 from graphgauge.study.model import Item, Study
 from graphgauge.study.options import options_of
 from graphgauge.study.parse import read_study

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import parse_json, read_json, write_text
-from graphgauge.core.schema import FORMAT, dumps
+from graphgauge.old.core.files import parse_json, read_json, write_text
+from graphgauge.old.core.schema import FORMAT, dumps
 from graphgauge.stats.text import listing
 from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphgauge.core.schema import number_from_json
+from graphgauge.old.core.schema import number_from_json
 from graphgauge.study.text import shown
 
 # Fields compared as a whole; values and intervals are compared number by number.

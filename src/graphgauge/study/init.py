@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from graphgauge.core.family import BUILT_IN, Family, family
-from graphgauge.core.fields import Choice, Field, File, Files, Flag, NamedFiles
-from graphgauge.core.metric import metrics
+from graphgauge.old.core.family import BUILT_IN, Family, family
+from graphgauge.old.core.fields import Choice, Field, File, Files, Flag, NamedFiles
+from graphgauge.old.core.metric import metrics
 from graphgauge.study.options import keys_of
 from graphgauge.study.toml import lines, value
 

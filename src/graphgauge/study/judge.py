@@ -9,10 +9,10 @@ from typing import Any
 
 from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import write_text
-from graphgauge.core.gates import found_words, gate_word
-from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.files import write_text
+from graphgauge.old.core.gates import found_words, gate_word
+from graphgauge.old.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.stats.compare_results import compare_results
 from graphgauge.stats.load import load
 from graphgauge.stats.regression import gate as regression

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.gates import Gate
-from graphgauge.core.schema import file_part, result_path
+from graphgauge.old.core.gates import Gate
+from graphgauge.old.core.schema import file_part, result_path
 from graphgauge.study.text import shown
 
 # Files that a study writes next to the results: comparisons in a folder, and its outcome.

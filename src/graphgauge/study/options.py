@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import family
-from graphgauge.core.fields import Field, Fields, Output, read_all
+from graphgauge.old.core.family import family
+from graphgauge.old.core.fields import Field, Fields, Output, read_all
 from graphgauge.study.recipe import MERGE, fields_by_command
 
 # Options of commands that a study sets in another way, and how.

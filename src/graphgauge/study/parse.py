@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.family import family, family_names
-from graphgauge.core.fields import Fields, Several, located, plain, read_all
-from graphgauge.core.gates import Gate, metrics_with_gates
+from graphgauge.old.core.family import family, family_names
+from graphgauge.old.core.fields import Fields, Several, located, plain, read_all
+from graphgauge.old.core.gates import Gate, metrics_with_gates
 from graphgauge.stats import compare_results as comparing
 from graphgauge.stats.paired import require_margin
 from graphgauge.stats.regression import OVER

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.family import BUILT_IN, family
-from graphgauge.core.fields import Fields
+from graphgauge.old.core.family import BUILT_IN, family
+from graphgauge.old.core.fields import Fields
 from graphgauge.stats.compare_results import FIELDS as COMPARISON
 from graphgauge.stats.regression import OVER
 from graphgauge.study.options import keys_of

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from graphgauge.core.cluster import Died, arriving, cluster
+from graphgauge.old.core.cluster import Died, arriving, cluster
 from graphgauge.study.pool import Answer, Task, Worker, lost
 
 # Processes that may be lost with one item on a worker that lives on.

@@ -21,14 +21,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family
-from graphgauge.core.fields import Fields, located
-from graphgauge.core.files import UnwritableError
-from graphgauge.core.schema import evaluation_to_dict, write_result
 from graphgauge.engines.merge import merge_files
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex, using
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family
+from graphgauge.old.core.fields import Fields, located
+from graphgauge.old.core.files import UnwritableError
+from graphgauge.old.core.schema import evaluation_to_dict, write_result
 from graphgauge.study.model import Item
 from graphgauge.study.recipe import MERGE, Recipe, factories_of, fields_by_command, read_by_command
 from graphgauge.study.store import write_failure

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
-from graphgauge.core.result import Result
 from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
 from graphgauge.generation.declared import (
     FAMILY,
@@ -28,6 +26,8 @@ from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.levels import Draws, answer_draws, named, predicted
 from graphgauge.generation.samples import ConditionSample, Numbers
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.old.core.result import Result
 
 section(
     "conditioning",

@@ -10,7 +10,6 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Table
 from graphgauge.generation.distances import NullDraws, null_distances, rounded_off
 from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.levels import MOST, SPLITS, Draws, kernel_levels, unstructured
@@ -18,6 +17,7 @@ from graphgauge.generation.sections.two_sided import Sides, copied_rows, in_orde
 from graphgauge.generation.table import SampleTable
 from graphgauge.generation.two_sample import EnergyTest, energy, energy_test, squared_distances, stratified
 from graphgauge.kernels.wasserstein import moments, wasserstein
+from graphgauge.old.core.result import Table
 
 # The goal of a distance: this quantile of the distance between two draws from the real samples.
 UPPER = 0.95

@@ -9,20 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import (
-    Baseline,
-    ChanceFunction,
-    Estimate,
-    Exempt,
-    Ideal,
-    Level,
-    MetricFunction,
-    NoChance,
-    NoInterval,
-    metric,
-    section,
-)
-from graphgauge.core.result import Result
 from graphgauge.generation.declared import (
     COUNT_LAWS,
     FAMILY,
@@ -56,6 +42,20 @@ from graphgauge.generation.levels import (
 from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.valid import Valid
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.metric import (
+    Baseline,
+    ChanceFunction,
+    Estimate,
+    Exempt,
+    Ideal,
+    Level,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+    section,
+)
+from graphgauge.old.core.result import Result
 from graphgauge.stats.intervals import standard_error
 
 section(

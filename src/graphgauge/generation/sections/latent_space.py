@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
-from graphgauge.core.result import Result, Table
 from graphgauge.generation.declared import (
     COUNT_LAWS,
     FAMILY,
@@ -30,6 +28,8 @@ from graphgauge.generation.levels import SPLITS, band
 from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.table import SampleTable
 from graphgauge.kernels.silhouette import silhouettes
+from graphgauge.old.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.old.core.result import Result, Table
 from graphgauge.stats.intervals import without_rounding
 
 # Ridge penalties, as shares of the largest squared singular value.

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric
-from graphgauge.core.result import Result, Table
 from graphgauge.generation.declared import COUNT_LAWS, FAMILY, LAWS, MACRO, WHOLE, of_area
 from graphgauge.generation.graph_mmd import clustering_coefficients, orbit_means
 from graphgauge.generation.graphs import Graphs
@@ -20,6 +18,8 @@ from graphgauge.generation.levels import Draws, named, simulated
 from graphgauge.generation.sections.described import columns_of
 from graphgauge.generation.sections.two_sided import Sides, TwoSided
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric
+from graphgauge.old.core.result import Result, Table
 
 # Samples of either side that train and test the classifier at most.
 _MOST = 2000

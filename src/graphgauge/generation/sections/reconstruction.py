@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import AS_CHOSEN, Baseline, Estimate, MetricFunction, NoChance, NoInterval, metric, section
-from graphgauge.core.result import Result
 from graphgauge.generation.declared import (
     COUNT_LAWS,
     EMPTY,
@@ -29,6 +27,17 @@ from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.table import SampleTable
+from graphgauge.old.core.metric import (
+    AS_CHOSEN,
+    Baseline,
+    Estimate,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+    section,
+)
+from graphgauge.old.core.result import Result
 from graphgauge.stats.intervals import without_rounding
 
 # The score of two empty sides: 1 because all bits agree, NaN (and so is the mean), or left out.

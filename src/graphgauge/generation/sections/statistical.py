@@ -9,20 +9,6 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import one_of
-from graphgauge.core.metric import (
-    AS_CHOSEN,
-    Baseline,
-    ChanceFunction,
-    Estimate,
-    Exempt,
-    Level,
-    MetricFunction,
-    NoChance,
-    NoInterval,
-    metric,
-    section,
-)
-from graphgauge.core.result import Result
 from graphgauge.generation.declared import (
     COUNT_LAWS,
     FAMILY,
@@ -43,6 +29,20 @@ from graphgauge.generation.sections.drawn import Drawn
 from graphgauge.generation.sections.encoded import NEIGHBOURS, Encoded
 from graphgauge.generation.sections.two_sided import TwoSided
 from graphgauge.generation.two_sample import p_value
+from graphgauge.old.core.metric import (
+    AS_CHOSEN,
+    Baseline,
+    ChanceFunction,
+    Estimate,
+    Exempt,
+    Level,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+    section,
+)
+from graphgauge.old.core.result import Result
 
 section(
     "statistical",

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.metric import DEFAULT, Metric, asked, find
-from graphgauge.core.result import Kind, Result, Table
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.metric import DEFAULT, Metric, asked, find
+from graphgauge.old.core.result import Kind, Result, Table
 
 if TYPE_CHECKING:
-    from graphgauge.core.family import Family
-    from graphgauge.core.forms import Form, Shown
+    from graphgauge.old.core.family import Family
+    from graphgauge.old.core.forms import Form, Shown
 
 _COMPARE = {
     ">=": operator.ge,
@@ -58,13 +58,13 @@ class GateOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """As result files and the JSON of commands have it."""
-        from graphgauge.core.schema import number_to_json
+        from graphgauge.old.core.schema import number_to_json
 
         return {**asdict(self), "found": number_to_json(self.found), "limit": number_to_json(self.limit)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> GateOutcome:
-        from graphgauge.core.schema import number_from_json
+        from graphgauge.old.core.schema import number_from_json
 
         limit = None if content["limit"] is None else number_from_json(content["limit"])
         passed = content["passed"]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphgauge.core.errors import GraphgaugeError, InputError, UnknownNameError
-from graphgauge.core.findings import Finding, Found, find
-from graphgauge.core.result import READINGS, Result, Table
+from graphgauge.old.core.findings import Finding, Found, find
+from graphgauge.old.core.result import READINGS, Result, Table
 
 if TYPE_CHECKING:
     import pandas
 
-    from graphgauge.core.gates import GateOutcome
+    from graphgauge.old.core.gates import GateOutcome
 
 
 class Deferred(NamedTuple):
@@ -111,7 +111,7 @@ class Evaluation(Mapping[str, Result]):
 
     def _not_computed(self, key: str) -> str | None:
         """For a metric that exists and was not computed, such as `coverage_90`: how to compute it."""
-        from graphgauge.core.metric import find
+        from graphgauge.old.core.metric import find
 
         try:
             find(key, self.family)
@@ -202,7 +202,7 @@ class Evaluation(Mapping[str, Result]):
         >>> bool(ev.gate("mrr >= 0.5")), bool(ev.gate("mrr > 0.9"))
         (True, False)
         """
-        from graphgauge.core.gates import Gate
+        from graphgauge.old.core.gates import Gate
 
         return Gate.parse(text).check(self)
 
@@ -302,7 +302,7 @@ class Evaluation(Mapping[str, Result]):
         >>> ev.to_dict()["results"][0]["value"]
         0.75
         """
-        from graphgauge.core.schema import evaluation_to_dict
+        from graphgauge.old.core.schema import evaluation_to_dict
 
         return evaluation_to_dict(self)
 
@@ -321,7 +321,7 @@ class Evaluation(Mapping[str, Result]):
         >>> ev.to_json()[:1]
         '{'
         """
-        from graphgauge.core.schema import dumps
+        from graphgauge.old.core.schema import dumps
 
         return dumps(self.to_dict())
 
@@ -386,7 +386,7 @@ class Evaluation(Mapping[str, Result]):
         >>> ev.to_markdown().splitlines()[0]
         '| metric | value | interval | chance | n |'
         """
-        from graphgauge.core.text import evaluation_grid
+        from graphgauge.old.core.text import evaluation_grid
 
         return evaluation_grid(self).markdown()
 
@@ -405,7 +405,7 @@ class Evaluation(Mapping[str, Result]):
         >>> "toprule" in ev.to_latex()
         True
         """
-        from graphgauge.core.text import evaluation_grid
+        from graphgauge.old.core.text import evaluation_grid
 
         return evaluation_grid(self).latex()
 
@@ -438,7 +438,7 @@ class Evaluation(Mapping[str, Result]):
         >>> ev.save("result.json", method="ours", dataset="toy", seed=0).name
         'result.json'
         """
-        from graphgauge.core.schema import saved
+        from graphgauge.old.core.schema import saved
 
         named = {"method": method, "dataset": dataset, "seed": seed}
         return saved(self, path, {name: value for name, value in named.items() if value is not None})
@@ -472,7 +472,7 @@ class Evaluation(Mapping[str, Result]):
         >>> type(ev).load(path)["mrr"].value
         0.75
         """
-        from graphgauge.core.schema import read_result
+        from graphgauge.old.core.schema import read_result
 
         return read_result(path)
 
@@ -503,7 +503,7 @@ class Evaluation(Mapping[str, Result]):
         >>> type(ev.plot("ranks.svg")).__name__
         'ShownFigure'
         """
-        from graphgauge.core.figures import drawn
+        from graphgauge.old.core.figures import drawn
 
         draw = self._figure
         if draw is None:
@@ -518,7 +518,7 @@ class Evaluation(Mapping[str, Result]):
         return list(self)
 
     def __str__(self) -> str:
-        from graphgauge.core.console import evaluation_text
+        from graphgauge.old.core.console import evaluation_text
 
         return evaluation_text(self)
 
@@ -527,6 +527,6 @@ class Evaluation(Mapping[str, Result]):
         return f"<Evaluation {self.family}: {values}{', …' if len(self) > 6 else ''}>"
 
     def _repr_html_(self) -> str:
-        from graphgauge.core.text import evaluation_html
+        from graphgauge.old.core.text import evaluation_html
 
         return evaluation_html(self)

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.files import files_named, is_pattern
 from graphgauge.core.options import NAN_POLICIES
+from graphgauge.old.core.files import files_named, is_pattern
 
 PathLike = str | Path
 

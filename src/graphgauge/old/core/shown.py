@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Table
+from graphgauge.old.core.result import Table
 
 if TYPE_CHECKING:
     import pandas

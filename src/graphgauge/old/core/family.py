@@ -15,10 +15,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.described import help_of
 from graphgauge.core.errors import GraphgaugeError, OptionError, UnknownNameError
-from graphgauge.core.fields import Fields, fields_of, read_all, refuse_overwriting
-from graphgauge.core.forms import Form, Shown, chosen_form
+from graphgauge.old.core.described import help_of
+from graphgauge.old.core.fields import Fields, fields_of, read_all, refuse_overwriting
+from graphgauge.old.core.forms import Form, Shown, chosen_form
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -13,7 +13,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
-from graphgauge.core.files import atomic_path
+from graphgauge.old.core.files import atomic_path
 
 # Okabe and Ito's palette, without its yellow, which is too light for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -14,10 +14,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import family, family_names
-from graphgauge.core.result import Result, Table
-from graphgauge.core.text import HEADS, number, remark_lines, result_cells, summary_lines, title_line
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.family import family, family_names
+from graphgauge.old.core.result import Result, Table
+from graphgauge.old.core.text import HEADS, number, remark_lines, result_cells, summary_lines, title_line
 
 # The most rows of a breakdown on a terminal, and the metrics that have a column on one of usual width. The
 # file has them all.

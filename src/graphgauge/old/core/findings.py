@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import family as family_named
-from graphgauge.core.grids import Cell, Grid
-from graphgauge.core.later import read
+from graphgauge.old.core.family import family as family_named
+from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.core.later import read
 
 if TYPE_CHECKING:
     import pandas

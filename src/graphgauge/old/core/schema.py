@@ -20,16 +20,16 @@ import numpy as np
 from graphgauge._version import __version__
 from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import read_json, write_text
-from graphgauge.core.findings import Finding
-from graphgauge.core.json_schema import checker
-from graphgauge.core.result import READINGS, Chance, Direction, Interval, Kind, Result, Table
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.files import read_json, write_text
+from graphgauge.old.core.findings import Finding
+from graphgauge.old.core.json_schema import checker
+from graphgauge.old.core.result import READINGS, Chance, Direction, Interval, Kind, Result, Table
 
 # Every edition's schema begins with this.
 FORMAT = "graphgauge/result/"
 SCHEMA = f"{FORMAT}2"
-SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-2.json"
+SCHEMA_FILE = Path(__file__).parents[2] / "schema" / "result-2.json"
 # Breakdowns with more rows than this go to a side file.
 INLINE_ROWS = 1000
 # Entries that differ between two identical computations.
@@ -364,7 +364,7 @@ def evaluation_from_dict(
     content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
 ) -> Evaluation:
     """The evaluation in a result file's content; `beside` are the breakdowns from side files."""
-    from graphgauge.core.gates import GateOutcome
+    from graphgauge.old.core.gates import GateOutcome
 
     try:
         run = dict(content["run"])

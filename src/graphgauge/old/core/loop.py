@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, MissingExtraError, OptionError
-from graphgauge.core.evaluation import Deferred
-from graphgauge.core.later import read
-from graphgauge.core.metric import Estimate, Floats, IntervalRule, Metric, NoInterval
-from graphgauge.core.result import Result, Table
+from graphgauge.old.core.evaluation import Deferred
+from graphgauge.old.core.later import read
+from graphgauge.old.core.metric import Estimate, Floats, IntervalRule, Metric, NoInterval
+from graphgauge.old.core.result import Result, Table
 
 Chosen = tuple[Metric, dict[str, Any]]
 # The sample of each metric: the first that it needs of those at hand, or what a function gives for it.

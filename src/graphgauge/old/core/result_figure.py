@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.figures import CHANCE, COLOURS, figure
-from graphgauge.core.result import Result, Table
+from graphgauge.old.core.figures import CHANCE, COLOURS, figure
+from graphgauge.old.core.result import Result, Table
 
 # The most groups drawn: the largest ones, in their order.
 _GROUPS = 40

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Archive
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import families, family, family_names
-from graphgauge.core.files import DAMAGE, atomic_path, require_bounded_archive
+from graphgauge.old.core.family import families, family, family_names
+from graphgauge.old.core.files import DAMAGE, atomic_path, require_bounded_archive
 
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grids import Cell, Grid
-from graphgauge.core.result import Result, Table
 from graphgauge.core.scrub import clean
+from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.core.result import Result, Table
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 HEADS = ("metric", "", "value", "interval", "chance", "n")

@@ -17,8 +17,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.fields import Choice, Text
 from graphgauge.core.threads import available_threads, threads
+from graphgauge.old.core.fields import Choice, Text
 
 # `local`: in this process; `dask`: as tasks on a cluster.
 ENGINES = ("local", "dask")

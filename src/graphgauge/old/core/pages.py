@@ -16,8 +16,8 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import atomic_path
-from graphgauge.core.schema import file_part
+from graphgauge.old.core.files import atomic_path
+from graphgauge.old.core.schema import file_part
 
 _COMMON = Path(__file__).parent / "templates"
 # Characters that could end a script element or begin a comment in one, with their JSON escapes.

@@ -15,13 +15,13 @@ from graphgauge.core.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     import pandas
 
-    from graphgauge.core.evaluation import Evaluation as Evaluation
+    from graphgauge.old.core.evaluation import Evaluation as Evaluation
 else:
 
     def __getattr__(name: str) -> Any:
         """`Evaluation` is public here; its own module imports this one."""
         if name == "Evaluation":
-            from graphgauge.core.evaluation import Evaluation
+            from graphgauge.old.core.evaluation import Evaluation
 
             return Evaluation
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -57,7 +57,7 @@ class Interval:
         return iter((self.low, self.high))
 
     def __str__(self) -> str:
-        from graphgauge.core.text import number
+        from graphgauge.old.core.text import number
 
         return f"{number(self.low)} to {number(self.high)} ({100 * self.level:g} %, {self.method} over {self.over})"
 
@@ -90,7 +90,7 @@ class Chance:
     note: str | None = None
 
     def __str__(self) -> str:
-        from graphgauge.core.text import number
+        from graphgauge.old.core.text import number
 
         return f"{self.name} {number(self.value)}"
 
@@ -109,7 +109,7 @@ class Chance:
 
         Examples
         --------
-        >>> from graphgauge.core.result import Chance
+        >>> from graphgauge.old.core.result import Chance
         >>> Chance("random scorer", 0.5, low=0.4, high=0.6).contains(0.55)
         True
         """
@@ -213,7 +213,7 @@ class Table:
         >>> len(ev.by("side").to_markdown().splitlines())
         4
         """
-        from graphgauge.core.text import table_grid
+        from graphgauge.old.core.text import table_grid
 
         return table_grid(self).markdown()
 
@@ -232,12 +232,12 @@ class Table:
         >>> "toprule" in ev.by("side").to_latex()
         True
         """
-        from graphgauge.core.text import table_grid
+        from graphgauge.old.core.text import table_grid
 
         return table_grid(self).latex()
 
     def __str__(self) -> str:
-        from graphgauge.core.text import SHOWN_ROWS, table_grid
+        from graphgauge.old.core.text import SHOWN_ROWS, table_grid
 
         return table_grid(self, SHOWN_ROWS).text()
 
@@ -245,7 +245,7 @@ class Table:
         return f"<Table by {self.axis}: {len(self)} rows of {', '.join(list(self.columns)[:6])}>"
 
     def _repr_html_(self) -> str:
-        from graphgauge.core.text import SHOWN_ROWS, table_grid
+        from graphgauge.old.core.text import SHOWN_ROWS, table_grid
 
         return table_grid(self, SHOWN_ROWS).html()
 
@@ -402,7 +402,7 @@ class Result:
         >>> ev["mrr"].to_dict()["value"]
         0.75
         """
-        from graphgauge.core.schema import result_to_dict
+        from graphgauge.old.core.schema import result_to_dict
 
         return result_to_dict(self)
 
@@ -445,7 +445,7 @@ class Result:
         >>> ev["mrr"].to_markdown().splitlines()[0]
         '| metric | value | interval | chance | n |'
         """
-        from graphgauge.core.text import results_grid
+        from graphgauge.old.core.text import results_grid
 
         return results_grid([self]).markdown()
 
@@ -464,7 +464,7 @@ class Result:
         >>> "toprule" in ev["mrr"].to_latex()
         True
         """
-        from graphgauge.core.text import results_grid
+        from graphgauge.old.core.text import results_grid
 
         return results_grid([self]).latex()
 
@@ -492,8 +492,8 @@ class Result:
         >>> type(ev["mrr"].plot("mrr.svg", by="side")).__name__
         'ShownFigure'
         """
-        from graphgauge.core.figures import drawn
-        from graphgauge.core.result_figure import draw_result
+        from graphgauge.old.core.figures import drawn
+        from graphgauge.old.core.result_figure import draw_result
 
         return drawn(lambda target: draw_result(self, by, target), path, ax)
 
@@ -510,7 +510,7 @@ class Result:
         }
 
     def __str__(self) -> str:
-        from graphgauge.core.text import result_sentence
+        from graphgauge.old.core.text import result_sentence
 
         return result_sentence(self)
 
@@ -519,6 +519,6 @@ class Result:
         return f"<Result {self.key}={self.value:.4g}{bounds}, n={self.n}>"
 
     def _repr_html_(self) -> str:
-        from graphgauge.core.text import result_html
+        from graphgauge.old.core.text import result_html
 
         return result_html(self)

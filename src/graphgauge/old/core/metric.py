@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.family import family as declared
-from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
+from graphgauge.old.core.family import family as declared
+from graphgauge.old.core.family import family_names, left_out_if_broken
+from graphgauge.old.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.

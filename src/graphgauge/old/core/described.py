@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from graphgauge.core.cluster import engine_of
-from graphgauge.core.fields import Choice, Field, OneOrTwo, Several, fields_of
+from graphgauge.old.core.cluster import engine_of
+from graphgauge.old.core.fields import Choice, Field, OneOrTwo, Several, fields_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphgauge.core.family import family, family_names, loaded
+from graphgauge.old.core.family import family, family_names, loaded
 
 
 @dataclass(frozen=True)
