@@ -1,0 +1,109 @@
+"""Families: what one is, which there are, and how its modules are loaded."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
+
+from msgspec import Struct
+
+from graphgauge.core.errors import OptionError, UnknownNameError
+
+# With the line that `--help` shows, so that it loads no family.
+BUILT_IN = {
+    "ranking": "Link prediction, retrieval, recommendation: MRR, Hits@K and related metrics.",
+    "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
+    "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
+    "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
+    "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
+    "evolution": "Graphs that a system grows itself, cycle by cycle.",
+}
+# Other packages add a family with an entry point in this group, which names a Family.
+GROUP = "graphgauge.families"
+
+
+class Family(Struct, frozen=True, kw_only=True):
+    """A family of metrics: the value `FAMILY` of its module `family`.
+
+    `package` has the modules `metrics` (declared with `@metric`) and, where there are any, `checks`, `doors`, `figure`.
+    `headlines` are the metrics that comparisons and reports show first. `truths` names the inputs that are the truth:
+    methods are comparable only on the same truth. `classes` are kinds of predictions that not every metric is fair to
+    (`Metric.fair_to`), the narrowest first. `state` names the class of its mergeable states as "module:Class".
+    """
+
+    name: str
+    line: str
+    question: str
+    package: str
+    headlines: tuple[str, ...]
+    truths: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    state: str | None = None
+
+    def module(self, name: str) -> ModuleType | None:
+        """One of its modules, or None if it has none of this name."""
+        path = f"{self.package}.{name}"
+        return importlib.import_module(path) if find_spec(path) else None
+
+
+# Families that were declared by a script or a test.
+_DECLARED: dict[str, Family] = {}
+
+
+def declare(family: Family) -> Family:
+    """Make a family known that no installed package has, such as one of a script or a test."""
+    if family.name in BUILT_IN:
+        raise OptionError(f"there is a family {family.name!r} already", fix="Give yours another name.")
+    _DECLARED[family.name] = family
+    return family
+
+
+def family(name: str) -> Family:
+    """The family of this name: built in, declared or installed."""
+    if name in _DECLARED:
+        return _DECLARED[name]
+    if name in BUILT_IN:
+        return _built_in(name)
+    if name in _installed():
+        return _plugin(name)
+    raise UnknownNameError("family", name, family_names())
+
+
+def family_names() -> tuple[str, ...]:
+    """All families; nothing is imported."""
+    return (*BUILT_IN, *_DECLARED, *_installed())
+
+
+def load_module(name: str, part: str) -> None:
+    """Import a module of a family for what it declares; a name that is no family has none."""
+    known = family(name) if name in family_names() else None
+    if isinstance(known, Family):
+        known.module(part)
+
+
+@cache
+def _built_in(name: str) -> Family:
+    declared: Family = importlib.import_module(f"graphgauge.{name}.family").FAMILY
+    return declared
+
+
+@cache
+def _installed() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.value for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
+
+
+@cache
+def _plugin(name: str) -> Family:
+    module, _, attribute = _installed()[name].partition(":")
+    try:
+        declared = getattr(importlib.import_module(module), attribute or "FAMILY")
+    except Exception as error:
+        what = f"the family {name!r} of {module} cannot be loaded ({type(error).__name__}: {error})"
+        raise OptionError(what, fix="Update or uninstall the package.") from error
+    if not isinstance(declared, Family) or declared.name != name:
+        raise OptionError(f"{module} has no Family named {name!r}", fix="Its entry point names one by its own name.")
+    return declared

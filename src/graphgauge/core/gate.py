@@ -1,0 +1,195 @@
+"""Gates: `mrr >= 0.7`, `mrr.low > chance`, `mrr[relation=treats].low >= 0.2`, `directed_shd <= 5`."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
+from graphgauge.core.number import Number, shown
+from graphgauge.core.result import Kind, Result
+
+_COMPARE = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_GRAMMAR = re.compile(
+    r"\s*(?P<key>[^\s<>=!\[\]]+?)(?:\[(?P<axis>[^=\]]+)(?:=(?P<label>.*))?\])?(?:\.(?P<end>low|high))?"
+    r"\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*"
+)
+_EXAMPLES = "for example 'mrr.low >= 0.7', 'mrr > chance' or 'mrr[relation=treats] >= 0.2'"
+Verdict = Literal["passed", "failed", "undecided"]
+
+
+class GateOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a requirement holds, and the number that decides; true if it holds.
+
+    `limit` is the number it was compared with, `group` the group that decides, and `why` says what else there is to
+    know, such as why an outcome is undecided.
+    """
+
+    gate: str
+    verdict: Verdict
+    value: Number
+    limit: Number | None = None
+    group: str | None = None
+    why: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the requirement holds; one that is undecided does not."""
+        return self.verdict == "passed"
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @property
+    def words(self) -> str:
+        """What decided."""
+        if self.why is not None:
+            return self.why
+        against = "" if self.limit is None else f" against {_told_apart(self.limit, self.value)}"
+        group = "" if self.group is None else f" for {self.group}"
+        return f"it is {_told_apart(self.value, self.limit)}{against}{group}"
+
+    def __str__(self) -> str:
+        return f"gate {self.verdict}: {self.gate} ({self.words})"
+
+
+class Gate(Struct, frozen=True):
+    """A requirement on a result, on an end of its interval, or on those of one or every group. NaN passes no gate.
+
+    `limit` is a number, or a kind of reference level: the value must then stand this way to every level of the kind.
+    """
+
+    text: str
+    key: str
+    axis: str | None
+    label: str | None
+    end: str | None
+    sign: str
+    limit: float | str
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """Read a requirement."""
+        match = _GRAMMAR.fullmatch(text)
+        try:
+            if match is None:
+                raise ValueError
+            limit = match["limit"] if match["limit"] in get_args(Kind) else float(match["limit"])
+            if limit != limit:
+                raise ValueError
+        except ValueError:
+            raise OptionError(
+                f"gate {text!r} cannot be read", fix=f"Write KEY[.low|.high] >= NUMBER, {_EXAMPLES}."
+            ) from None
+        gate = cls(text.strip(), match["key"], match["axis"], match["label"], match["end"], match["sign"], limit)
+        if gate.axis is not None and isinstance(limit, str):
+            what = f"gate {text!r}: groups have no level of {limit}"
+            raise OptionError(what, fix="Compare the value over all items with it.")
+        return gate
+
+    def holds(self, value: float, limit: float) -> bool:
+        """Whether a value stands to the limit as the gate says; NaN does not."""
+        return value == value and bool(_COMPARE[self.sign](value, limit))
+
+    def check(self, results: Mapping[str, Result]) -> GateOutcome:
+        """Whether the results hold it."""
+        result = self._result(results)
+        if self.axis is not None:
+            return self._check_groups(results, self.axis)
+        limit = self._limit(result)
+        adaptive = results.options.get("until") if isinstance(results, Evaluation) else None
+        if self.end is None and isinstance(adaptive, Mapping) and adaptive.get("complete") is not True:
+            return self._check_partial(result, limit, adaptive)
+        return self._outcome(self._number(result), limit)
+
+    def _outcome(self, value: float, limit: float, **parts: Any) -> GateOutcome:
+        verdict: Verdict = "passed" if self.holds(value, limit) else "failed"
+        return GateOutcome(gate=self.text, verdict=verdict, value=value, limit=limit, **parts)
+
+    def _result(self, results: Mapping[str, Result]) -> Result:
+        try:
+            return results[self.key]
+        except UnknownNameError as error:
+            raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
+        except InputError as error:
+            raise InputError(f"gate {self.text!r}: {error.what}", fix=error.fix) from None
+
+    def _number(self, result: Result) -> float:
+        if self.end is None:
+            return result.value
+        if result.interval is None:
+            raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
+        return result.interval.low if self.end == "low" else result.interval.high
+
+    def _limit(self, result: Result) -> float:
+        """The number to compare with; of several levels, the one that is hardest to pass."""
+        if not isinstance(self.limit, str):
+            return self.limit
+        levels = [each.value for each in result.references if each.kind == self.limit and not math.isnan(each.value)]
+        if not levels:
+            raise InputError(f"gate {self.text!r}: {self.key} has no level of {self.limit}")
+        if self.sign in ("==", "!=") and len(set(levels)) > 1:
+            raise InputError(f"gate {self.text!r}: {self.key} has several levels of {self.limit}")
+        return min(levels) if self.sign in ("<", "<=") else max(levels)
+
+    def _check_partial(self, result: Result, limit: float, adaptive: Mapping[str, Any]) -> GateOutcome:
+        """On a mean of which not all items were read: decided only where its whole interval is on one side."""
+        if result.interval is None:
+            raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
+        low, high = result.interval
+        is_open = self.holds(low, limit) != self.holds(high, limit)
+        if not (low <= limit <= high if self.sign in ("==", "!=") else is_open):
+            return self._outcome(result.value, limit)
+        read = f"after {adaptive['read']:,} of {adaptive['of']:,} items"
+        why = f"{self.key} is between {shown(low)} and {shown(high)} {read}"
+        return GateOutcome(gate=self.text, verdict="undecided", value=result.value, limit=limit, why=why)
+
+    def _check_groups(self, results: Mapping[str, Result], axis: str) -> GateOutcome:
+        if not isinstance(results, Evaluation):
+            raise InputError(f"gate {self.text!r}: there are no groups")
+        grid, limit = results.by(axis), float(self.limit)
+        column = self.key if self.key in grid else self.key.removeprefix("overall_")
+        column += "" if self.end is None else f".{self.end}"
+        if column not in grid:
+            raise InputError(f"gate {self.text!r}: {self.key} has no {'interval' if self.end else 'value'} by {axis}")
+        rows = range(len(grid)) if self.label is None else [self._row(grid, axis, self.label)]
+        values = {row: float(grid[column][row]) for row in rows}
+        if not values:
+            raise InputError(f"gate {self.text!r}: there are no groups")
+        # The group that decides: one that fails, and among those the worst.
+        worst = min(values, key=lambda row: (self.holds(values[row], limit), self._margin(values[row], limit)))
+        return self._outcome(values[worst], limit, group=f"{axis}={grid[axis][worst]}")
+
+    def _row(self, grid: Grid, axis: str, label: str) -> int:
+        labels = [str(name) for name in grid[axis].tolist()]
+        if label not in labels:
+            error = UnknownNameError(axis, label, labels)
+            raise InputError(f"gate {self.text!r}: {error.what}", fix=error.fix)
+        return labels.index(label)
+
+    def _margin(self, value: float, limit: float) -> float:
+        """How far a value is on the right side; NaN is the farthest on the wrong one."""
+        if math.isnan(value):
+            return -math.inf
+        return {">": value, ">=": value, "<": -value, "<=": -value}.get(self.sign, -abs(value - limit))
+
+
+def _told_apart(number: float, other: float | None) -> str:
+    """A number with six digits, or with as many as tell it from the other."""
+    if other is None or math.isnan(number) or number == other:
+        return shown(number) if math.isnan(number) else f"{number:.6g}"
+    return next(text for digits in range(6, 18) if float(text := f"{number:.{digits}g}") != other or digits == 17)

@@ -1,0 +1,198 @@
+"""The registry of metrics: declaring one, finding one by its key, choosing those to compute."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.family import family_names, load_module
+from graphgauge.core.metric import LAWS, Exempt, Metric, MetricFunction, NoChance, NoInterval
+from graphgauge.core.references import REFERENCES
+from graphgauge.core.result import Direction
+from graphgauge.core.trial import tried
+
+_METRICS: dict[str, dict[str, Metric]] = {}
+_SECTIONS: dict[str, dict[str, Section]] = {}
+Chosen = tuple[Metric, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Metrics of a family that answer one question; `metrics=` takes the section's name for all of them."""
+
+    name: str
+    family: str
+    question: str
+    priority: str = ""
+
+
+def section(name: str, *, family: str, question: str, priority: str = "") -> Section:
+    """Declare a section, before its metrics."""
+    return _SECTIONS.setdefault(family, {}).setdefault(name, Section(name, family, question, priority))
+
+
+def sections(family: str) -> tuple[Section, ...]:
+    """The sections of a family; most have none."""
+    load_module(family, "metrics")
+    return tuple(_SECTIONS.get(family, {}).values())
+
+
+def metric(key: str, *, family: str, **properties: Any) -> Callable[[MetricFunction], Metric]:
+    """Declare a metric, as a decorator of its function; the properties are those of `Metric`.
+
+    A metric of a user's script is tried at once on the family's example: its value, interval, levels and laws have to
+    be what it declares.
+
+    Parameters
+    ----------
+    key
+        The name that results and options have, with parameters in braces: `hits@{k}`.
+    family
+        The family whose samples the function takes.
+    **properties
+        needs, direction, bounds, unit, chance, interval and laws; what else `Metric` has is optional.
+
+    Raises
+    ------
+    OptionError
+        If a property is missing, unknown, or not what the function does.
+    """
+
+    def declare(function: MetricFunction) -> Metric:
+        entry = _declared(key, family, function, properties)
+        known = _METRICS.setdefault(family, {})
+        if key in known and _place(known[key]) != _place(entry):
+            raise OptionError(f"metric {key!r} is declared twice in {family}", fix="Give it another key.")
+        if not function.__module__.startswith("graphgauge."):
+            tried(entry)
+        known[key] = entry
+        return entry
+
+    return declare
+
+
+def _declared(key: str, family: str, function: MetricFunction, properties: Mapping[str, Any]) -> Metric:
+    """The metric, if its declaration is complete and of the right kinds."""
+    where = f"metric {key!r}"
+    required = ("needs", "direction", "bounds", "unit", "chance", "interval", "laws")
+    missing = [name for name in required if name not in properties]
+    if missing:
+        raise OptionError(
+            f"{where} does not declare {', '.join(missing)}", fix=f"A metric declares {', '.join(required)}."
+        )
+    try:
+        entry = Metric(key=key, family=family, function=function, **properties)
+    except TypeError as error:
+        name = re.search(r"'(\w+)'$", str(error))
+        raise UnknownNameError(f"property of {where}", name[1] if name else str(error), _optional()) from None
+    fault = next(_faults(entry), None)
+    if fault is not None:
+        raise OptionError(f"{where} {fault}")
+    return entry
+
+
+def _faults(entry: Metric) -> Iterator[str]:
+    """What is wrong with a declaration, as ends of a sentence."""
+    parameters = inspect.signature(entry.function).parameters
+    for name in re.findall(r"\{(\w+)\}", entry.key):
+        if name not in parameters or parameters[name].default is inspect.Parameter.empty:
+            yield f"has the parameter {name} in its key, which its function does not have with a default"
+    if entry.family not in family_names():
+        yield f"is of the family {entry.family!r}, which does not exist"
+    if not inspect.getdoc(entry.function):
+        yield "has no docstring: say in one line what it measures"
+    if entry.direction not in get_args(Direction):
+        yield f"has the direction {entry.direction!r}, not {', '.join(get_args(Direction))}"
+    if entry.direction == "target" and entry.target is None:
+        yield "has the direction target, and no target"
+    if not isinstance(entry.bounds, tuple) or len(entry.bounds) != 2 or not entry.bounds[0] < entry.bounds[1]:
+        yield f"has bounds {entry.bounds!r:.40} that are not (low, high)"
+    if not callable(entry.chance) and not isinstance(entry.chance, NoChance):
+        yield "has a chance that is neither a function nor NoChance(why)"
+    if not callable(entry.interval) and not isinstance(entry.interval, NoInterval):
+        yield "has an interval that is neither a function nor NoInterval(why)"
+    if entry.reference is not None and entry.reference not in REFERENCES:
+        yield f"cites {entry.reference!r}, which is not in the references: core.references.cite() adds it"
+    undeclared = [law for law in LAWS if not isinstance(entry.laws.get(law), bool | Exempt)]
+    if undeclared:
+        yield f"does not declare the laws {', '.join(undeclared)}: each is true, or Exempt(why)"
+
+
+def _optional() -> list[str]:
+    return [name for name in Metric.__dataclass_fields__ if name not in ("key", "family", "function")]
+
+
+def _place(entry: Metric) -> tuple[str, str]:
+    """Where its function is written: a cell of a notebook may be run again."""
+    return entry.function.__module__, entry.function.__qualname__
+
+
+def metrics(family: str | None = None) -> tuple[Metric, ...]:
+    """The declared metrics of one family, or of all."""
+    for name in family_names() if family is None else (family,):
+        load_module(name, "metrics")
+    return tuple(each for name, known in _METRICS.items() if family in (None, name) for each in known.values())
+
+
+def find(key: str, family: str | None = None) -> Chosen:
+    """The metric of a key with its parameters: `hits@10` is `hits@{k}` with k = 10, and so is `hits`."""
+    entries = metrics(family)
+    for entry in entries:
+        if key in (entry.key, entry.name):
+            return entry, dict(entry.params)
+        params = entry.parse(key)
+        if params is not None:
+            return entry, params
+    raise UnknownNameError("metric", key, [*(_SECTIONS.get(family or "", {})), *(each.key_of() for each in entries)])
+
+
+def select(
+    family: str,
+    metrics_asked: str | Sequence[str | Metric] | None,
+    samples: Iterable[str],
+    swept: Mapping[str, Sequence[Any]] | None = None,
+) -> tuple[list[Chosen], bool]:
+    """The metrics to compute with their parameters, and whether they were named one by one.
+
+    `metrics_asked` is None for those of the default, `"all"`, or keys, sections and declared metrics. A parameter in
+    `swept` takes each of its values if a name leaves it open. A metric that is named must have one of its samples;
+    others are left out without.
+    """
+    at_hand, swept = dict.fromkeys(samples).keys(), swept or {}
+    named = metrics_asked is not None and metrics_asked != "all"
+    chosen: dict[str, Chosen] = {}
+    for entry, params, is_open, by_name in _asked(family, metrics_asked):
+        if at_hand.isdisjoint(entry.needs):
+            if by_name:
+                raise OptionError(
+                    f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"There is {', '.join(at_hand)}."
+                )
+            continue
+        open_params = [name for name in params if is_open and name in swept]
+        for values in itertools.product(*(swept[name] for name in open_params)):
+            filled = params | dict(zip(open_params, values, strict=True))
+            chosen[entry.key_of(**filled)] = entry, filled
+    return list(chosen.values()), named
+
+
+def _asked(family: str, names: Any) -> Iterable[tuple[Metric, dict[str, Any], bool, bool]]:
+    """Each metric that is asked for: its parameters, whether the name leaves them open, whether it was named itself."""
+    if names is None or (isinstance(names, str) and names == "all"):
+        yield from ((each, dict(each.params), True, False) for each in metrics(family) if names or each.default)
+        return
+    known = {each.name for each in sections(family)}
+    for name in [names] if isinstance(names, str | Metric) else list(names):
+        if isinstance(name, Metric):
+            yield name, dict(name.params), True, True
+        elif not isinstance(name, str):
+            raise OptionError(f"metrics has {name!r:.60}, which is no name", fix='For example metrics=["mrr"].')
+        elif name in known:
+            yield from ((each, dict(each.params), True, False) for each in metrics(family) if each.section == name)
+        else:
+            entry, params = find(name, family)
+            yield entry, params, name in (entry.key, entry.name), True
