@@ -23,20 +23,52 @@ if TYPE_CHECKING:
         stats,
         study,
     )
+    from graphgauge.core.evaluation import Evaluation
+    from graphgauge.core.files import load
+    from graphgauge.core.finding import Finding, check
+    from graphgauge.core.gate import Gate
+    from graphgauge.core.grid import Grid
+    from graphgauge.core.registry import metric
+    from graphgauge.core.result import Interval, Reference, Result
     from graphgauge.core.threads import threads
 
 if sys.version_info < (3, 12):
     import graphgauge.core.forked  # noqa: F401, for its effect on forks
 
+# Names of the package with the modules that have them.
+_NAMES = {
+    "Evaluation": "core.evaluation",
+    "Finding": "core.finding",
+    "Gate": "core.gate",
+    "Grid": "core.grid",
+    "Interval": "core.result",
+    "Reference": "core.result",
+    "Result": "core.result",
+    "check": "core.finding",
+    "load": "core.files",
+    "metric": "core.registry",
+    "threads": "core.threads",
+}
+
 __all__ = [
+    "Evaluation",
+    "Finding",
+    "Gate",
+    "Grid",
+    "Interval",
+    "Reference",
+    "Result",
     "__version__",
     "audit",
+    "check",
     "core",
     "engines",
     "evolution",
     "explanation",
     "forecasting",
     "generation",
+    "load",
+    "metric",
     "ranking",
     "recovery",
     "report",
@@ -48,8 +80,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Families load on first use: the command line's --help and a study of one family pay for nothing else.
-    if name == "threads":
-        return importlib.import_module("graphgauge.core.threads").threads
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"graphgauge.{_NAMES[name]}"), name)
     if name in __all__:
         return importlib.import_module(f"graphgauge.{name}")
     raise AttributeError(f"module 'graphgauge' has no attribute {name!r}")

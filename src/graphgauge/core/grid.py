@@ -187,8 +187,9 @@ class Grid:
         for row in range(len(self) if most is None else min(most, len(self))):
             cells = []
             for name, values in self.columns.items():
-                usual = str if name == self.axis and values.dtype.kind in "iu" else shown
-                cell: str = escape(self.shown.get(name, usual)(values[row]))
+                is_label = name == self.axis and values.dtype.kind in "iu"
+                show: Callable[[Any], str] = self.shown.get(name, str if is_label else shown)
+                cell = escape(show(values[row]))
                 for mark in self.marks.get((row, name), "").split():
                     cell = f"{signs[mark][0]}{cell}{signs[mark][1]}"
                 cells.append(cell)
