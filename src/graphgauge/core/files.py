@@ -32,7 +32,7 @@ INLINE_ROWS = 1000
 class SideFile(Struct, frozen=True):
     """A file next to a result that belongs to it."""
 
-    role: Literal["breakdown", "items"]
+    role: Literal["breakdown", "items", "kept"]
     name: str
     hash: str
     rows: int

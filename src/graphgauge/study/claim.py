@@ -15,6 +15,7 @@ from graphgauge.io.hashing import HashIndex
 from graphgauge.old.core.fields import plain, read_all
 from graphgauge.old.core.files import Search, files_named, read_json, signature_of
 from graphgauge.old.core.schema import (
+    edition_2,
     evaluation_from_dict,
     is_result,
     is_unchanged,
@@ -131,7 +132,7 @@ class Examiner:
     def examined(self, path: Path) -> Claim | Verdict | None:
         """A claim to recompute, or a verdict without recomputing; None for files that are not results."""
         try:
-            written = read_json(path)
+            written = edition_2(read_json(path), str(path))
         except InputError as error:
             return Verdict(path, "damaged", shown(error.what))
         if not is_result(written):

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.files import parse_json, read_json, write_text
-from graphgauge.old.core.schema import FORMAT, dumps
+from graphgauge.old.core.schema import FORMAT, dumps, edition_2
 from graphgauge.stats.text import listing
 from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private
@@ -117,7 +117,7 @@ def _read_claims(file: Path) -> dict[str, set[str]]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content = read_json(path)
+        content = edition_2(read_json(path), str(path))
     except InputError:
         return {}
     return content if isinstance(content, dict) else {}
@@ -138,7 +138,7 @@ def _is_judged_name(name: str) -> bool:
 
 def _is_about(item: Item, content: bytes) -> bool:
     try:
-        run = parse_json(content)["run"]
+        run = edition_2(parse_json(content), "result")["run"]
         return bool({"family": item.family, **item.run}.items() <= run.items())
     except ValueError:
         return True
@@ -150,5 +150,5 @@ def _beside(path: Path) -> Iterator[Path]:
     """The side files of a result: items, and breakdowns that are too long for it."""
     if path.parent.is_dir():
         for side in path.parent.glob(f"{glob.escape(path.stem)}.*"):
-            if side.name.endswith((".items.npz", ".json")) and not side.name.endswith(".flat.json"):
+            if side.name.endswith((".items.npz", ".kept.npz", ".json")) and not side.name.endswith(".flat.json"):
                 yield side

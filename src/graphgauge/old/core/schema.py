@@ -19,7 +19,12 @@ import numpy as np
 
 from graphgauge._version import __version__
 from graphgauge.core.arrays import text_array
+from graphgauge.core.disk import dump_json
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.files import ResultFile
+from graphgauge.core.sealed import decode
+from graphgauge.core.sealed import root_of as new_root_of
+from graphgauge.old.bridge import aged, items_of, text_of
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.files import read_json, write_text
 from graphgauge.old.core.findings import Finding
@@ -134,6 +139,8 @@ def versions() -> dict[str, str]:
 
 
 def dumps(content: Mapping[str, Any]) -> str:
+    if content.get("schema") == SCHEMA:
+        return text_of(content)
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     if not _is_unicode(text):  # file names need not be; their stray bytes are escaped
         text = json.dumps(content, indent=1, allow_nan=False)
@@ -187,12 +194,17 @@ def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[s
     for axis, table in evaluation.breakdowns.items():
         if len(table) > INLINE_ROWS:
             side = target.with_suffix(f".{file_part(axis)}.json")
-            write_text(side, dumps(_table_to_dict(table)))
-            content["side_files"].append(_side_file("breakdown", side, len(table)))
+            write_text(side, dump_json(plain(table.to_dict())))
+            content["side_files"].append({**_side_file("breakdown", side, len(table)), "axis": axis})
     if evaluation.per_item is not None:
-        side = target.with_suffix(".items.npz")
+        side = target.with_suffix(".kept.npz")
         evaluation.per_item.save(side)
         content["side_files"].append(_side_file("items", side, len(evaluation.per_item)))
+        items = items_of(evaluation)
+        if items is not None:
+            side = target.with_suffix(".items.npz")
+            items.save(side)
+            content["side_files"].append({**_side_file("items", side, len(items)), "new": True})
     write_text(target, dumps(sealed(content)))
     return target
 
@@ -262,7 +274,9 @@ def write_product(path: str | Path, text: str) -> None:
 
 
 def checked_content(content: Any, where: str) -> dict[str, Any]:
-    """The content of an unchanged result file."""
+    """The content of an unchanged result file, as edition 2 has it."""
+    if isinstance(content, dict) and content.get("schema") == "graphgauge/result/3":
+        return sealed(aged(decode(content, ResultFile, where)))
     require_schema(content, where)
     if not is_unchanged(content):
         raise InputError(
@@ -272,6 +286,15 @@ def checked_content(content: Any, where: str) -> dict[str, Any]:
         )
     require_valid(content, where)
     return dict(content)
+
+
+def edition_2(content: Any, where: str) -> Any:
+    """The content of a result file as edition 2 has it, with a wrong root if its root was wrong; other JSON as it is."""
+    if not isinstance(content, dict) or content.get("schema") != "graphgauge/result/3":
+        return content
+    root = new_root_of(content)
+    found = sealed(aged(decode({**content, "root": root}, ResultFile, where)))
+    return found if content.get("root") == root else {**found, "root": "0" * 64}
 
 
 def _require_shallow(content: Mapping[str, Any], where: str) -> None:
@@ -567,7 +590,7 @@ def require_unchanged(path: Path, digest: Any) -> None:
 def _side_breakdown(folder: Path, side: Mapping[str, Any]) -> Any:
     path = side_path(folder, side)
     require_unchanged(path, side.get("hash"))
-    return read_json(path)
+    return {"axis": side.get("axis"), "columns": read_json(path)}
 
 
 def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:
