@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from graphgauge.core.disk import dump_json, read_json
@@ -27,7 +28,7 @@ File = TypeVar("File", bound=Struct)
 
 def encode(content: Struct) -> str:
     """The text of a file, with its root."""
-    fields = plain(msgspec.to_builtins(content))
+    fields = plain(msgspec.to_builtins(content, enc_hook=_builtin))
     return dump_json({**fields, "root": root_of(fields)})
 
 
@@ -62,6 +63,17 @@ def root_of(fields: Mapping[str, Any]) -> str:
 def json_schema(kind: type[Struct]) -> dict[str, Any]:
     """The JSON Schema of a kind of files."""
     return msgspec.json.schema(kind, schema_hook=lambda _: NUMBER_SCHEMA)
+
+
+def _builtin(value: Any) -> Any:
+    """What is left in options and evidence: NumPy's numbers and arrays, floats of a class of their own, paths."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
 
 
 def _number(kind: type, value: Any) -> float:

@@ -55,7 +55,7 @@ def renewed(content: Mapping[str, Any]) -> ResultFile:
         "side_files": [_new_side(each) for each in content["side_files"]],
         "receipt": {**content["receipt"], "kept": kept},
     }
-    return msgspec.convert(fields, ResultFile, dec_hook=lambda _, value: from_file(value))
+    return msgspec.convert(plain(fields), ResultFile, dec_hook=lambda _, value: from_file(value))
 
 
 def aged(file: ResultFile) -> dict[str, Any]:
