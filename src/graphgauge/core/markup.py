@@ -23,6 +23,7 @@ _LATEX = {
     "|": r"\textbar{}",
     '"': "''",
     "±": r"$\pm$",
+    "÷": r"$\div$",
     "×": r"$\times$",
     "·": r"$\cdot$",
     "↑": r"$\uparrow$",
@@ -43,6 +44,8 @@ _LATEX = {
     "“": "``",
     "”": "''",
 }
+# Latin letters that LaTeX's usual encodings do not have.
+_NOT_IN_T1 = "ĦħĸĿŀŉŦŧ"
 _SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -70,7 +73,7 @@ def latex_text(text: str) -> str:
 def _latex_character(character: str) -> str:
     if character in _LATEX:
         return _LATEX[character]
-    if character.isascii() or ("À" <= character <= "ž" and character not in "×÷"):
+    if character.isascii() or ("À" <= character <= "ž" and character not in _NOT_IN_T1):
         return character
     script, size, _, letter = (*unicodedata.name(character, "").split(), "", "", "", "")[:4]
     if script == "GREEK" and size == "SMALL" and letter in _GREEK:
