@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.contracts import toy
 
 from graphgauge import Evaluation, Grid, Interval, Reference, Result, load
+from graphgauge.core.content import GatesFile, ResultFile, content_of
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.core.evaluation import Run
-from graphgauge.core.files import GatesFile, ResultFile, content_of, result_files, result_path
+from graphgauge.core.files import result_files, result_path
 from graphgauge.core.finding import Finding
 from graphgauge.core.gate import GateOutcome
 from graphgauge.core.items import Items

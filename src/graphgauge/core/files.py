@@ -1,75 +1,23 @@
-"""Result files, `graphgauge/result/3`: what they contain, and evaluations to and from them."""
+"""Result files: written completely or not at all, with long breakdowns and single items in files next to them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import platform
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from msgspec import Struct
-
-from graphgauge._version import __version__
+from graphgauge.core.content import ResultFile, SideFile, content_of, evaluation_of
 from graphgauge.core.disk import dump_json, read_bytes, read_json, write_text
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation, Run
-from graphgauge.core.finding import Finding
-from graphgauge.core.gate import GateOutcome
-from graphgauge.core.grid import Grid, column
+from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
-from graphgauge.core.number import from_file, plain
-from graphgauge.core.result import Result
 from graphgauge.core.sealed import encode, read
 
 # Tables with more rows than this are in a file of their own.
 INLINE_ROWS = 1000
-
-
-class SideFile(Struct, frozen=True):
-    """A file next to a result that belongs to it."""
-
-    role: Literal["breakdown", "items", "kept"]
-    name: str
-    hash: str
-    rows: int
-    axis: str | None = None
-
-
-class ResultFile(Struct, kw_only=True):
-    """The content of a result file; one that failed has an error and no results.
-
-    `receipt` says what it was computed from: the request, inputs with their hashes, versions, time.
-    """
-
-    schema: Literal["graphgauge/result/3"] = "graphgauge/result/3"
-    root: str = ""
-    family: str
-    status: Literal["ok", "failed"] = "ok"
-    run: Run = Run()
-    error: str | None = None
-    conventions: dict[str, str] = {}
-    options: dict[str, Any] = {}
-    results: list[Result] = []
-    breakdowns: dict[str, dict[str, list[Any]]] = {}
-    drawings: dict[str, dict[str, list[Any]]] = {}
-    skipped: dict[str, str] = {}
-    findings: list[Finding] = []
-    gates: list[GateOutcome] = []
-    side_files: list[SideFile] = []
-    receipt: dict[str, Any] = {}
-
-
-class GatesFile(Struct, kw_only=True):
-    """Outcomes of gates."""
-
-    schema: Literal["graphgauge/gates/3"] = "graphgauge/gates/3"
-    root: str = ""
-    gates: list[GateOutcome]
-    receipt: dict[str, Any] = {}
 
 
 def save(evaluation: Evaluation, path: str | Path) -> Path:
@@ -84,7 +32,7 @@ def save(evaluation: Evaluation, path: str | Path) -> Path:
     for axis, grid in evaluation.breakdowns.items():
         if len(grid) > INLINE_ROWS:
             side = target.with_suffix(f".{file_part(axis)}.json")
-            write_text(side, dump_json(_columns(grid)))
+            write_text(side, dump_json(grid.to_columns()))
             sides.append(_side_file("breakdown", side, len(grid), axis))
     if evaluation.per_item is not None:
         side = target.with_suffix(".items.npz")
@@ -94,69 +42,42 @@ def save(evaluation: Evaluation, path: str | Path) -> Path:
     return target
 
 
-def content_of(evaluation: Evaluation, sides: Iterable[SideFile] = ()) -> ResultFile:
-    """The content of an evaluation's result file; breakdowns in `sides` are left out."""
-    aside = {each.axis for each in sides}
-    return ResultFile(
-        family=evaluation.family,
-        run=evaluation.run,
-        conventions=evaluation.conventions,
-        options=evaluation.options,
-        results=list(evaluation.values()),
-        breakdowns={axis: _columns(grid) for axis, grid in evaluation.breakdowns.items() if axis not in aside},
-        drawings={name: _columns(grid) for name, grid in evaluation.drawings.items()},
-        skipped=evaluation.skipped,
-        findings=list(evaluation.findings),
-        gates=list(evaluation.gates),
-        side_files=list(sides),
-        receipt={"versions": versions(), **evaluation.receipt},
-    )
-
-
 def load(path: str | Path, *, items: bool = True) -> Evaluation:
     """Read a result file, with the breakdowns and (if `items`) the values of single items in files next to it."""
-    content = read(path, ResultFile)
+    return opened(read(path, ResultFile), Path(path), items=items)
+
+
+def opened(content: ResultFile, path: Path, *, items: bool = True) -> Evaluation:
+    """The evaluation in the content of a result file at this path."""
     if content.status == "failed":
         raise InputError(f"the run failed: {content.error}", where=str(path), fix="Run it again.")
-    return evaluation_of(content, Path(path), items=items)
-
-
-def evaluation_of(content: ResultFile, path: Path, *, items: bool = True) -> Evaluation:
-    """The evaluation in the content of a result file at this path."""
-    keys = [each.key for each in content.results]
-    if len(set(keys)) < len(keys):
-        raise InputError("a metric occurs more than once", where=str(path), fix="Evaluate again.")
-    breakdowns = {axis: _grid(axis, columns, path) for axis, columns in content.breakdowns.items()}
-    per_item = None
+    breakdowns, per_item = {}, None
     for side in content.side_files:
         place = path.with_name(Path(side.name).name)
         if side.role == "breakdown" and side.axis is not None:
-            breakdowns[side.axis] = _grid(side.axis, parse_side(place, side), place)
+            _require_unchanged(place, side)
+            breakdowns[side.axis] = _table(place)
         elif side.role == "items" and items:
-            parse_side(place, side)
+            _require_unchanged(place, side)
             per_item = Items.load(place)
-    evaluation = Evaluation(
-        content.family,
-        content.results,
-        conventions=content.conventions,
-        options=content.options,
-        breakdowns=breakdowns,
-        skipped=content.skipped,
-        run=content.run,
-        per_item=per_item,
-        findings=content.findings,
-        drawings={name: _grid(name, columns, path) for name, columns in content.drawings.items()},
-    )
-    evaluation.gates, evaluation.receipt = tuple(content.gates), content.receipt
-    return evaluation
+    try:
+        return evaluation_of(content, breakdowns, per_item)
+    except (InputError, ValueError, TypeError) as error:
+        what = error.what if isinstance(error, InputError) else str(error)
+        raise InputError(what, where=str(path), fix="Evaluate again.") from None
 
 
-def parse_side(place: Path, side: SideFile) -> Any:
-    """The columns in a side file of a breakdown; any side file has to be the one that was written with its result."""
-    content = read_bytes(place)
-    if hashlib.sha256(content).hexdigest() != side.hash:
+def _table(place: Path) -> Grid:
+    try:
+        return Grid.from_columns(read_json(place))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"not a table ({error})", where=str(place), fix="Evaluate again.") from None
+
+
+def _require_unchanged(place: Path, side: SideFile) -> None:
+    """Refuse a side file that is not the one that was written with its result."""
+    if hashlib.sha256(read_bytes(place)).hexdigest() != side.hash:
         raise InputError("has changed since its result was written", where=str(place), fix="Evaluate again.")
-    return read_json(place) if side.role == "breakdown" else None
 
 
 def result_path(root: str | Path, family: str, run: Run) -> Path:
@@ -194,39 +115,6 @@ def result_files(folder: Path) -> list[Path]:
 def is_result(fields: Any) -> bool:
     """Whether JSON is a result file, of this or another edition."""
     return isinstance(fields, dict) and str(fields.get("schema")).startswith("graphgauge/result/")
-
-
-def versions() -> dict[str, str]:
-    """The versions of what computed the numbers."""
-    import scipy
-
-    return {
-        "graphgauge": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
-
-
-def _columns(grid: Grid) -> dict[str, list[Any]]:
-    return {name: plain(values) for name, values in grid.columns.items()}
-
-
-def _grid(name: str, columns: Any, path: Path) -> Grid:
-    try:
-        return Grid({head: _column(values, head == name) for head, values in columns.items()})
-    except (InputError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"the table {name!r} is not valid: {error}", where=str(path), fix="Evaluate again.") from None
-
-
-def _column(values: list[Any], names_rows: bool) -> np.ndarray[Any, Any]:
-    """Numbers, where null is NaN; or texts, above all in the column that names the rows."""
-    texts = [each for each in values if isinstance(each, str)]
-    if texts and (names_rows or any(each not in ("inf", "-inf") for each in texts)):
-        return column(values)
-    if any(each is None or isinstance(each, str) for each in values):
-        return np.array([from_file(each) for each in values], dtype=np.float64)
-    return column(values) if values else np.empty(0)
 
 
 def _side_file(role: Literal["breakdown", "items"], path: Path, rows: int, axis: str | None = None) -> SideFile:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.markup import csv_text, html_text, latex_text, markdown_text, plain_text
-from graphgauge.core.number import plain, shown
+from graphgauge.core.number import from_file, plain, shown
 
 if TYPE_CHECKING:
     import pandas
@@ -162,6 +162,15 @@ class Grid:
         rows = zip(*(plain(values) for values in self.columns.values()), strict=True)
         return [dict(zip(self.columns, row, strict=True)) for row in rows]
 
+    def to_columns(self) -> dict[str, list[Any]]:
+        """A list per column, with values that JSON has: what files keep."""
+        return {name: plain(values) for name, values in self.columns.items()}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Sequence[Any]]) -> Grid:
+        """The grid of which `to_columns` made these lists; in a column of numbers null is NaN."""
+        return cls({name: _read_column(values) for name, values in columns.items()})
+
     def to_json(self) -> str:
         """The records as JSON."""
         return json.dumps(self.to_records(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -224,6 +233,15 @@ def column(values: Any) -> np.ndarray[Any, Any]:
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return array
+
+
+def _read_column(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    texts = [each for each in values if isinstance(each, str)]
+    if any(each not in ("inf", "-inf") for each in texts):
+        return column(values)
+    if texts or any(each is None for each in values):
+        return np.array([from_file(each) for each in values], dtype=np.float64)
+    return column(values) if len(values) else np.empty(0)
 
 
 def is_numeric(values: np.ndarray[Any, Any]) -> bool:

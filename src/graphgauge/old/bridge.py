@@ -6,15 +6,14 @@ The old rooms work on the content of result files as dictionaries of edition 2; 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from graphgauge.core.content import ResultFile, evaluation_of
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import ResultFile, evaluation_of
 from graphgauge.core.items import Items
 from graphgauge.core.number import from_file, plain
 from graphgauge.core.sealed import encode
@@ -96,7 +95,7 @@ def new_evaluation(evaluation: Any) -> Evaluation:
 
     content = {**evaluation_to_dict(evaluation), "breakdowns": []}
     content.pop("root")
-    made = evaluation_of(renewed(content), Path("result.json"))
+    made = evaluation_of(renewed(content), {})
     for axis, table in evaluation.breakdowns.items():
         from graphgauge.core.grid import Grid
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from graphgauge._version import __version__
 from graphgauge.core.arrays import text_array
+from graphgauge.core.content import ResultFile
 from graphgauge.core.disk import dump_json
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.files import ResultFile
 from graphgauge.core.sealed import decode
 from graphgauge.core.sealed import root_of as new_root_of
 from graphgauge.old.bridge import aged, items_of, text_of
@@ -289,7 +289,7 @@ def checked_content(content: Any, where: str) -> dict[str, Any]:
 
 
 def edition_2(content: Any, where: str) -> Any:
-    """The content of a result file as edition 2 has it, with a wrong root if its root was wrong; other JSON as it is."""
+    """The content of a result file as edition 2 has it, with a wrong root if its root was; other JSON as it is."""
     if not isinstance(content, dict) or content.get("schema") != "graphgauge/result/3":
         return content
     root = new_root_of(content)
