@@ -29,6 +29,9 @@ File = TypeVar("File", bound=Struct)
 def encode(content: Struct) -> str:
     """The text of a file, with its root."""
     fields = plain(msgspec.to_builtins(content, enc_hook=_builtin))
+    text = dump_json(fields)
+    if not text.isascii():  # names of files may have bytes that are no text
+        fields = json.loads(text.encode("utf-8", "replace"))
     return dump_json({**fields, "root": root_of(fields)})
 
 
@@ -48,7 +51,7 @@ def decode(fields: Any, kind: type[File], where: str) -> File:
         raise InputError(what, where=where, fix="Evaluate again, or fetch the file again.")
     try:
         return msgspec.convert(fields, kind, dec_hook=_number)
-    except (msgspec.ValidationError, OverflowError) as error:
+    except (msgspec.ValidationError, OverflowError, UnicodeError) as error:
         raise InputError(f"not a valid file: {error}", where=where, fix="Evaluate again, or fetch it again.") from None
 
 
