@@ -21,9 +21,9 @@ import numpy as np
 
 from graphgauge import ranking
 from graphgauge.old.core.result import Evaluation
-from graphgauge.ranking.drawn import EntityQueries
-from graphgauge.ranking.items import Items
-from graphgauge.ranking.until import rank_until
+from graphgauge.old.ranking.drawn import EntityQueries
+from graphgauge.old.ranking.items import Items
+from graphgauge.old.ranking.until import rank_until
 
 TABLES = Path(__file__).parents[1] / "docs" / "adaptive"
 SEEDS = 10

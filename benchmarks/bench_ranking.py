@@ -205,8 +205,8 @@ def pooled(positives: int, negatives: int) -> Scores:
 
 def auc_and_precision(data: Scores) -> Work:
     """Both from one pool, which is sorted once."""
-    from graphgauge.ranking.metrics import average_precision, roc_auc
-    from graphgauge.ranking.samples import Pooled
+    from graphgauge.old.ranking.metrics import average_precision, roc_auc
+    from graphgauge.old.ranking.samples import Pooled
 
     def both() -> tuple[float, float]:
         pooled = Pooled.of(data.pos, data.neg)

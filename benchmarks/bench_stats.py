@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Row, Work, faster, memory, seconds, uses
-from graphgauge.stats import Runs, compare, load
+from graphgauge.old.stats import Runs, compare, load
 
 N = 1_000_000
 
@@ -36,7 +36,7 @@ def differences() -> np.ndarray:
 
 
 def mean_interval(values: np.ndarray) -> Work:
-    from graphgauge.stats.intervals import standard_error, t_interval
+    from graphgauge.old.stats.intervals import standard_error, t_interval
 
     def work() -> object:
         mean = values.mean()
@@ -46,13 +46,13 @@ def mean_interval(values: np.ndarray) -> Work:
 
 
 def share_interval(values: np.ndarray) -> Work:
-    from graphgauge.stats.intervals import wilson_interval
+    from graphgauge.old.stats.intervals import wilson_interval
 
     return lambda: wilson_interval(values.sum(), len(values), 0.95)
 
 
 def auc_interval(values: np.ndarray) -> Work:
-    from graphgauge.stats.intervals import delong, logit_t_interval
+    from graphgauge.old.stats.intervals import delong, logit_t_interval
 
     offsets = np.arange(N + 1)
     return lambda: logit_t_interval(*delong(values[0], values[1], offsets), 0.95)
@@ -87,7 +87,7 @@ def auc_by_rank(pos: np.ndarray, neg: np.ndarray) -> float:
 
 
 def sign_flips(values: np.ndarray) -> Work:
-    from graphgauge.stats import paired_items
+    from graphgauge.old.stats import paired_items
 
     return partial(paired_items, values, resamples=9_999)
 

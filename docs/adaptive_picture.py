@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from graphgauge.old.core.figures import COLOURS, figure
-from graphgauge.stats.intervals import t_quantile
-from graphgauge.stats.sequence import MeanSequence
+from graphgauge.old.stats.intervals import t_quantile
+from graphgauge.old.stats.sequence import MeanSequence
 
 QUERIES, RUNS = 40_000, 300
 LOOKS = np.unique(np.concatenate([np.arange(100, 2000, 100), np.geomspace(2000, 12_000, 60).astype(int)]))

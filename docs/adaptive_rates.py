@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.ranking.items import Items
-from graphgauge.ranking.reading import Reading, Statement, Units
-from graphgauge.ranking.until import rank_until
-from graphgauge.stats.assist import Assist
-from graphgauge.stats.intervals import t_quantile
-from graphgauge.stats.sequence import MeanSequence, PairedSequence
+from graphgauge.old.ranking.items import Items
+from graphgauge.old.ranking.reading import Reading, Statement, Units
+from graphgauge.old.ranking.until import rank_until
+from graphgauge.old.stats.assist import Assist
+from graphgauge.old.stats.intervals import t_quantile
+from graphgauge.old.stats.sequence import MeanSequence, PairedSequence
 
 RUNS = 1000
 ALPHA = 0.05

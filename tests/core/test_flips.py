@@ -17,8 +17,8 @@ from graphgauge.cli.audit import command as audit
 from graphgauge.cli.compare import command as compare
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.schema import read_result, write_result
-from graphgauge.stats import load
-from graphgauge.stats.collect import collect
+from graphgauge.old.stats import load
+from graphgauge.old.stats.collect import collect
 
 FLIPS = 150
 

@@ -458,7 +458,7 @@ EXAMPLES = {
 }
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
-# Adaptive runs are another function of the library; tests/ranking/test_until.py compares their doors.
+# Adaptive runs are another function of the library; tests/old/ranking/test_until.py compares their doors.
 _ADAPTIVE = ("until", "assist", "average", "max_queries")
 _LEFT_OUT = ("threads", "engine", "scheduler", "resamples", "permutations", "columns", *_ADAPTIVE)
 # A checkpoint is opened by a factory; its options are those of a subject. A pool has the fields of a matrix,

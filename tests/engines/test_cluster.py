@@ -20,7 +20,7 @@ METRICS = ["mrr", "hits@3", "mean_rank", "roc_auc", "average_precision"]
 
 @pytest.fixture(autouse=True)
 def _small_tasks(monkeypatch):
-    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 4000)
+    monkeypatch.setattr("graphgauge.old.ranking.tasks.TASK_BYTES", 4000)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ class Killer(Progress):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_changes_nothing(cluster, shards, monkeypatch):
-    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 500)
+    monkeypatch.setattr("graphgauge.old.ranking.tasks.TASK_BYTES", 500)
     alone = evaluate_files(**files(shards), metrics=METRICS)
     with Client(cluster.scheduler_address) as client:
         killer = Killer(list(client.run(os.getpid).values()))

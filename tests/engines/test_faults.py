@@ -90,7 +90,7 @@ def test_dask_threads(shards, serial):
 
 @pytest.mark.slow
 def test_two_workers(cluster, shards, serial, monkeypatch):
-    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 1 << 18)
+    monkeypatch.setattr("graphgauge.old.ranking.tasks.TASK_BYTES", 1 << 18)
     found = ranking.evaluate_files(**files(shards), engine="dask", scheduler=cluster.scheduler_address)
     assert values(found.to_dict()) == serial
 
@@ -133,7 +133,7 @@ class Killer(Progress):
 
 @pytest.mark.slow
 def test_twenty_kills_at_random_moments(shards, serial, monkeypatch):
-    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 1 << 17)
+    monkeypatch.setattr("graphgauge.old.ranking.tasks.TASK_BYTES", 1 << 17)
     killer = Killer({worker.pid for worker in workers_of(os.getpid())}, np.random.default_rng())
     while killer.killed < 20:
         killer.again()

@@ -39,9 +39,9 @@ class PretendedCrew:
 def pretended(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where modules of users are
     monkeypatch.setattr("graphgauge.old.core.cluster._Crew", PretendedCrew)
-    monkeypatch.setattr("graphgauge.ranking.tasks.TASK_BYTES", 800)
-    monkeypatch.setattr("graphgauge.ranking.from_files.TASK_BYTES", 800)
-    monkeypatch.setattr("graphgauge.ranking.from_files._SCORED", 400)
+    monkeypatch.setattr("graphgauge.old.ranking.tasks.TASK_BYTES", 800)
+    monkeypatch.setattr("graphgauge.old.ranking.from_files.TASK_BYTES", 800)
+    monkeypatch.setattr("graphgauge.old.ranking.from_files._SCORED", 400)
     monkeypatch.setattr(PretendedCrew, "sent", 0)
 
 

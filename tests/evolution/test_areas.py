@@ -14,7 +14,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
 from graphgauge.evolution.areas import Candidates, _cancelled, area_against_matched, area_against_non_edges
 from graphgauge.evolution.inputs import Codes, Points, distinct
-from graphgauge.stats.intervals import delong
+from graphgauge.old.stats.intervals import delong
 
 AREAS = ["auc_synthetic", "auc_birth", "auc_matched"]
 

@@ -18,8 +18,8 @@ from graphgauge.evolution import (
     NietzscheEvaluationSuite,
     evaluate,
 )
-from graphgauge.stats.dyads import Dyads
-from graphgauge.stats.page import page_test
+from graphgauge.old.stats.dyads import Dyads
+from graphgauge.old.stats.page import page_test
 
 AREAS = ["auc_birth", "auc_matched"]
 

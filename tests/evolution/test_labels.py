@@ -13,7 +13,7 @@ from tests.evolution.conftest import Graph
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, delta_homophily, node_classification_accuracy
 from graphgauge.old.core.result import Evaluation
-from graphgauge.stats.intervals import logit_t_interval, wilson_interval
+from graphgauge.old.stats.intervals import logit_t_interval, wilson_interval
 
 KEYS = ["delta_homophily", "homophily_new_edges", "homophily_baseline", "delta_homophily_degree"]
 

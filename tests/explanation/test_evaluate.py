@@ -548,7 +548,7 @@ def test_events_without_a_value_are_left_out_of_a_comparison() -> None:
 
 
 def test_items_side_file_serves_the_comparison_of_results(tmp_path: Any) -> None:
-    from graphgauge.stats import compare
+    from graphgauge.old.stats import compare
 
     table = contested()
     for name in ("knows", "guesses"):

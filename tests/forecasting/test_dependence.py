@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 from graphgauge import forecasting
 from graphgauge.forecasting.serial import cosine_error, interval_error, memory_of
-from graphgauge.stats.intervals import t_interval
+from graphgauge.old.stats.intervals import t_interval
 
 
 def dependent(rng, steps, nodes, memory=0.8, common=0.5):

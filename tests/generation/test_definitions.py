@@ -19,7 +19,7 @@ from graphgauge.generation.sections.described import Described
 from graphgauge.generation.sections.encoded import Encoded
 from graphgauge.generation.sections.statistical import Statistics
 from graphgauge.generation.table import SampleTable
-from graphgauge.stats.intervals import agreement_interval
+from graphgauge.old.stats.intervals import agreement_interval
 
 NAMES = ("6A", "6A+", "6B", "6B+")
 PRESENT = range(3)  # nothing was generated for the last

@@ -162,8 +162,8 @@ def flips(total: int) -> list[Count]:
     """Single bits of results, their side files and states: refused, or the same answer."""
     from graphgauge.core.errors import GraphgaugeError
     from graphgauge.old.core.schema import read_result, require_unchanged, side_files, side_path, write_result
-    from graphgauge.ranking.items import Items
-    from graphgauge.ranking.state import RankingState
+    from graphgauge.old.ranking.items import Items
+    from graphgauge.old.ranking.state import RankingState
 
     found = []
     with tempfile.TemporaryDirectory() as name:
@@ -305,7 +305,7 @@ def prepared(folder: Path) -> None:
     """Scores, states, results and a study."""
     from graphgauge import ranking
     from graphgauge.old.core.schema import write_result
-    from graphgauge.ranking.state import RankingState
+    from graphgauge.old.ranking.state import RankingState
 
     draw = np.random.default_rng(0)
     pos, neg = draw.normal(1, 1, 100), draw.normal(0, 1, (100, 20))

@@ -65,11 +65,11 @@ def readers() -> list[Reader]:
     from graphgauge.io.parquet import read_parquet
     from graphgauge.old.core.schema import read_result
     from graphgauge.old.core.state import load_state
-    from graphgauge.ranking.items import Items
-    from graphgauge.ranking.negative_sampling import Negatives
-    from graphgauge.ranking.state import RankingState
+    from graphgauge.old.ranking.items import Items
+    from graphgauge.old.ranking.negative_sampling import Negatives
+    from graphgauge.old.ranking.state import RankingState
+    from graphgauge.old.stats.load import load
     from graphgauge.recovery.from_files import read_names
-    from graphgauge.stats.load import load
     from graphgauge.study.parse import read_study
 
     text = Path.write_text
@@ -134,7 +134,7 @@ def _result(path: Path) -> None:
 
 
 def _state(path: Path) -> None:
-    from graphgauge.ranking.state import RankingState
+    from graphgauge.old.ranking.state import RankingState
 
     draw = np.random.default_rng(0)
     state = RankingState()

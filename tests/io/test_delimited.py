@@ -14,7 +14,7 @@ from graphgauge.io.arrays import read_array
 from graphgauge.io.delimited import read_named_numbers, read_rows, read_table
 from graphgauge.io.graphs import read_graph
 from graphgauge.io.tables import column_batches
-from graphgauge.stats.load import load
+from graphgauge.old.stats.load import load
 
 # Every reader with a header that it takes and a row of numbers.
 READERS: dict[str, tuple[Callable[[Path], Any], bytes]] = {

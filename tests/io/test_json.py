@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.io.graphs import read_graph
 from graphgauge.old.core.files import read_json
 from graphgauge.old.core.schema import read_result
-from graphgauge.stats.load import load
+from graphgauge.old.stats.load import load
 
 READERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "any": (read_json, "x.json"),

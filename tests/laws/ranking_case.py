@@ -11,8 +11,8 @@ from tests.laws.cases import Case, Inputs
 
 from graphgauge.old.core.metric import Metric
 from graphgauge.old.core.result import Evaluation
+from graphgauge.old.ranking.ties import TIES
 from graphgauge.ranking import Catalog, RankingState, evaluate
-from graphgauge.ranking.ties import TIES
 
 LARGEST = 16
 # What belongs to a query, in the forms that have positives and negatives apart.

@@ -21,7 +21,7 @@ from graphgauge.forecasting.compare import compare as diebold_mariano
 from graphgauge.old.core.metric import Metric, metrics
 from graphgauge.old.core.metric import find as find_metric
 from graphgauge.old.core.result import Result, enclosing
-from graphgauge.stats.permutation import paired_items
+from graphgauge.old.stats.permutation import paired_items
 
 THREE_WAYS = np.array([0.3, 0.1 + 0.2, 0.1 * 3])
 over_counts = pytest.mark.parametrize("n", [2, 3, 5, 7, 49, 1000])

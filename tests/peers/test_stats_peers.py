@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphgauge.stats import (
+from graphgauge.old.stats import (
     compare,
     critical_difference,
     friedman,
@@ -21,8 +21,8 @@ from graphgauge.stats import (
     units_needed,
     unpaired_test,
 )
-from graphgauge.stats.intervals import delong, t_interval, wilson_interval
-from graphgauge.stats.many import studentized_range
+from graphgauge.old.stats.intervals import delong, t_interval, wilson_interval
+from graphgauge.old.stats.many import studentized_range
 
 pytestmark = pytest.mark.peers
 
@@ -150,7 +150,7 @@ def test_clustered_errors_are_statsmodels() -> None:
     """Intercept-only regression with cluster-robust errors; the factor C/(C−1) is CR2's for clusters of one size."""
     import statsmodels.api as sm
 
-    from graphgauge.stats.intervals import standard_error
+    from graphgauge.old.stats.intervals import standard_error
 
     rng = np.random.default_rng(0)
     cluster = rng.permutation(np.arange(96) % 12)

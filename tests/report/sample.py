@@ -11,7 +11,7 @@ from graphgauge import ranking, recovery
 from graphgauge.old.core.files import write_text
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.old.core.schema import default_path, read_result, write_result
-from graphgauge.stats import compare, load
+from graphgauge.old.stats import compare, load
 
 RELATIONS = np.array(["member of", "part of", "type of", "derived from", "similar to", "verb group"])
 

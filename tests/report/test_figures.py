@@ -13,12 +13,12 @@ from tests.report.sample import write
 from graphgauge import forecasting, generation, ranking, recovery
 from graphgauge.old.core.result import Evaluation, Result, Table
 from graphgauge.old.core.schema import read_result
+from graphgauge.old.stats.collect import collect
 from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
 from graphgauge.report.figures import figures, wrong_edges
 from graphgauge.report.html import write_report
 from graphgauge.report.worst import worst_items
-from graphgauge.stats.collect import collect
 from graphgauge.study.drift import differences
 
 RNG = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from tests.report.sample import write
 from graphgauge import ranking, stats
 from graphgauge.old.core.findings import Finding
 from graphgauge.old.core.result import Chance, Evaluation, Result, Table
+from graphgauge.old.stats.collect import collect
 from graphgauge.report.asked import asked
 from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
@@ -21,7 +22,6 @@ from graphgauge.report.page import page
 from graphgauge.report.sections import dataset_table, headline
 from graphgauge.report.verdict import leads
 from graphgauge.report.worst import worst_items
-from graphgauge.stats.collect import collect
 
 CLEAR = {"slow": [0.1, 0.11, 0.12, 0.1, 0.13, 0.12, 0.11, 0.1], "fast": [0.5, 0.52, 0.51, 0.53, 0.5, 0.54, 0.5, 0.52]}
 CLOSE = {"a": [0.50, 0.52, 0.48, 0.51, 0.49, 0.53, 0.47, 0.50], "b": [0.51, 0.50, 0.49, 0.50, 0.50, 0.52, 0.49, 0.48]}
@@ -165,7 +165,7 @@ def test_a_comparison_is_shown_once(tmp_path: Path) -> None:
     import json
 
     from graphgauge.old.core.files import write_text
-    from graphgauge.stats import compare, load
+    from graphgauge.old.stats import compare, load
 
     made(tmp_path, CLEAR)
     write_text(tmp_path / "comparisons" / "1.json", compare(load(tmp_path), metric="mrr").to_json())

@@ -14,13 +14,13 @@ from tests.sealed import write_sealed
 from graphgauge.audit.lines import finding_lines
 from graphgauge.old.core.findings import Finding
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.old.stats.collect import collect
 from graphgauge.report.asked import Asked, asked
 from graphgauge.report.family import Family, family
 from graphgauge.report.forest import forest
 from graphgauge.report.html import write_report
 from graphgauge.report.limits import limits
 from graphgauge.report.verdict import verdict
-from graphgauge.stats.collect import collect
 
 CLEAR = {"good": [0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97], "poor": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]}
 CLOSE = {"good": [0.5, 0.6, 0.4, 0.7, 0.3, 0.5, 0.6], "poor": [0.6, 0.5, 0.5, 0.6, 0.4, 0.4, 0.7]}

@@ -10,7 +10,7 @@ import pytest
 from tests.command import graphgauge
 
 from graphgauge.old.core.family import BUILT_IN
-from graphgauge.stats import compare
+from graphgauge.old.stats import compare
 from graphgauge.study.init import SEEDS, study_text
 from graphgauge.study.parse import read_study
 

@@ -15,7 +15,7 @@ from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, write_scores
 
 from graphgauge.old.core.schema import dumps, read_content
-from graphgauge.ranking.items import Items
+from graphgauge.old.ranking.items import Items
 from graphgauge.study import run, verify
 
 QUERIES = 1100  # so that the breakdown by query goes to a file beside the result

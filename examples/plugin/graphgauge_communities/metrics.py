@@ -15,7 +15,7 @@ import numpy as np
 
 from graphgauge.core.references import cite
 from graphgauge.old.core.metric import Baseline, Bounds, Estimate, Exempt, IntervalRule, metric
-from graphgauge.stats.intervals import t_interval
+from graphgauge.old.stats.intervals import t_interval
 
 cite(
     """

@@ -15,7 +15,7 @@ from graphgauge.old.core.family import family_names
 from graphgauge.old.core.findings import RUNS, SEVERITIES, Check, Finding, Found, findings_grid
 from graphgauge.old.core.grids import Grid
 from graphgauge.old.core.schema import plain
-from graphgauge.stats.collect import collect
+from graphgauge.old.stats.collect import collect
 
 if TYPE_CHECKING:
     import pandas

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.findings import RUNS, SEVERITIES, Finding, find
-from graphgauge.stats.text import listing, several
+from graphgauge.old.stats.text import listing, several
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from graphgauge.old.core.findings import RUNS, Check, Evidence, check
 from graphgauge.old.core.findings import checks as checks_of
 from graphgauge.old.core.metric import NO_SPREAD
 from graphgauge.old.core.result import READINGS, Chance, Result
-from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
-from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
+from graphgauge.old.stats.intervals import is_rounding, standard_error, t_interval
+from graphgauge.old.stats.wilcoxon import attainable_p, seeds_needed
 
 Methods = Mapping[str, Sequence[Evaluation]]
 # Caused by the births it judges, so no evidence for or against a method.

@@ -17,9 +17,9 @@ from graphgauge.cli.options import NAMES, PRODUCT_FILE, OnceCommand, refuse_repl
 from graphgauge.old.core.fields import Fields, read_all
 from graphgauge.old.core.files import write_text
 from graphgauge.old.core.grids import FORMS
-from graphgauge.stats.aggregate_results import FIELDS, aggregate_results
-from graphgauge.stats.load import load
-from graphgauge.stats.present import MARKS, Style
+from graphgauge.old.stats.aggregate_results import FIELDS, aggregate_results
+from graphgauge.old.stats.load import load
+from graphgauge.old.stats.present import MARKS, Style
 
 # How tables are read and printed: about files, not about the statistics.
 _READING = [

@@ -20,7 +20,7 @@ from graphgauge.old.core.family import family, family_names
 from graphgauge.old.core.fields import read_all
 from graphgauge.old.core.findings import SEVERITIES
 from graphgauge.old.core.schema import dumps, write_result
-from graphgauge.stats.text import several
+from graphgauge.old.stats.text import several
 
 _OWN = [
     click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),

@@ -11,8 +11,8 @@ from graphgauge.cli.family import flag
 from graphgauge.cli.options import refuse_replacing
 from graphgauge.core.errors import OptionError
 from graphgauge.old.core.fields import read_all
-from graphgauge.stats.compare_results import FIELDS, compare_results, refuse
-from graphgauge.stats.load import load
+from graphgauge.old.stats.compare_results import FIELDS, compare_results, refuse
+from graphgauge.old.stats.load import load
 
 _FIGURES = ("ranks", "differences")
 _DRAW = click.Option(

@@ -14,8 +14,8 @@ from graphgauge.cli.common import files_then_words
 from graphgauge.cli.options import DEBUG, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.core.errors import OptionError
 from graphgauge.old.core.files import write_text
-from graphgauge.stats.regression import OVER
-from graphgauge.stats.truths import TRUTHS
+from graphgauge.old.stats.regression import OVER
+from graphgauge.old.stats.truths import TRUTHS
 
 
 @click.command(name="gate", cls=OnceCommand)
@@ -116,8 +116,8 @@ def command(
     """
     from graphgauge.old.core.gates import Gate
     from graphgauge.old.core.schema import read_result
-    from graphgauge.stats import gate_files
-    from graphgauge.stats.regression import gate
+    from graphgauge.old.stats import gate_files
+    from graphgauge.old.stats.regression import gate
 
     if higher and lower:
         raise OptionError("--higher and --lower exclude each other", fix="Give one of them.")

@@ -9,7 +9,7 @@ import click
 from graphgauge.cli.family import flag, option_of
 from graphgauge.cli.options import OnceCommand
 from graphgauge.old.core.fields import fields_of, read_all, refuse_overwriting
-from graphgauge.ranking.negative_files import negatives_of_files
+from graphgauge.old.ranking.negative_files import negatives_of_files
 
 _FIELDS = fields_of(negatives_of_files)
 

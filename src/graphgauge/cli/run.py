@@ -13,7 +13,7 @@ import click
 
 from graphgauge.cli.options import DEBUG, JOBS
 from graphgauge.old.core.cluster import ENGINES
-from graphgauge.stats.text import several
+from graphgauge.old.stats.text import several
 from graphgauge.study.text import cleaned, duration, in_bytes, shown
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from graphgauge.cli.common import files_then_words
 from graphgauge.cli.options import DEBUG, JOBS, PRODUCT_FILE
 from graphgauge.core.scrub import scrub
 from graphgauge.old.core.files import write_text
-from graphgauge.stats.text import several
+from graphgauge.old.stats.text import several
 from graphgauge.study.text import cleaned
 
 _SCHEMA = "graphgauge/verdicts/1"

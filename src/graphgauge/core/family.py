@@ -85,7 +85,9 @@ def load_module(name: str, part: str) -> None:
 
 @cache
 def _built_in(name: str) -> Family:
-    declared: Family = importlib.import_module(f"graphgauge.{name}.family").FAMILY
+    # A family that is not rebuilt is declared in its old room.
+    room = "graphgauge" if find_spec(f"graphgauge.{name}.family") else "graphgauge.old"
+    declared: Family = importlib.import_module(f"{room}.{name}.family").FAMILY
     return declared
 
 

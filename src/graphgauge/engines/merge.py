@@ -29,7 +29,7 @@ from graphgauge.old.core.fields import (
 )
 from graphgauge.old.core.forms import Shown
 from graphgauge.old.core.state import load_state, state_class
-from graphgauge.ranking.ties import TIES
+from graphgauge.old.ranking.ties import TIES
 
 
 @of_files

@@ -18,7 +18,7 @@ from graphgauge.kernels.negatives import non_edges
 from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.old.core.metric import Estimate
-from graphgauge.stats.dyads import Dyads
+from graphgauge.old.stats.dyads import Dyads
 
 # Number of redraws of targets before the remaining candidates are enumerated.
 _REDRAWS = 16

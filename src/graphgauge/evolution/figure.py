@@ -17,8 +17,8 @@ from graphgauge.evolution.summary import by_cycle, means
 from graphgauge.old.core.figures import CHANCE, COLOURS, SHAPES, canvas
 from graphgauge.old.core.metric import find
 from graphgauge.old.core.result import Interval
-from graphgauge.stats.intervals import t_interval
-from graphgauge.stats.text import fixed
+from graphgauge.old.stats.intervals import t_interval
+from graphgauge.old.stats.text import fixed
 
 if TYPE_CHECKING:
     from graphgauge.evolution.suite import EvaluationSuite

@@ -24,8 +24,8 @@ from graphgauge.old.core.metric import (
     NoInterval,
     metric,
 )
-from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
-from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std, t_interval
+from graphgauge.old.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
+from graphgauge.old.stats.intervals import logit_t_interval, mean_interval, sample_std, t_interval
 
 _OVER_RUNS = "For several runs: Student's t over seeds. For one run of many cycles: none."
 # With fewer births within a class, or between classes, normal approximations to shares are poor.

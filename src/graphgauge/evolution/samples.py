@@ -13,8 +13,8 @@ import numpy as np
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.evolution.inputs import Flags
 from graphgauge.old.core.metric import Bounds, Estimate, IntervalRule, NoInterval
-from graphgauge.stats.dyads import Dyads
-from graphgauge.stats.intervals import logit_t_interval, mean_interval, wilson_interval
+from graphgauge.old.stats.dyads import Dyads
+from graphgauge.old.stats.intervals import logit_t_interval, mean_interval, wilson_interval
 
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
 ONE_RUN = "one run of many cycles has no interval; run more seeds"

@@ -21,10 +21,10 @@ from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.figures import drawn
 from graphgauge.old.core.grids import Cell, Grid
 from graphgauge.old.core.result import Result
-from graphgauge.stats.compare import compare
-from graphgauge.stats.comparison import Comparison
-from graphgauge.stats.page import Trend, page_test
-from graphgauge.stats.text import bounds, fixed, several
+from graphgauge.old.stats.compare import compare
+from graphgauge.old.stats.comparison import Comparison
+from graphgauge.old.stats.page import Trend, page_test
+from graphgauge.old.stats.text import bounds, fixed, several
 
 CONDITIONS = ("Normal", "Off", "Inverted")
 _SHOWN = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean")
@@ -282,7 +282,7 @@ class EvaluationSuite:
         direction: Any = None,
         test: Any = "mean",
     ) -> Comparison:
-        """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.stats.compare`.
+        """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.old.stats.compare`.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class EvaluationSuite:
         baseline
             Compare all conditions with this one only.
         missing, alpha, direction, test
-            As in `graphgauge.stats.compare`.
+            As in `graphgauge.old.stats.compare`.
 
         Returns
         -------

@@ -12,7 +12,7 @@ from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_
 from graphgauge.explanation.masks import MODES
 from graphgauge.explanation.samples import EventSample, Scored
 from graphgauge.old.core.findings import Evidence, check
-from graphgauge.stats.intervals import sample_std
+from graphgauge.old.stats.intervals import sample_std
 
 # From this share of tied cuts, the order of ties matters.
 _TIED = 0.25

@@ -16,9 +16,9 @@ from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.samples import Rules, sample_of
 from graphgauge.explanation.table import AnswerTable
 from graphgauge.old.core.metric import Estimate, Metric, NoChance, find
-from graphgauge.stats.compare_items import ItemsComparison, compared_items
-from graphgauge.stats.runs import Better
-from graphgauge.stats.wilcoxon import require_alpha
+from graphgauge.old.stats.compare_items import ItemsComparison, compared_items
+from graphgauge.old.stats.runs import Better
+from graphgauge.old.stats.wilcoxon import require_alpha
 
 
 def compare(

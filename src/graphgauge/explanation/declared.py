@@ -9,7 +9,7 @@ from typing import Any
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import EventSample, Rules
 from graphgauge.old.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Metric, MetricFunction
-from graphgauge.stats.intervals import mean_interval
+from graphgauge.old.stats.intervals import mean_interval
 
 _JOINED = Exempt("parts of a table are joined as files and scored together")
 _MODEL_DECIDES = Exempt("only the model decides whether a change of importance is an improvement")

@@ -25,8 +25,8 @@ from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.loop import Chosen, measured
 from graphgauge.old.core.metric import Estimate, Metric, NoInterval, are_default, asked, find, select
 from graphgauge.old.core.result import Result, Table
-from graphgauge.stats.permutation import PairedItems, paired_items
-from graphgauge.stats.text import p_text
+from graphgauge.old.stats.permutation import PairedItems, paired_items
+from graphgauge.old.stats.text import p_text
 
 # Shown next to a metric even if not requested: the sign of an absolute value, the level of a best value.
 _BESIDE = {

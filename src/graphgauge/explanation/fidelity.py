@@ -19,7 +19,7 @@ from graphgauge.explanation.declared import (
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 from graphgauge.old.core.metric import AS_CHOSEN, Bounds, Estimate, IntervalRule, NoChance, NoInterval, metric
-from graphgauge.stats.intervals import mean_interval
+from graphgauge.old.stats.intervals import mean_interval
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25

@@ -25,7 +25,7 @@ from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.threads import map_blocks
 from graphgauge.old.core.result import Interval
 from graphgauge.old.core.shown import Sentence
-from graphgauge.stats.intervals import is_rounding, t_quantile, tail
+from graphgauge.old.stats.intervals import is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
 # The forms that have each loss; a point has a crps, its absolute error.

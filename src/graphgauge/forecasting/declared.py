@@ -12,7 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.forecasting.samples import Blocks, Cells, Reliability, Spread, Vectors
 from graphgauge.forecasting.serial import FEWEST, enough, interval_error
 from graphgauge.old.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
-from graphgauge.stats.intervals import log_t_interval, logit_t_interval, t_interval
+from graphgauge.old.stats.intervals import log_t_interval, logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
 

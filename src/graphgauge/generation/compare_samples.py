@@ -25,7 +25,7 @@ from graphgauge.generation.table import SampleTable
 from graphgauge.generation.two_sample import Score, at_most, energy, squared_distances, unbiased
 from graphgauge.old.core.metric import find
 from graphgauge.old.core.shown import Sentence
-from graphgauge.stats.intervals import tail
+from graphgauge.old.stats.intervals import tail
 
 _COPIES = ("copied-training-set", "near-copies")
 

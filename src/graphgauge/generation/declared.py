@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.generation.samples import ConditionSample, Numbers
 from graphgauge.old.core.metric import Bounds, Estimate, Exempt, IntervalRule, NoInterval
-from graphgauge.stats.intervals import is_rounding, t_or_agreement_interval, tail, wilson_interval
+from graphgauge.old.stats.intervals import is_rounding, t_or_agreement_interval, tail, wilson_interval
 
 FAMILY = "generation"
 LAWS: dict[str, bool | Exempt] = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.pairs import common_bits, hamming_sums, packed, row_hamming
-from graphgauge.stats.intervals import is_rounding
+from graphgauge.old.stats.intervals import is_rounding
 
 Bits = NDArray[np.bool_]
 

@@ -22,7 +22,7 @@ from graphgauge.core.options import whole_number
 from graphgauge.generation.graphs import Graphs, rows_of
 from graphgauge.generation.two_sample import Score, unbiased
 from graphgauge.old.core.metric import Baseline, Ideal, Level
-from graphgauge.stats.intervals import tail
+from graphgauge.old.stats.intervals import tail
 
 BAND = 0.95
 # The smallest and the largest of 39 exchangeable values enclose 95 % of a further one.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import Floats
 from graphgauge.generation.inputs import Codes
 from graphgauge.old.core.metric import Estimate
-from graphgauge.stats.intervals import standard_error
+from graphgauge.old.stats.intervals import standard_error
 
 Numbers = NDArray[Any]
 Own = TypeVar("Own", bound="ConditionSample")

@@ -10,7 +10,7 @@ from graphgauge.engines.fold import Fold
 from graphgauge.old.core.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from graphgauge.stats.regression import Regression
+    from graphgauge.old.stats.regression import Regression
 
 torch = need("torch", "a torchmetrics metric")
 Metric = need("torchmetrics", "a torchmetrics metric").Metric
@@ -42,12 +42,12 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
         return self.fold.evaluate(merged(self.state) if together else self.state)
 
     def gate(self, against: Any, metric: str, margin: float, **options: Any) -> Regression:
-        """Whether a loss of more than `margin` against a baseline is excluded; see `graphgauge.stats.gate`.
+        """Whether a loss of more than `margin` against a baseline is excluded; see `graphgauge.old.stats.gate`.
 
         `against` is a result file, a folder of results or an evaluation. With `keep="items"` on both sides the models
         are paired item by item: by the `ids` given to `update`, or by their number if one process counted them all.
         """
-        from graphgauge.stats.regression import gate
+        from graphgauge.old.stats.regression import gate
 
         return gate(self.evaluation(), against, metric=metric, margin=margin, **options)
 

@@ -1,16 +1,16 @@
 """Link prediction and retrieval: how high the right answers rank."""
 
-from graphgauge.ranking.all_entities import rank_all
-from graphgauge.ranking.beyond import Catalog
-from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
-from graphgauge.ranking.from_files import evaluate_files
-from graphgauge.ranking.items import Items, ListItems, compare
-from graphgauge.ranking.negative_sampling import Negatives, negatives
-from graphgauge.ranking.recommend import recommend
-from graphgauge.ranking.state import RankingState
-from graphgauge.ranking.topk import rank_topk
-from graphgauge.ranking.triples import known_answers, rank_triples
-from graphgauge.ranking.until import rank_until
+from graphgauge.old.ranking.all_entities import rank_all
+from graphgauge.old.ranking.beyond import Catalog
+from graphgauge.old.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.old.ranking.from_files import evaluate_files
+from graphgauge.old.ranking.items import Items, ListItems, compare
+from graphgauge.old.ranking.negative_sampling import Negatives, negatives
+from graphgauge.old.ranking.recommend import recommend
+from graphgauge.old.ranking.state import RankingState
+from graphgauge.old.ranking.topk import rank_topk
+from graphgauge.old.ranking.triples import known_answers, rank_triples
+from graphgauge.old.ranking.until import rank_until
 
 __all__ = [
     "Catalog",

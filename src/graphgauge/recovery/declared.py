@@ -18,8 +18,8 @@ from graphgauge.old.core.metric import (
     NoChance,
     NoInterval,
 )
+from graphgauge.old.stats.intervals import mean_interval
 from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
-from graphgauge.stats.intervals import mean_interval
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,

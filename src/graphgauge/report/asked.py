@@ -14,8 +14,8 @@ from graphgauge.core.scrub import clean
 from graphgauge.old.core.gates import Gate
 from graphgauge.old.core.schema import number_from_json
 from graphgauge.old.core.text import number
+from graphgauge.old.stats.text import listing, several
 from graphgauge.report.tables import Cell, Head, PageTable, span
-from graphgauge.stats.text import listing, several
 
 _COMPARISONS = "comparisons"
 _HEADS = ("Pair", "Difference", "Interval", "p", "p (Holm)", "Verdict")

@@ -12,10 +12,10 @@ from graphgauge.core.extras import need
 from graphgauge.old.core.pages import Chart, finished
 from graphgauge.old.core.schema import number_to_json
 from graphgauge.old.core.text import ARROWS
+from graphgauge.old.stats.collect import Record
 from graphgauge.report.family import Compared, Family
 from graphgauge.report.marks import POINTS, choice, is_number, is_ordered, lines, method_scales, ticks
 from graphgauge.report.tables import natural
-from graphgauge.stats.collect import Record
 
 # The number of groups in a chart: the largest ones.
 _GROUPS = 25

@@ -14,14 +14,14 @@ from graphgauge.core.errors import InputError
 from graphgauge.old.core.family import family as declared_family
 from graphgauge.old.core.family import family_names
 from graphgauge.old.core.result import Result
+from graphgauge.old.stats.aggregate import Aggregate, Summary, aggregate
+from graphgauge.old.stats.collect import Record
+from graphgauge.old.stats.compare import compare
+from graphgauge.old.stats.comparison import Comparison
+from graphgauge.old.stats.design import DatasetsDesign
+from graphgauge.old.stats.runs import Runs
+from graphgauge.old.stats.text import listing
 from graphgauge.report.tables import digits_of, natural
-from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
-from graphgauge.stats.collect import Record
-from graphgauge.stats.compare import compare
-from graphgauge.stats.comparison import Comparison
-from graphgauge.stats.design import DatasetsDesign
-from graphgauge.stats.runs import Runs
-from graphgauge.stats.text import listing
 
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; a larger table of pairs is not readable.

@@ -13,11 +13,11 @@ from graphgauge.core.extras import need
 from graphgauge.old.core.pages import Chart, finished
 from graphgauge.old.core.result import Table
 from graphgauge.old.core.schema import number_to_json
+from graphgauge.old.stats.collect import Record
+from graphgauge.old.stats.runs import seed_order
 from graphgauge.report.family import Family
 from graphgauge.report.marks import POINTS, Panels, Picture, Sign, choice, lines, ticks
 from graphgauge.report.tables import Cell, Head, PageTable
-from graphgauge.stats.collect import Record
-from graphgauge.stats.runs import seed_order
 
 # The most pictures side by side, and edges in a table.
 _PICTURES = 12

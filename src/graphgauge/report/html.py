@@ -7,9 +7,9 @@ from pathlib import Path
 from graphgauge.core.scrub import clean
 from graphgauge.old.core.pages import rendered
 from graphgauge.old.core.schema import refuse_data, write_product
+from graphgauge.old.stats.collect import Source, collect, parts_of
 from graphgauge.report.asked import asked
 from graphgauge.report.page import page
-from graphgauge.stats.collect import Source, collect, parts_of
 
 _TEMPLATE = Path(__file__).parent / "templates" / "page"
 

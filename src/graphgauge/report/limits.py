@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from graphgauge.old.stats.collect import Collected
+from graphgauge.old.stats.text import listing, several, several_do
 from graphgauge.report.asked import Asked
 from graphgauge.report.family import Family, Row
-from graphgauge.stats.collect import Collected
-from graphgauge.stats.text import listing, several, several_do
 
 
 def limits(collected: Collected, asked: Asked, families: Sequence[Family]) -> list[str]:

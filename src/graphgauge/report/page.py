@@ -11,6 +11,11 @@ from graphgauge.core.errors import InputError
 from graphgauge.old.core.pages import Chart
 from graphgauge.old.core.result import Result
 from graphgauge.old.core.schema import number_to_json
+from graphgauge.old.stats.aggregate import Aggregate
+from graphgauge.old.stats.collect import Collected
+from graphgauge.old.stats.comparison import Comparison
+from graphgauge.old.stats.runs import Seed
+from graphgauge.old.stats.text import several
 from graphgauge.report import sections
 from graphgauge.report.asked import Asked, AskedComparison, GateLine
 from graphgauge.report.charts import curves_chart, groups_charts, ranks_chart, values_chart
@@ -22,11 +27,6 @@ from graphgauge.report.marks import Panels
 from graphgauge.report.tables import PageTable, from_grid
 from graphgauge.report.verdict import Lead, leads, verdict
 from graphgauge.report.worst import worst_items
-from graphgauge.stats.aggregate import Aggregate
-from graphgauge.stats.collect import Collected
-from graphgauge.stats.comparison import Comparison
-from graphgauge.stats.runs import Seed
-from graphgauge.stats.text import several
 
 # Findings on the first screen; the rest are below.
 _TOP = 4

@@ -13,11 +13,11 @@ from graphgauge.old.core.family import family_names
 from graphgauge.old.core.metric import find
 from graphgauge.old.core.result import Result
 from graphgauge.old.core.text import ARROWS, number
+from graphgauge.old.stats.collect import Collected
+from graphgauge.old.stats.fair import Fairness, legend
+from graphgauge.old.stats.text import bounds, fixed, listing, several
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
-from graphgauge.stats.collect import Collected
-from graphgauge.stats.fair import Fairness, legend
-from graphgauge.stats.text import bounds, fixed, listing, several
 
 _RANK = Head("Rank", numeric=True)
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphgauge.old.core.grids import Grid
 from graphgauge.old.core.text import number
-from graphgauge.stats.text import decimals, fixed
+from graphgauge.old.stats.text import decimals, fixed
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "target": "closer to its target is better"}
 

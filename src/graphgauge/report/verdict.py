@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphgauge.old.core.text import number
+from graphgauge.old.stats.comparison import Comparison
+from graphgauge.old.stats.method_test import PAIRED, MethodTest
+from graphgauge.old.stats.power import fewest_units
+from graphgauge.old.stats.text import bounds, decimals, fixed, listing, p_text, several
 from graphgauge.report.asked import GateLine
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import digits_of, span
-from graphgauge.stats.comparison import Comparison
-from graphgauge.stats.method_test import PAIRED, MethodTest
-from graphgauge.stats.power import fewest_units
-from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, several
 
 # The most families whose claims fit in one sentence; more are only counted.
 _CLAUSES = 2

@@ -11,12 +11,12 @@ import numpy as np
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.scrub import clean
 from graphgauge.old.core.text import number
+from graphgauge.old.stats.collect import Record
+from graphgauge.old.stats.compare_items import kept_items
+from graphgauge.old.stats.runs import Panel
 from graphgauge.report.family import Family
 from graphgauge.report.marks import is_ordered
 from graphgauge.report.tables import Cell, Head, PageTable
-from graphgauge.stats.collect import Record
-from graphgauge.stats.compare_items import kept_items
-from graphgauge.stats.runs import Panel
 
 _SHOWN = 20
 _MOST_METHODS = 6

@@ -11,7 +11,7 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.files import parse_json, read_json, write_text
 from graphgauge.old.core.schema import FORMAT, dumps, edition_2
-from graphgauge.stats.text import listing
+from graphgauge.old.stats.text import listing
 from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private
 

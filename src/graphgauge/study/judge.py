@@ -13,10 +13,10 @@ from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.files import write_text
 from graphgauge.old.core.gates import found_words, gate_word
 from graphgauge.old.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
-from graphgauge.stats.compare_results import compare_results
-from graphgauge.stats.load import load
-from graphgauge.stats.regression import gate as regression
-from graphgauge.stats.runs import Runs
+from graphgauge.old.stats.compare_results import compare_results
+from graphgauge.old.stats.load import load
+from graphgauge.old.stats.regression import gate as regression
+from graphgauge.old.stats.runs import Runs
 from graphgauge.study.claims import Claims
 from graphgauge.study.model import SUMMARY, BaselineRequest, ComparisonRequest, GateRequest, Item, Study
 from graphgauge.study.text import shown

@@ -16,9 +16,9 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.old.core.family import family, family_names
 from graphgauge.old.core.fields import Fields, Several, located, plain, read_all
 from graphgauge.old.core.gates import Gate, metrics_with_gates
-from graphgauge.stats import compare_results as comparing
-from graphgauge.stats.paired import require_margin
-from graphgauge.stats.regression import OVER
+from graphgauge.old.stats import compare_results as comparing
+from graphgauge.old.stats.paired import require_margin
+from graphgauge.old.stats.regression import OVER
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import (

@@ -11,7 +11,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
 from graphgauge.old.core.cluster import ENGINES
-from graphgauge.stats.text import several
+from graphgauge.old.stats.text import several
 from graphgauge.study.claims import Claims
 from graphgauge.study.judge import Judgement, judge
 from graphgauge.study.model import BaselineRequest, Item, Study

@@ -11,8 +11,8 @@ from typing import Any
 
 from graphgauge.old.core.family import BUILT_IN, family
 from graphgauge.old.core.fields import Fields
-from graphgauge.stats.compare_results import FIELDS as COMPARISON
-from graphgauge.stats.regression import OVER
+from graphgauge.old.stats.compare_results import FIELDS as COMPARISON
+from graphgauge.old.stats.regression import OVER
 from graphgauge.study.options import keys_of
 from graphgauge.study.parse import AXES, GATE_FILTERS, SCHEMA
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphgauge.core.errors import InputError
-from graphgauge.stats.aggregate import aggregate
-from graphgauge.stats.load import load
-from graphgauge.stats.runs import Runs
+from graphgauge.old.stats.aggregate import aggregate
+from graphgauge.old.stats.load import load
+from graphgauge.old.stats.runs import Runs
 from graphgauge.study.model import BaselineRequest, Study
 
 _COLUMNS = 4

@@ -56,7 +56,7 @@ from graphgauge.old.core.metric import (
     section,
 )
 from graphgauge.old.core.result import Result
-from graphgauge.stats.intervals import standard_error
+from graphgauge.old.stats.intervals import standard_error
 
 section(
     "diversity",

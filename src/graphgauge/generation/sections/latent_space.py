@@ -30,7 +30,7 @@ from graphgauge.generation.table import SampleTable
 from graphgauge.kernels.silhouette import silhouettes
 from graphgauge.old.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.old.core.result import Result, Table
-from graphgauge.stats.intervals import without_rounding
+from graphgauge.old.stats.intervals import without_rounding
 
 # Ridge penalties, as shares of the largest squared singular value.
 _PENALTIES = np.logspace(-8, 2, 21)

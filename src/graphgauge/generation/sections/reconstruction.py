@@ -38,7 +38,7 @@ from graphgauge.old.core.metric import (
     section,
 )
 from graphgauge.old.core.result import Result
-from graphgauge.stats.intervals import without_rounding
+from graphgauge.old.stats.intervals import without_rounding
 
 # The score of two empty sides: 1 because all bits agree, NaN (and so is the mean), or left out.
 EMPTY_RULES = (1, "nan", "skip")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -222,7 +223,8 @@ class Family:
 def family(name: str) -> Family:
     """The family of this name, built in or installed."""
     if name in BUILT_IN:
-        built_in: Family = import_module(f"graphgauge.{name}.family").FAMILY
+        moved = find_spec(f"graphgauge.old.{name}") is not None
+        built_in: Family = import_module(f"graphgauge.{'old.' if moved else ''}{name}.family").FAMILY
         return built_in
     if name not in _installed():
         raise UnknownNameError("family", name, family_names())
