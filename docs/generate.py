@@ -25,9 +25,9 @@ import graphgauge
 from graphgauge.audit import checks
 from graphgauge.audit.materials import materials_of
 from graphgauge.cli.app import cli
-from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.references import REFERENCES
+from graphgauge.old.core import metric as registry
 from graphgauge.old.core.family import BUILT_IN
 from graphgauge.old.core.family import family as family_of
 from graphgauge.old.core.findings import RUNS
@@ -58,8 +58,16 @@ _ROWS = {
 }
 # What evaluations consist of, and the engines, by the modules that have it.
 _SHARED = {
-    "core.result": ["Evaluation", "Result", "Interval", "Chance", "Table"],
-    "core.findings": ["Finding", "Found"],
+    "core.evaluation": ["Evaluation", "Run"],
+    "core.result": ["Result", "Interval", "Reference"],
+    "core.grid": ["Grid"],
+    "core.items": ["Items"],
+    "core.finding": ["Finding", "check"],
+    "core.gate": ["Gate", "GateOutcome"],
+    "core.registry": ["metric"],
+    "core.metric": ["Metric", "Estimate", "Bounds", "NoInterval", "NoChance", "Exempt", "whole"],
+    "core.family": ["Family", "declare"],
+    "core.files": ["load"],
     "core.threads": ["threads"],
     "engines.dask": ["evaluate", "state"],
     "engines.distributed": ["merged"],
@@ -104,8 +112,8 @@ def write() -> None:
 
 def public_names() -> dict[str, list[str]]:
     """The public names of every public package."""
-    packages = [name for name in graphgauge.__all__ if name not in ("__version__", "core", "threads")]
-    found = {package: importlib.import_module(f"graphgauge.{package}") for package in packages}
+    packages = [name for name in graphgauge.__all__ if inspect.ismodule(getattr(graphgauge, name)) and name != "core"]
+    found = {package: getattr(graphgauge, package) for package in packages}
     return _SHARED | {package: list(getattr(module, "__all__", ())) for package, module in found.items()}
 
 
