@@ -49,7 +49,7 @@ def test_the_packages_without_those_still_to_go_have_no_cycle(found):
         ("core/a.py", "import os\nfrom graphgauge.report import html\n", "report"),
         ("core/a.py", "import os\nimport graphgauge.audit.runs as runs\n", "audit"),
         ("core/a.py", "import os\nfrom graphgauge import study\n", "study"),
-        ("core/a.py", "def late():\n    from graphgauge.old.ranking.state import RankingState\n", "ranking"),
+        ("core/a.py", "def late():\n    from graphgauge.ranking.state import RankingState\n", "ranking"),
         ("core/a.py", "class A:\n    from graphgauge.stats import text\n", "stats"),
         ("core/a.py", "import os\nfrom ..cli import app\n", "cli"),
         ("core/deep/a.py", "import os\nfrom ...cli import app\n", "cli"),
