@@ -565,6 +565,19 @@ void column_sums(const double* columns, i64 count, const Grid& grid, const Total
   add_up(source, count, 0, grid, by_horizon, by_node, threads);
 }
 
+void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low) {
+  std::vector<Sum> totals(groups);
+  for (i64 row = 0; row < rows; row++, values += count, high += groups, low += groups) {
+    std::fill(totals.begin(), totals.end(), Sum());
+    for (i64 i = 0; i < count; i++) totals[group[i]].add(values[i]);
+    for (i64 i = 0; i < groups; i++) {
+      Sum carried{totals[i].high, 0};
+      carried.add(totals[i].low);
+      high[i] = carried.high, low[i] = carried.low;
+    }
+  }
+}
+
 template i64 number_of_sums(const Forecasts<float>&);
 template i64 number_of_sums(const Forecasts<double>&);
 template void quantile_sums(const Quantiles<float>&, const Grid&, const Totals&, const Totals&, int);

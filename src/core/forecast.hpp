@@ -74,4 +74,7 @@ void quantile_sums(const Quantiles<T>& quantiles, const Grid& grid, const Totals
 void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
                  int threads);
 
+// Sums of `rows` rows of `count` values by group, as high + low: (row, group).
+void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low);
+
 }  // namespace graphgauge

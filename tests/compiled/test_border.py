@@ -204,6 +204,11 @@ def columns(rng):
     return {"values": floats(rng, *shape), "place": np.arange(shape[1])}
 
 
+def grouped(rng):
+    count, groups = length(rng), 1 + length(rng)
+    return {"values": floats(rng, length(rng), count), "group": indices(rng, count, groups), "groups": groups}
+
+
 def quantiles(rng):
     shape, levels = tuple(length(rng) % 4 for _ in range(4)), 3
     types = (NUMBERS[rng.integers(2)],)
@@ -280,6 +285,7 @@ CALLED = {
     "push_pagerank": pagerank,
     "error_sums": forecast,
     "column_sums": columns,
+    "grouped_sums": grouped,
     "quantile_sums": quantiles,
     "add_positions": positions,
     "sums_by_key": lambda rng: normal(rng, horizon=0, lowest=0, keys=length(rng)),
@@ -471,7 +477,7 @@ def test_import_is_quick():
 def test_more_cells_than_32_bits_count(threads):
     neg = np.zeros(((1 << 16) + 1, 1 << 15), np.float16)  # pages that nobody writes to take no memory
     neg[-1, -1] = 1
-    greater, equal, missing, lowest = _core.rank_counts(np.zeros(len(neg), np.float16), neg, None, threads)
+    greater, equal, missing, lowest, _ = _core.rank_counts(np.zeros(len(neg), np.float16), neg, None, threads)
     assert greater[-1] == 1
     assert not greater[:-1].any()
     assert equal[-1] == neg.shape[1] - 1

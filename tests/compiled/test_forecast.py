@@ -136,6 +136,27 @@ def test_any_standard_deviation(std):
         assert high[0, :, 0] == pytest.approx([log(std) + log(2 * pi) / 2, std * (sqrt(2) - 1) / sqrt(pi)], rel=3e-14)
 
 
+@pytest.mark.parametrize(("rows", "count", "groups"), [(0, 3, 2), (2, 0, 0), (1, 0, 3), (1, 1, 1), (3, 1000, 7)])
+def test_grouped_sums(rows, count, groups):
+    rng = np.random.default_rng(6)
+    values = rng.choice([1e16, -1e16, 1.0, -0.0, 1e-20, 0.1], (rows, count))
+    group = rng.integers(0, max(groups, 1), count)
+    high, low = _core.grouped_sums(values, group, groups)
+    assert high.shape == low.shape == (rows, groups)
+    for row, each in np.ndindex(high.shape):
+        kept = values[row, group == each]
+        exact = sum(map(Fraction, kept.tolist()))
+        assert abs(Fraction(high[row, each]) + Fraction(low[row, each]) - exact) <= 1e-30 * np.abs(kept).sum()
+        assert high[row, each] == high[row, each] + low[row, each]  # rounded once
+
+
+def test_grouped_sums_show_what_is_no_number():
+    values = np.array([[1.0, np.nan, 2.0, np.inf, 3.0], [1.0, -np.inf, 2.0, np.inf, 0.5]])
+    high, _ = _core.grouped_sums(values, np.array([0, 1, 0, 2, 0]), 3)
+    assert high[:, 0].tolist() == [6.0, 3.5]
+    assert not np.isfinite(high[:, 1:]).any()
+
+
 @HIDDEN
 @DTYPES
 def test_quantile_sums(dtype, hidden):
@@ -224,6 +245,11 @@ def test_refusals():
     quantiles, ends = np.zeros((2, 3, 1, 4, 2)), np.array([[0, 2]])
     with pytest.raises(ValueError, match="outside of 0 to 1"):
         _core.quantile_sums(y, quantiles, None, np.array([0.1, 0.9]), ends, True, place)
+    for group, message in ((np.array([0, 2]), "has 2 at index 1"), (np.array([-1, 0]), "at index 0")):
+        with pytest.raises(ValueError, match=message):
+            _core.grouped_sums(np.zeros((1, 2)), group, 2)
+    with pytest.raises(ValueError, match="differ in length"):
+        _core.grouped_sums(np.zeros((1, 3)), np.array([0, 1]), 2)
     members, pairs = np.zeros((2, 4, 5)), np.array([[0, 4]])
     with pytest.raises(ValueError, match="outside of 0 to 4"):
         _core.energy_scores(np.zeros((2, 4)), members, np.full((2, 4), 5))

@@ -29,6 +29,7 @@ struct dtype_traits<graphgauge::half> {
 namespace graphgauge {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 // An array of its own type, so that one at an address that is no multiple of its elements' size is refused too.
 template <class Array>
@@ -221,9 +222,9 @@ template <class Array>
 struct type_caster<graphgauge::Aligned<Array>> {
   NB_TYPE_CASTER(graphgauge::Aligned<Array>, make_caster<Array>::Name)
 
-  bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
+  bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
     make_caster<Array> caster;
-    if (!caster.from_python(source, flags, cleanup)) return false;
+    if (!caster.from_python(source, flags & ~uint32_t(cast_flags::convert), cleanup)) return false;
     value = graphgauge::Aligned<Array>(caster.value);
     return value.holds();
   }

@@ -49,10 +49,9 @@ nb::tuple nearest(const In<u64, 2>& words, const In<u64, 2>& others, int threads
 }  // namespace
 
 void bind_bits(nb::module_& module) {
-  module.def("squared_products", &products, nb::arg("words").noconvert(), nb::arg("length"), nb::arg("threads") = 1);
-  module.def("common_bits", &common, nb::arg("words").noconvert(), nb::arg("threads") = 1);
-  module.def("nearest_by_jaccard", &nearest, nb::arg("words").noconvert(), nb::arg("others").noconvert(),
-             nb::arg("threads") = 1);
+  module.def("squared_products", &products, "words"_a, "length"_a, "threads"_a = 1);
+  module.def("common_bits", &common, "words"_a, "threads"_a = 1);
+  module.def("nearest_by_jaccard", &nearest, "words"_a, "others"_a, "threads"_a = 1);
 }
 
 }  // namespace graphgauge

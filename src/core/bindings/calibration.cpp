@@ -55,14 +55,10 @@ nb::tuple by_block(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std,
 
 template <class T>
 void bind_floats(nb::module_& module) {
-  module.def("add_positions", &positions<T>, nb::arg("y").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("std").noconvert(), nb::arg("mask").noconvert().none(), nb::arg("edges").noconvert(),
-             nb::arg("by_horizon").noconvert(), nb::arg("by_node").noconvert());
-  module.def("sums_by_key", &by_key<T>, nb::arg("y").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("std").noconvert(), nb::arg("mask").noconvert().none(), nb::arg("horizon"), nb::arg("lowest"),
-             nb::arg("keys"));
-  module.def("excess_by_block", &by_block<T>, nb::arg("y").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("std").noconvert(), nb::arg("mask").noconvert().none(), nb::arg("blocks"));
+  module.def("add_positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "by_horizon"_a,
+             "by_node"_a);
+  module.def("sums_by_key", &by_key<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "horizon"_a, "lowest"_a, "keys"_a);
+  module.def("excess_by_block", &by_block<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "blocks"_a);
 }
 
 }  // namespace

@@ -50,10 +50,8 @@ nb::tuple words(const In<i64, 1>& nodes, const In<i64, 1>& offsets, const In<i64
 }  // namespace
 
 void bind_canonical(nb::module_& module) {
-  module.def("graph_words", &words, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
-             nb::arg("edges").noconvert(), nb::arg("node_words").noconvert() = nb::none(),
-             nb::arg("edge_words").noconvert() = nb::none(), nb::arg("directed") = false, nb::arg("bound") = 4000,
-             nb::arg("threads") = 1);
+  module.def("graph_words", &words, "nodes"_a, "offsets"_a, "edges"_a, "node_words"_a = nb::none(),
+             "edge_words"_a = nb::none(), "directed"_a = false, "bound"_a = 4000, "threads"_a = 1);
 }
 
 }  // namespace graphgauge

@@ -27,8 +27,7 @@ nb::object states_of(const In<u64, 2>& truth, const In<u64, 2>& prediction, i64 
 
 template <class T>
 void bind_cells_of(nb::module_& module) {
-  module.def("cell_bits", &bits_of<T>, nb::arg("values").noconvert(), nb::arg("loopless"), nb::arg("low"),
-             nb::arg("high"), nb::arg("nan_is_edge"), nb::arg("threads") = 1);
+  module.def("cell_bits", &bits_of<T>, "values"_a, "loopless"_a, "low"_a, "high"_a, "nan_is_edge"_a, "threads"_a = 1);
 }
 
 }  // namespace
@@ -41,8 +40,7 @@ void bind_cells(nb::module_& module) {
   bind_cells_of<i64>(module);
   bind_cells_of<float>(module);
   bind_cells_of<double>(module);
-  module.def("pair_states", &states_of, nb::arg("truth").noconvert(), nb::arg("prediction").noconvert(), nb::arg("d"),
-             nb::arg("threads") = 1);
+  module.def("pair_states", &states_of, "truth"_a, "prediction"_a, "d"_a, "threads"_a = 1);
 }
 
 }  // namespace graphgauge

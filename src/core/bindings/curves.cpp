@@ -42,11 +42,9 @@ nb::tuple placed(const In<T, 1>& rising, const In<T, 1>& scores, int threads) {
 
 template <class T>
 void bind_scores(nb::module_& module) {
-  module.def("distinct_values", &distinct<T>, nb::arg("ascending").noconvert());
-  module.def("merged_counts", &merged<T>, nb::arg("falling").noconvert(), nb::arg("ascending").noconvert(),
-             nb::arg("threads") = 1);
-  module.def("placed_counts", &placed<T>, nb::arg("rising").noconvert(), nb::arg("scores").noconvert(),
-             nb::arg("threads") = 1);
+  module.def("distinct_values", &distinct<T>, "ascending"_a);
+  module.def("merged_counts", &merged<T>, "falling"_a, "ascending"_a, "threads"_a = 1);
+  module.def("placed_counts", &placed<T>, "rising"_a, "scores"_a, "threads"_a = 1);
 }
 
 }  // namespace

@@ -39,10 +39,9 @@ nb::object sinks(const In<i64, 1>& directed, const In<i64, 1>& undirected, i64 n
 }  // namespace
 
 void bind_dags(nb::module_& module) {
-  module.def("topological_order", &order_of, nb::arg("cells").noconvert(), nb::arg("nodes"));
-  module.def("compelled_edges", &compelled, nb::arg("cells").noconvert(), nb::arg("nodes"));
-  module.def("sinks_first", &sinks, nb::arg("directed").noconvert(), nb::arg("undirected").noconvert(),
-             nb::arg("nodes"));
+  module.def("topological_order", &order_of, "cells"_a, "nodes"_a);
+  module.def("compelled_edges", &compelled, "cells"_a, "nodes"_a);
+  module.def("sinks_first", &sinks, "directed"_a, "undirected"_a, "nodes"_a);
 }
 
 }  // namespace graphgauge

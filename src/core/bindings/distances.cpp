@@ -58,18 +58,15 @@ nb::tuple balls(const In<T, 2>& rows, const In<Distance, 1>& radii, const In<T, 
 
 template <class T, class Distance>
 void bind_rows(nb::module_& module) {
-  module.def("kth_distances", &kth<T, Distance>, nb::arg("rows").noconvert(), nb::arg("k"), nb::arg("threads") = 1);
-  module.def("ball_counts", &balls<T, Distance>, nb::arg("rows").noconvert(), nb::arg("radii").noconvert(),
-             nb::arg("others").noconvert(), nb::arg("other_radii").noconvert(), nb::arg("threads") = 1);
+  module.def("kth_distances", &kth<T, Distance>, "rows"_a, "k"_a, "threads"_a = 1);
+  module.def("ball_counts", &balls<T, Distance>, "rows"_a, "radii"_a, "others"_a, "other_radii"_a, "threads"_a = 1);
 }
 
 }  // namespace
 
 void bind_distances(nb::module_& module) {
-  module.def("squared_distances", &squared, nb::arg("rows").noconvert(), nb::arg("others").noconvert(),
-             nb::arg("threads") = 1);
-  module.def("group_distances", &by_group, nb::arg("rows").noconvert(), nb::arg("others").noconvert(),
-             nb::arg("codes").noconvert(), nb::arg("groups"), nb::arg("threads") = 1);
+  module.def("squared_distances", &squared, "rows"_a, "others"_a, "threads"_a = 1);
+  module.def("group_distances", &by_group, "rows"_a, "others"_a, "codes"_a, "groups"_a, "threads"_a = 1);
   bind_rows<double, double>(module);
   bind_rows<u64, i32>(module);
 }

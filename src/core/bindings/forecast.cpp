@@ -84,14 +84,21 @@ nb::tuple columns(const In<double, 5>& values, const In<i64, 1>& place, int thre
   return nb::make_tuple(by_horizon.arrays(), by_node.arrays());
 }
 
+nb::tuple by_group(const In<double, 2>& values, const In<i64, 1>& group, i64 groups) {
+  const i64 rows = i64(values.shape(0));
+  require(values.shape(1) == group.shape(0), "values and group differ in length");
+  const Indices<i64> checked(group, groups, "group");
+  Out<double> high({rows, groups}), low({rows, groups});
+  compute([&] { grouped_sums(values.data(), rows, checked.data(), checked.count(), groups, high.data(), low.data()); });
+  return nb::make_tuple(high.array(), low.array());
+}
+
 template <class T>
 void bind_floats(nb::module_& module) {
-  module.def("error_sums", &errors<T>, nb::arg("y").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("std").noconvert().none(), nb::arg("mask").noconvert().none(), nb::arg("asked"),
-             nb::arg("widths").noconvert(), nb::arg("place").noconvert(), nb::arg("threads") = 1);
-  module.def("quantile_sums", &quantiles<T>, nb::arg("y").noconvert(), nb::arg("quantiles").noconvert(),
-             nb::arg("mask").noconvert().none(), nb::arg("levels").noconvert(), nb::arg("ends").noconvert(),
-             nb::arg("wide"), nb::arg("place").noconvert(), nb::arg("threads") = 1);
+  module.def("error_sums", &errors<T>, "y"_a, "mean"_a, "std"_a.none(), "mask"_a.none(), "asked"_a, "widths"_a,
+             "place"_a, "threads"_a = 1);
+  module.def("quantile_sums", &quantiles<T>, "y"_a, "quantiles"_a, "mask"_a.none(), "levels"_a, "ends"_a, "wide"_a,
+             "place"_a, "threads"_a = 1);
 }
 
 }  // namespace
@@ -99,8 +106,8 @@ void bind_floats(nb::module_& module) {
 void bind_forecast(nb::module_& module) {
   bind_floats<float>(module);
   bind_floats<double>(module);
-  module.def("column_sums", &columns, nb::arg("values").noconvert(), nb::arg("place").noconvert(),
-             nb::arg("threads") = 1);
+  module.def("grouped_sums", &by_group, "values"_a, "group"_a, "groups"_a);
+  module.def("column_sums", &columns, "values"_a, "place"_a, "threads"_a = 1);
 }
 
 }  // namespace graphgauge

@@ -45,11 +45,9 @@ nb::object variogram(const In<double, 2>& y, const In<double, 3>& members, const
 }  // namespace
 
 void bind_joint(nb::module_& module) {
-  module.def("energy_scores", &energy, nb::arg("y").noconvert(), nb::arg("members").noconvert(),
-             nb::arg("shifts").noconvert() = nb::none(), nb::arg("threads") = 1);
-  module.def("variogram_scores", &variogram, nb::arg("y").noconvert(), nb::arg("members").noconvert(),
-             nb::arg("seen").noconvert(), nb::arg("pairs").noconvert(), nb::arg("power"),
-             nb::arg("shifts").noconvert() = nb::none(), nb::arg("threads") = 1);
+  module.def("energy_scores", &energy, "y"_a, "members"_a, "shifts"_a = nb::none(), "threads"_a = 1);
+  module.def("variogram_scores", &variogram, "y"_a, "members"_a, "seen"_a, "pairs"_a, "power"_a,
+             "shifts"_a = nb::none(), "threads"_a = 1);
 }
 
 }  // namespace graphgauge

@@ -35,11 +35,8 @@ nb::object kth(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>
 
 template <class T>
 void bind_scores(nb::module_& module) {
-  module.def("list_places", &places<T>, nb::arg("scores").noconvert(), nb::arg("begin").noconvert(),
-             nb::arg("size").noconvert(), nb::arg("positive").noconvert(), nb::arg("first").noconvert(),
-             nb::arg("threads") = 1);
-  module.def("kth_highest", &kth<T>, nb::arg("scores").noconvert(), nb::arg("begin").noconvert(),
-             nb::arg("size").noconvert(), nb::arg("k"), nb::arg("threads") = 1);
+  module.def("list_places", &places<T>, "scores"_a, "begin"_a, "size"_a, "positive"_a, "first"_a, "threads"_a = 1);
+  module.def("kth_highest", &kth<T>, "scores"_a, "begin"_a, "size"_a, "k"_a, "threads"_a = 1);
 }
 
 }  // namespace

@@ -76,13 +76,11 @@ nb::tuple pagerank(const In<i64, 1>& offsets, const In<i64, 1>& neighbours, cons
 }  // namespace
 
 void bind_negatives(nb::module_& module) {
-  module.def("draw_distinct", &distinct, nb::arg("start").noconvert(), nb::arg("stop").noconvert(),
-             nb::arg("taken").noconvert(), nb::arg("first").noconvert(), nb::arg("last").noconvert(),
-             nb::arg("take").noconvert(), nb::arg("uniform").noconvert(), nb::arg("threads") = 1);
-  module.def("first_free", &free_pairs, nb::arg("drawn").noconvert(), nb::arg("edges").noconvert(), nb::arg("nodes"),
-             nb::arg("count"));
-  module.def("push_pagerank", &pagerank, nb::arg("offsets").noconvert(), nb::arg("neighbours").noconvert(),
-             nb::arg("sources").noconvert(), nb::arg("restart"), nb::arg("limit"), nb::arg("threads") = 1);
+  module.def("draw_distinct", &distinct, "start"_a, "stop"_a, "taken"_a, "first"_a, "last"_a, "take"_a, "uniform"_a,
+             "threads"_a = 1);
+  module.def("first_free", &free_pairs, "drawn"_a, "edges"_a, "nodes"_a, "count"_a);
+  module.def("push_pagerank", &pagerank, "offsets"_a, "neighbours"_a, "sources"_a, "restart"_a, "limit"_a,
+             "threads"_a = 1);
 }
 
 }  // namespace graphgauge

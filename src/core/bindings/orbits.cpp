@@ -15,9 +15,6 @@ nb::object counted(const In<i64, 1>& offsets, const In<i64, 1>& indices, int thr
 
 }  // namespace
 
-void bind_orbits(nb::module_& module) {
-  module.def("orbits", &counted, nb::arg("offsets").noconvert(), nb::arg("indices").noconvert(),
-             nb::arg("threads") = 1);
-}
+void bind_orbits(nb::module_& module) { module.def("orbits", &counted, "offsets"_a, "indices"_a, "threads"_a = 1); }
 
 }  // namespace graphgauge

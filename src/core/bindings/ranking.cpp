@@ -44,10 +44,8 @@ nb::tuple ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>& 
 
 template <class T>
 void bind_scores(nb::module_& module) {
-  module.def("rank_counts", &dense<T>, nb::arg("pos").noconvert(), nb::arg("neg").noconvert(),
-             nb::arg("mask").noconvert() = nb::none(), nb::arg("threads") = 1);
-  module.def("ragged_rank_counts", &ragged<T>, nb::arg("pos").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("offsets").noconvert(), nb::arg("threads") = 1);
+  module.def("rank_counts", &dense<T>, "pos"_a, "neg"_a, "mask"_a = nb::none(), "threads"_a = 1);
+  module.def("ragged_rank_counts", &ragged<T>, "pos"_a, "values"_a, "offsets"_a, "threads"_a = 1);
 }
 
 }  // namespace

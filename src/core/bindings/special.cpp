@@ -5,10 +5,11 @@
 namespace graphgauge {
 
 void bind_special(nanobind::module_& module) {
-  module.def("normal_tail", &normal_tail, nanobind::arg("z"));
-  module.def("normal_quantile", &normal_quantile, nanobind::arg("tail"));
-  module.def("student_tail", &student_tail, nanobind::arg("t"), nanobind::arg("freedom"));
-  module.def("student_quantile", &student_quantile, nanobind::arg("tail"), nanobind::arg("freedom"));
+  using namespace nanobind::literals;
+  module.def("normal_tail", &normal_tail, "z"_a);
+  module.def("normal_quantile", &normal_quantile, "tail"_a);
+  module.def("student_tail", &student_tail, "t"_a, "freedom"_a);
+  module.def("student_quantile", &student_quantile, "tail"_a, "freedom"_a);
 }
 
 }  // namespace graphgauge
