@@ -37,7 +37,7 @@ def merged(*arguments):
 
 def test_conventions_are_those_that_were_asked_for(ranked):
     content = merged(ranked, "--nan", "omit", "--ties", "expected")
-    assert (content["conventions"], content["readings"]) == ({"ties": "expected"}, {"nan": "omit"})
+    assert content["conventions"] == {"ties": "expected", "nan": "omit"}
 
 
 def test_forecasts_get_the_threads(tmp_path, monkeypatch):
@@ -49,7 +49,7 @@ def test_forecasts_get_the_threads(tmp_path, monkeypatch):
     )
     content = merged(*states, "--threads", "1", "--nan", "omit")
     assert given["threads"] == 1
-    assert content["readings"]["nan"] == "omit"
+    assert content["conventions"]["nan"] == "omit"
     assert content["results"][0]["n"] == 2 * 30 * 2 * 3
 
 

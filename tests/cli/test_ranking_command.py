@@ -125,7 +125,7 @@ def test_groups_cluster_and_per_query(scores):
     )
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
-    assert content["breakdowns"][0]["columns"]["relation"] == ["knows", "likes"]
+    assert content["breakdowns"]["relation"]["relation"] == ["knows", "likes"]
     assert content["results"][0]["interval"]["over"] == "clusters"
     rows = list(csv.DictReader(io.StringIO((folder / "q.csv").read_text())))
     assert [float(row["rank"]) for row in rows] == graphgauge.ranking.ranks(pos, neg).tolist()
@@ -285,7 +285,7 @@ def test_a_named_run_is_written_to_its_place(scores):
     assert path.name == "metrics_wn_3.json"
     assert path.parent.name == "ranking"
     content = json.loads(path.read_text())
-    assert content["run"] == {"family": "ranking", "method": "trans/e", "dataset": "wn", "seed": 3, "tags": {}}
+    assert content["run"] == {"method": "trans/e", "dataset": "wn", "seed": 3, "tags": {}}
     assert [entry["path"] for entry in content["receipt"]["inputs"][:3]] == ["pos-0.npy", "pos-1.npy", "pos-2.npy"]
 
 

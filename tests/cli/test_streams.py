@@ -65,7 +65,7 @@ def test_nobody_hears_and_everything_is_written(files, tmp_path, unheard):
         assert done.returncode == expected, done.stderr
         assert b"Traceback" not in done.stderr
         assert b"Exception ignored" not in done.stderr
-        assert {path.name for path in tmp_path.iterdir()} == {*written.values(), "o.items.npz"}
+        assert {path.name for path in tmp_path.iterdir()} == {*written.values(), "o.items.npz", "o.kept.npz"}
         for path in tmp_path.iterdir():
             path.unlink()
 

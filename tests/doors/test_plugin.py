@@ -81,7 +81,7 @@ def test_it_has_a_command_like_any_other(site: Path, work: Path) -> None:
 
     assert results["nmi"]["value"] == pytest.approx(normalized_mutual_info_score(truth, found), abs=1e-12)
     assert results["ari"]["value"] == pytest.approx(adjusted_rand_score(truth, found), abs=1e-12)
-    assert all(entry["interval"] and entry["levels"] for entry in results.values())
+    assert all(entry["interval"] and entry["references"] for entry in results.values())
     refused = ran(site, work, "graphgauge", "communities", "--true", "true.npy", "--pred", "absent.npy")
     assert refused.returncode == 3
     assert "absent.npy: no such file" in refused.stderr

@@ -137,9 +137,9 @@ def test_labels_that_are_no_class(folder: Path, tmp_path: Path, ending: str):
         folder / "run", labels[known].astype(int), node_ids=known, metrics=["delta_homophily", "homophily_baseline"]
     )
     for key in ("delta_homophily", "homophily_baseline"):
-        table = next(entry for entry in said["breakdowns"] if entry["axis"] == "condition")
-        assert table["columns"][key] == pytest.approx(expected.by("condition")[key].tolist(), rel=1e-12)
-    assert any("without a class" in note and "24 of 120" in note for note in said["notes"])
+        table = said["breakdowns"]["condition"]
+        assert table[key] == pytest.approx(expected.by("condition")[key].tolist(), rel=1e-12)
+    assert any("without a class" in note and "24 of 120" in note for note in said["receipt"]["kept"]["notes"])
 
 
 def test_a_study_notices_cycles_that_were_added(tmp_path: Path):

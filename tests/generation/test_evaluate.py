@@ -12,8 +12,10 @@ from sklearn.metrics import silhouette_score
 from tests.generation.toy import NAMES, Judge, Toy, case, data
 
 from graphgauge import generation
+from graphgauge.core.content import ResultFile
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.old.core.schema import SCHEMA_FILE, evaluation_from_dict
+from graphgauge.core.sealed import json_schema
+from graphgauge.old.core.schema import read_result
 
 QUICK = {"resamples": 100, "permutations": 99}
 SECTIONS = ("reconstruction", "diversity", "statistical", "latent_space", "conditioning")
@@ -158,11 +160,11 @@ def test_priorities_and_goals(evaluation):
         assert name in text
 
 
-def test_file_and_back(evaluation):
+def test_file_and_back(evaluation, tmp_path):
     content = json.loads(evaluation.to_json())
-    jsonschema.validate(content, json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
-    again = evaluation_from_dict(content)
-    assert again.to_json() == evaluation.to_json()
+    jsonschema.validate(content, json_schema(ResultFile))
+    again = read_result(evaluation.save(tmp_path / "a.json"))
+    assert json.loads(again.to_json())["results"] == content["results"]
     assert again["overall_uniqueness_ratio"].by("condition").to_dict() == (
         evaluation["overall_uniqueness_ratio"].by("condition").to_dict()
     )
@@ -475,7 +477,7 @@ def test_options_that_make_no_sense(table):
             generation.evaluate(real=table.real, **options)
 
 
-def test_names_from_data_are_shown_as_they_are():
+def test_names_from_data_are_shown_as_they_are(tmp_path):
     samples, _ = data(40)
     named = {"[red]size": samples.sum((1, 2, 3)), "a.n": samples[:, 0].sum((1, 2))}
     found = generation.evaluate(
@@ -490,7 +492,7 @@ def test_names_from_data_are_shown_as_they_are():
     )
     assert "wasserstein_[red]size" in str(found)
     assert "[/x]" in str(found)
-    again = evaluation_from_dict(json.loads(found.to_json()))
+    again = read_result(found.save(tmp_path / "a.json"))
     assert again.by("condition").columns.keys() == found.by("condition").columns.keys()
     assert set(again.breakdowns) == set(found.breakdowns)
 

@@ -87,10 +87,9 @@ def test_the_report_has_every_run(results):
 
 def test_readings_are_recorded_per_run(results):
     content = json.loads((results / "results" / "LiNGAM-0.json").read_text())
-    assert content["readings"]["edges"] == "column_to_row"
-    assert "edges" not in content["conventions"]
+    assert content["conventions"]["edges"] == "column_to_row"
     content = json.loads((results / "results" / "FCI-0.json").read_text())
-    assert content["readings"]["classes"].startswith("dag and")
+    assert content["conventions"]["classes"].startswith("dag and")
 
 
 def test_what_changes_the_metric_is_refused(results, tmp_path):

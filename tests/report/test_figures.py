@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.report.sample import write
 
 from graphgauge import forecasting, generation, ranking, recovery
 from graphgauge.old.core.result import Evaluation, Result, Table
-from graphgauge.old.core.schema import read_result
+from graphgauge.old.core.schema import read_content, read_result
 from graphgauge.old.stats.collect import collect
 from graphgauge.report.charts import curves_chart, groups_charts
 from graphgauge.report.family import Family, family
@@ -56,7 +55,7 @@ def test_drawings_are_the_same_after_saving(name: str, made: Any, tmp_path: Path
     assert {key: table.to_dict() for key, table in again.drawings.items()} == {
         key: table.to_dict() for key, table in evaluation.drawings.items()
     }
-    content = json.loads((tmp_path / "a.json").read_text())
+    content = read_content(tmp_path / "a.json")
     assert differences(content, content) == []
     earlier = {key: part for key, part in content.items() if key != "drawings"}
     assert differences(earlier, content) == []  # a file from before there were drawings

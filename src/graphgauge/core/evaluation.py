@@ -39,6 +39,14 @@ class Evaluation(Mapping[str, Result]):
 
     `breakdowns` has a table per axis with a column for each metric, `key.low` and `key.high` beside it. `drawings` are
     small tables that figures of many runs are drawn from. `per_item` has one number per item and metric.
+
+    Examples
+    --------
+    >>> from graphgauge import Evaluation, Result
+    >>> mrr = Result(key="mrr", metric="mrr", value=0.25, n=40, unit="query", direction="higher", bounds=(0, 1))
+    >>> evaluation = Evaluation("ranking", [mrr]).named(method="ours", dataset="nations", seed=0)
+    >>> evaluation["mrr"].value, evaluation.run.method, bool(evaluation.gate("mrr >= 0.2"))
+    (0.25, 'ours', True)
     """
 
     def __init__(
@@ -207,7 +215,7 @@ class Evaluation(Mapping[str, Result]):
         return load(path)
 
     def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
-        """Draw the family's figure; a .svg, .png or .pdf file is written, too, if a path is given."""
+        """Draw the family's figure, in the place of axes `ax`; or also into a .svg, .png or .pdf file, `path`."""
         from graphgauge.core.figure import plot
 
         return plot(self, path, ax)

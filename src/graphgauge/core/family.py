@@ -27,7 +27,8 @@ GROUP = "graphgauge.families"
 class Family(Struct, frozen=True, kw_only=True):
     """A family of metrics: the value `FAMILY` of its module `family`.
 
-    `package` has the modules `metrics` (declared with `@metric`) and, where there are any, `checks`, `doors`, `figure`.
+    `package` has the modules `metrics` (declared with `@metric`) and, where there are any, `checks`, `doors`, `figure`;
+    a family of a script has none.
     `headlines` are the metrics that comparisons and reports show first. `truths` names the inputs that are the truth:
     methods are comparable only on the same truth. `classes` are kinds of predictions that not every metric is fair to
     (`Metric.fair_to`), the narrowest first. `state` names the class of its mergeable states as "module:Class".
@@ -36,8 +37,8 @@ class Family(Struct, frozen=True, kw_only=True):
     name: str
     line: str
     question: str
-    package: str
     headlines: tuple[str, ...]
+    package: str = ""
     truths: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     state: str | None = None
@@ -45,7 +46,7 @@ class Family(Struct, frozen=True, kw_only=True):
     def module(self, name: str) -> ModuleType | None:
         """One of its modules, or None if it has none of this name."""
         path = f"{self.package}.{name}"
-        return importlib.import_module(path) if find_spec(path) else None
+        return importlib.import_module(path) if self.package and find_spec(path) else None
 
 
 # Families that were declared by a script or a test.
@@ -53,7 +54,25 @@ _DECLARED: dict[str, Family] = {}
 
 
 def declare(family: Family) -> Family:
-    """Make a family known that no installed package has, such as one of a script or a test."""
+    """Make a family known that no installed package has, such as one of a script or a test.
+
+    Parameters
+    ----------
+    family
+        What it is; a package of its own may have its modules.
+
+    Returns
+    -------
+    Family
+        The same family.
+
+    Examples
+    --------
+    >>> from graphgauge.core.family import Family, declare
+    >>> words = {"line": "Partitions.", "question": "Which nodes belong together?"}
+    >>> declare(Family(name="communities", headlines=("accuracy",), **words)).name
+    'communities'
+    """
     if family.name in BUILT_IN:
         raise OptionError(f"there is a family {family.name!r} already", fix="Give yours another name.")
     _DECLARED[family.name] = family

@@ -43,7 +43,27 @@ def save(evaluation: Evaluation, path: str | Path) -> Path:
 
 
 def load(path: str | Path, *, items: bool = True) -> Evaluation:
-    """Read a result file, with the breakdowns and (if `items`) the values of single items in files next to it."""
+    """Read a result file, with the breakdowns and items in files next to it.
+
+    Parameters
+    ----------
+    path
+        A result file.
+    items
+        Whether the values of single items are read, too.
+
+    Returns
+    -------
+    Evaluation
+        Equal to the one that was saved.
+
+    Examples
+    --------
+    >>> from graphgauge import Evaluation, load
+    >>> path = Evaluation("ranking", []).save("empty.json")
+    >>> load(path).family
+    'ranking'
+    """
     return opened(read(path, ResultFile), Path(path), items=items)
 
 

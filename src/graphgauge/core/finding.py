@@ -147,8 +147,14 @@ def check(
     costly
         Whether only an audit runs it, and no evaluation.
 
+    Returns
+    -------
+    callable
+        A decorator that makes a `Check` of its function.
+
     Examples
     --------
+    >>> from graphgauge import check
     >>> @check("few-queries", family="ranking", message="{n} queries are few", remedy="Evaluate more.")
     ... def few_queries(counts):
     ...     "Intervals over few queries are wide."

@@ -71,6 +71,13 @@ class Gate(Struct, frozen=True):
     """A requirement on a result, on an end of its interval, or on those of one or every group. NaN passes no gate.
 
     `limit` is a number, or a kind of reference level: the value must then stand this way to every level of the kind.
+
+    Examples
+    --------
+    >>> from graphgauge import Gate, Result
+    >>> mrr = Result(key="mrr", metric="mrr", value=0.25, n=40, unit="query", direction="higher", bounds=(0, 1))
+    >>> print(Gate.parse("mrr >= 0.3").check({"mrr": mrr}))
+    gate failed: mrr >= 0.3 (it is 0.25 against 0.3)
     """
 
     text: str
@@ -102,7 +109,7 @@ class Gate(Struct, frozen=True):
         return gate
 
     def holds(self, value: float, limit: float) -> bool:
-        """Whether a value stands to the limit as the gate says; NaN does not."""
+        """Whether `value` stands to `limit` as the gate says; NaN does not."""
         return value == value and bool(_COMPARE[self.sign](value, limit))
 
     def check(self, results: Mapping[str, Result]) -> GateOutcome:

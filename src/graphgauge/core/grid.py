@@ -43,6 +43,7 @@ class Grid:
 
     Examples
     --------
+    >>> from graphgauge import Grid
     >>> print(Grid.of(method=["ours", "theirs"], mrr=[0.25, 0.08], n=[1200, 1200]))
     method     mrr      n
     ─────────────────────
@@ -68,7 +69,7 @@ class Grid:
 
     @classmethod
     def of_rows(cls, names: Sequence[str], rows: Iterable[Sequence[Any]], **parts: Any) -> Grid:
-        """A grid of rows of cells."""
+        """A grid with columns of these `names`, of `rows` of cells; `parts` are its notes, marks, caption."""
         cells = [list(row) for row in rows]
         return cls({name: column([row[i] for row in cells]) for i, name in enumerate(names)}, **parts)
 

@@ -29,6 +29,8 @@ class Items:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from graphgauge.core.items import Items
     >>> items = Items("query", np.arange(3), {"mrr": np.array([1.0, 0.5, 0.25])})
     >>> float(items["mrr"].mean()), len(items)
     (0.5833333333333334, 3)

@@ -164,7 +164,10 @@ class Metric:
         return self.function(sample, **params)
 
     def bounds_of(self, sample: Any, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
-        """The interval per group; it contains the value and is within the metric's bounds."""
+        """The interval of `estimate` on `sample`, per group: it contains the value and is within the metric's bounds.
+
+        `confidence` is its level.
+        """
         if isinstance(self.interval, NoInterval):
             return self.interval
         ends = self.interval(sample, estimate, confidence)
@@ -182,7 +185,10 @@ class Metric:
         confidence: float,
         conventions: Mapping[str, str],
     ) -> Result:
-        """The estimate of the whole sample as a Result, with its interval and its reference levels."""
+        """The `estimate` of the whole `sample` with these `params` as a Result, with interval and reference levels.
+
+        `confidence` is the interval's level; `conventions` are those of the evaluation.
+        """
         value, facts = float(estimate.value[0]), estimate.facts
         interval, no_interval = self._interval(sample, estimate, confidence)
         levels = () if isinstance(self.chance, NoChance) or math.isnan(value) else self.chance(sample, **params)
@@ -232,6 +238,29 @@ def _with_words(result: Result, words: str) -> Result:
 
 
 def whole(value: float, n: int, influence: Any = None, **parts: Any) -> Estimate:
-    """The estimate of one group: a number, its number of items, and the influence of each item."""
+    """The estimate of one group: a number, its number of items, and the influence of each item.
+
+    Parameters
+    ----------
+    value
+        The number; NaN if there is none.
+    n
+        How many items it is of.
+    influence
+        The first-order error that each item contributes, for an interval.
+    **parts
+        What else an `Estimate` has, such as `reason` or `warnings`.
+
+    Returns
+    -------
+    Estimate
+        What a metric's function returns.
+
+    Examples
+    --------
+    >>> from graphgauge.core.metric import whole
+    >>> whole(0.25, 40).value.tolist()
+    [0.25]
+    """
     errors = None if influence is None else np.asarray(influence, dtype=np.float64)
     return Estimate(np.array([value], dtype=np.float64), np.array([n], dtype=np.int64), errors, **parts)

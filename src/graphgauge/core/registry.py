@@ -61,6 +61,36 @@ def metric(key: str, *, family: str, **properties: Any) -> Callable[[MetricFunct
     ------
     OptionError
         If a property is missing, unknown, or not what the function does.
+
+    Returns
+    -------
+    callable
+        A decorator that makes a `Metric` of its function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import metric
+    >>> from graphgauge.core.family import Family, declare
+    >>> from graphgauge.core.metric import Exempt, NoChance, NoInterval, whole
+    >>> words = {"line": "Ranks.", "question": "How good are ranks?"}
+    >>> ranks = declare(Family(name="ranks", headlines=("median_rank",), **words))
+    >>> @metric(
+    ...     "median_rank",
+    ...     family="ranks",
+    ...     needs=("ranks",),
+    ...     direction="lower",
+    ...     bounds=(1.0, np.inf),
+    ...     unit="query",
+    ...     chance=NoChance("the number of candidates is not known"),
+    ...     interval=NoInterval("medians are not means"),
+    ...     laws={"permutation": True, "merge": True, "monotone": True, "symmetry": Exempt("one side is the truth")},
+    ... )
+    ... def median_rank(ranks):
+    ...     "The middle one of all ranks."
+    ...     return whole(np.median(ranks), len(ranks))
+    >>> median_rank(np.array([1, 2, 9])).value.tolist()
+    [2.0]
     """
 
     def declare(function: MetricFunction) -> Metric:

@@ -20,6 +20,7 @@ class Interval(Struct, frozen=True):
 
     Examples
     --------
+    >>> from graphgauge import Interval
     >>> low, high = Interval(0.1, 0.3, 0.95, "score", "queries")
     >>> low, high
     (0.1, 0.3)
@@ -62,6 +63,7 @@ class Reference(Struct, frozen=True, omit_defaults=True):
 
         Examples
         --------
+        >>> from graphgauge import Reference
         >>> Reference("random scorer", 0.5, low=0.4, high=0.6).contains(0.55)
         True
         """
@@ -80,6 +82,15 @@ class Result(Struct, frozen=True, kw_only=True, eq=False, omit_defaults=True):
 
     `no_interval` says why there is no interval, `reason` why the value is NaN, `goal` what the value should reach, and
     `tolerance` how far a repetition may differ.
+
+    Examples
+    --------
+    >>> from graphgauge import Result
+    >>> mrr = Result(key="mrr", metric="mrr", value=0.25, n=40, unit="query", direction="higher", bounds=(0, 1))
+    >>> mrr > 0.2, f"{mrr:.2f}"
+    (True, '0.25')
+    >>> print(mrr)
+    mrr ↑ 0.2500, n = 40 (query), higher is better
     """
 
     key: str

@@ -64,7 +64,7 @@ def aged(file: ResultFile) -> dict[str, Any]:
     stated = fields["conventions"]
     content = {
         "schema": "graphgauge/result/2",
-        "status": kept.get("status", "failed" if file.status == "failed" else "partial" if file.skipped else "ok"),
+        "status": "failed" if file.status == "failed" else kept.get("status", "partial" if file.skipped else "ok"),
         "run": {"family": file.family, **fields["run"]},
         **_split(stated),
         "options": fields["options"],

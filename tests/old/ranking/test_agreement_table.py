@@ -12,7 +12,7 @@ import pytest
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
 
-TABLE = Path(__file__).parents[2] / "docs" / "agreement" / "ranking.md"
+TABLE = Path(__file__).parents[3] / "docs" / "agreement" / "ranking.md"
 ROW = re.compile(r"\| (?P<title>[^|]+)<br>`(?P<inputs>[^`]+)` \| (?P<rule>[^|]+) \| (?P<ours>[^|]+) \|")
 ANSWER = re.compile(r"`(?P<call>.+)` → (?P<value>[^ ,]+)(?: \((?P<reason>.+)\))?(?P<warned>, with a warning)?")
 

@@ -115,7 +115,7 @@ def test_compare_refuses_what_cannot_be_paired() -> None:
 def test_items_are_saved_beside_the_result(tmp_path: Path) -> None:
     evaluation = ranking.evaluate(POS_A, NEG, keep="items", cluster=np.arange(12) // 2)
     write_result(evaluation, tmp_path / "x.json")
-    loaded = ranking.Items.load(tmp_path / "x.items.npz")
+    loaded = ranking.Items.load(tmp_path / "x.kept.npz")
     for name, column in evaluation.per_item.columns().items():
         assert loaded.columns()[name].tolist() == column.tolist()
     ranking.RankingState().save(tmp_path / "state.npz")

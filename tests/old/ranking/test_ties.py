@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from graphgauge.ranking import ties
+from graphgauge.old.ranking import ties
 
 GREATER = [0, 1, 2, 5, 30, 31, 32, 33, 100, 10**4, 10**6, 10**9]
 EQUAL = [1, 2, 3, 9, 31, 32, 33, 64, 1000, 10**6, 10**9]

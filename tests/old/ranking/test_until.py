@@ -1055,7 +1055,7 @@ def test_results_in_files(tmp_path: Path) -> None:
 
 
 def test_the_monitor_among_the_examples_stops_when_nothing_gets_better(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "rank_monitor.py"), run_name="__main__")
+    runpy.run_path(str(Path(__file__).parents[3] / "examples" / "rank_monitor.py"), run_name="__main__")
     assert capsys.readouterr().out.endswith("stop: epoch 3 is not improved upon\n")
 
 

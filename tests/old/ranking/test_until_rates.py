@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def simulation() -> ModuleType:

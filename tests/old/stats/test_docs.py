@@ -10,7 +10,7 @@ import pytest
 
 from graphgauge.old.stats import paired_test
 
-PAGE = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text(encoding="utf-8")
 
 
 def row(start: str) -> list[str]:

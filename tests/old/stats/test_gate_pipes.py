@@ -22,7 +22,7 @@ def test_side_files(kind: str, words: str, over: str, tmp_path: Path) -> None:
         found = ranking.evaluate(pos + number, neg, keep="items", metrics=["mrr"])
         found.run |= {"method": name, "dataset": "d", "seed": 0}
         write_result(found, tmp_path / f"{name}.json")
-    side = tmp_path / "new.items.npz"
+    side = tmp_path / "new.kept.npz"
     side.unlink()
     if kind == "pipe":
         os.mkfifo(side)
