@@ -1,0 +1,110 @@
+"""Edges as columns of numbers: pairs of nodes, or triples of head, relation and tail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Ints, Mask, as_numeric
+from graphgauge.core.errors import InputError
+
+_LARGEST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Pairs, or triples of head, relation and tail; pairs have one relation, 0."""
+
+    head: Ints
+    relation: Ints
+    tail: Ints
+
+    @classmethod
+    def of(cls, edges: Any, name: str) -> Edges:
+        array = as_numeric(edges, name)
+        if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iu":
+            shape = f"{array.dtype} {array.shape}"
+            raise InputError(f"expected whole numbers of shape (n, 2) or (n, 3), found {shape}", where=name)
+        if array.size and array.min() < 0:
+            raise InputError(f"names the node {array.min()}", where=name, fix="Number nodes and relations from 0.")
+        columns = array.astype(np.int64, copy=False).T
+        middle = columns[1] if len(columns) == 3 else np.zeros(array.shape[0], np.int64)
+        return cls(columns[0], middle, columns[-1])
+
+    @classmethod
+    def all_of(cls, **lists: Any) -> dict[str, Edges]:
+        """Several lists by name, without those that are None; all of pairs, or all of triples."""
+        present = {name: edges for name, edges in lists.items() if edges is not None}
+        widths = {name: np.shape(edges)[-1] if np.ndim(edges) == 2 else 0 for name, edges in present.items()}
+        read = {name: cls.of(edges, name) for name, edges in present.items()}
+        if len(set(widths.values())) > 1:
+            named = ", ".join(f"{name} (n, {width})" for name, width in widths.items())
+            raise InputError(f"pairs and triples are mixed: {named}", fix="Pass all with relations, or all without.")
+        return read
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    @property
+    def reversed(self) -> Edges:
+        return Edges(self.tail, self.relation, self.head)
+
+    def take(self, rows: Any) -> Edges:
+        return Edges(self.head[rows], self.relation[rows], self.tail[rows])
+
+    @staticmethod
+    def joined(lists: Sequence[Edges]) -> Edges:
+        columns = zip(*((each.head, each.relation, each.tail) for each in lists), strict=True)
+        return Edges(*(np.concatenate(column) for column in columns))
+
+    @property
+    def nodes(self) -> int:
+        """One more than the largest node."""
+        return 1 + max(int(self.head.max(initial=-1)), int(self.tail.max(initial=-1)))
+
+    @property
+    def rows(self) -> Ints:
+        return np.stack([self.head, self.relation, self.tail], axis=1)
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """The number of each edge among the distinct ones."""
+        return dense(self.head, self.relation, self.tail)
+
+    @cached_property
+    def repeats(self) -> float:
+        """The share of edges that repeat another one."""
+        return 1 - (int(self.numbers.max()) + 1) / len(self) if len(self) else 0.0
+
+    def among(self, others: Edges) -> Mask:
+        """Which of these edges are among the others."""
+        mine, theirs = np.split(Edges.joined([self, others]).numbers, [len(self)])
+        return np.isin(mine, theirs)
+
+
+def dense(*columns: Ints) -> Ints:
+    """A number for each distinct row of columns, from 0 without gaps, in the order of the rows."""
+    codes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        span = int(column.max(initial=0)) + 1
+        if (int(codes.max(initial=0)) + 1) * span > _LARGEST:
+            codes, column = _numbered(codes), _numbered(column)
+            span = int(column.max(initial=0)) + 1
+        codes = pair_codes(codes, column, span)
+    return _numbered(codes)
+
+
+def pair_codes(first: Ints, second: Ints | int, width: int) -> Ints:
+    """One number for two, if the second is below `width`."""
+    if (int(first.max(initial=0)) + 1) * width > _LARGEST:
+        raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
+    codes: Ints = first * width + second
+    return codes
+
+
+def _numbered(codes: Ints) -> Ints:
+    return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
