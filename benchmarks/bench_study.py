@@ -91,7 +91,7 @@ def _run(data: Folder) -> Work:
 
 def hashing(data: Folder) -> Work:
     """The hash of every input, which a run needs once."""
-    from graphgauge.io.hashing import HashIndex
+    from graphgauge.old.io.hashing import HashIndex
 
     paths = [path.relative_to(data.path) for path in data.path.rglob("*.npy")]
     return lambda: [HashIndex(data.path).hash(path) for path in paths]

@@ -68,7 +68,7 @@ def _serve() -> None:
     from graphgauge.cli.app import COMMANDS
     from graphgauge.old.core.family import BUILT_IN, family
 
-    for name in (*_EARLY, "graphgauge.cli.family"):
+    for name in (*_EARLY, "graphgauge.old.cli.family"):
         import_module(name)
     for command in COMMANDS:
         import_module(f"graphgauge.cli.{command}")

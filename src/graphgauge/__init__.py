@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphgauge.core.registry import metric
     from graphgauge.core.result import Interval, Reference, Result
     from graphgauge.core.threads import threads
+    from graphgauge.io.request import evaluate_files
 
 if sys.version_info < (3, 12):
     import graphgauge.core.forked  # noqa: F401, for its effect on forks
@@ -45,6 +46,7 @@ _NAMES = {
     "Reference": "core.result",
     "Result": "core.result",
     "check": "core.finding",
+    "evaluate_files": "io.request",
     "load": "core.files",
     "metric": "core.registry",
     "threads": "core.threads",
@@ -63,6 +65,7 @@ __all__ = [
     "check",
     "core",
     "engines",
+    "evaluate_files",
     "evolution",
     "explanation",
     "forecasting",

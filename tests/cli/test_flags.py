@@ -9,7 +9,7 @@ import pytest
 from tests.command import graphgauge as run
 
 from graphgauge import forecasting
-from graphgauge.cli.flags import in_flags
+from graphgauge.old.cli.flags import in_flags
 
 
 @pytest.fixture

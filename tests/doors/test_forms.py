@@ -10,8 +10,8 @@ import click
 import pytest
 from tests.doors.examples import FAMILIES, arguments, example, study_text
 
-from graphgauge.cli.family import family_command, flag
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.old.cli.family import family_command, flag
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Output
 from graphgauge.old.core.forms import Form, require

@@ -11,8 +11,8 @@ import pytest
 from tests.doors.examples import FAMILIES, arguments, example, study_text
 
 from graphgauge import generation, ranking
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Choice, Field, File, Files, NamedFiles, Number, Output, Several, Text, Whole
 from graphgauge.study.options import keys_of

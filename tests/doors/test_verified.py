@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from tests.doors.test_values import DATA, arguments
 
-from graphgauge.cli.family import family_command
+from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.gates import Gate, metrics_with_gates
 from graphgauge.old.core.metric import DEFAULT
 from graphgauge.study import verify

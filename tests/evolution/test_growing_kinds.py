@@ -376,7 +376,7 @@ def test_conditions_are_told_one_by_one(graph: Graph):
     assert not found.gate("auc_birth[condition=one] >= 0.99").passed
     text = str(found)
     assert f"{table['value'][0]:.4f} [{table['low'][0]:.4f}" in text
-    from graphgauge.cli.common import as_csv
+    from graphgauge.old.cli.common import as_csv
 
     rows = [row.split(",") for row in as_csv(found).splitlines()]
     told = {row[0]: row[1] for row in rows}

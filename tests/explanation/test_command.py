@@ -15,7 +15,7 @@ from tests.command import graphgauge
 from tests.explanation.brute import Weighted, random_event, random_explanations
 
 from graphgauge import explanation as ex
-from graphgauge.cli.family import family_command
+from graphgauge.old.cli.family import family_command
 
 MODEL = """
 import sys

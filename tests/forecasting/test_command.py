@@ -13,10 +13,10 @@ from tests.command import graphgauge
 from tests.forecasting.conftest import Forecasts
 
 from graphgauge import forecasting
-from graphgauge.cli.family import family_command
 from graphgauge.cli.merge import command as merge
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.io.tables import write_table
+from graphgauge.old.cli.family import family_command
+from graphgauge.old.io.tables import write_table
 
 command = family_command("forecasting")
 SENSORS = np.array(["s1", "s2", "s3", "s4", "s5"])

@@ -12,8 +12,8 @@ from tests.generation.test_two_samples import prdc_by_hand
 from tests.generation.toy import NAMES, Attack, case, data
 
 from graphgauge import generation
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.old.cli.family import family_command
 
 command = family_command("generation")
 FEW = ["--resamples", "50", "--permutations", "49"]

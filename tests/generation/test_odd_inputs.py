@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from tests.generation.toy import NAMES, Toy, case, data
 
 from graphgauge import generation
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
 from graphgauge.generation import SampleTable
+from graphgauge.old.cli.family import family_command
 
 command = family_command("generation")
 

@@ -58,13 +58,13 @@ def readers() -> list[Reader]:
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
     from graphgauge.generation.table import SampleTable
-    from graphgauge.io.arrays import read_array, read_labels
-    from graphgauge.io.delimited import read_columns
-    from graphgauge.io.graphs import read_graph
-    from graphgauge.io.hashing import HashIndex
-    from graphgauge.io.parquet import read_parquet
     from graphgauge.old.core.schema import read_result
     from graphgauge.old.core.state import load_state
+    from graphgauge.old.io.arrays import read_array, read_labels
+    from graphgauge.old.io.delimited import read_columns
+    from graphgauge.old.io.graphs import read_graph
+    from graphgauge.old.io.hashing import HashIndex
+    from graphgauge.old.io.parquet import read_parquet
     from graphgauge.old.ranking.items import Items
     from graphgauge.old.ranking.negative_sampling import Negatives
     from graphgauge.old.ranking.state import RankingState

@@ -23,8 +23,8 @@ from tests.peers.test_recovery_definitions import definition_sections
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
-from graphgauge.io.graphs import read_graph
 from graphgauge.old.core.graphs import NamedMatrix
+from graphgauge.old.io.graphs import read_graph
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 from tests.command import graphgauge
 
 from graphgauge import recovery
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
+from graphgauge.old.cli.family import family_command
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.figure import picture
 

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
-from graphgauge.io.graphs import read_graph
+from graphgauge.old.io.graphs import read_graph
 
 NAMES = ("a", "b", "c d")
 MATRIX = np.array([[0, 0.5, 0], [0, 0, 2.0], [0.25, 0, 0]])

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge import recovery
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
-from graphgauge.io.graphs import read_graph
+from graphgauge.old.cli.family import family_command
+from graphgauge.old.io.graphs import read_graph
 
 command = family_command("recovery")
 TRUTH = [("A", "B"), ("C", "B"), ("D", "A")]

@@ -9,11 +9,11 @@ import pytest
 from tests.sealed import write_sealed
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.io.code import source_hash, sources
-from graphgauge.io.hashing import HashIndex
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Factory
 from graphgauge.old.core.result import Evaluation
+from graphgauge.old.io.code import source_hash, sources
+from graphgauge.old.io.hashing import HashIndex
 from graphgauge.study import options, parse, recipe
 from graphgauge.study.model import Item
 from graphgauge.study.recipe import Recipe, factories

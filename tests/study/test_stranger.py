@@ -100,7 +100,7 @@ def test_code_that_a_study_names_is_not_imported(stranger, tmp_path, study):
 
 
 def test_a_worker_refuses_code_even_if_asked(stranger, tmp_path):
-    from graphgauge.io.hashing import HashIndex
+    from graphgauge.old.io.hashing import HashIndex
     from graphgauge.study.model import Item
     from graphgauge.study.pool import task
     from graphgauge.study.worker import perform

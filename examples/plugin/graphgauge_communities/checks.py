@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.io.arrays import read_labels
-from graphgauge.io.materials import Material
 from graphgauge.old.core.findings import Evidence, check
+from graphgauge.old.io.arrays import read_labels
+from graphgauge.old.io.materials import Material
 from graphgauge_communities.metrics import Groups
 
 # Inputs that only an audit takes, by the name of the checks' parameter: `graphgauge audit communities --train FILE`.

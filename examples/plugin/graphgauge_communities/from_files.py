@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.io.arrays import read_labels
-from graphgauge.io.hashing import receipt_input
 from graphgauge.old.core.fields import Confidence, File, Metrics, PathLike, Seed
 from graphgauge.old.core.result import Evaluation
+from graphgauge.old.io.arrays import read_labels
+from graphgauge.old.io.hashing import receipt_input
 from graphgauge_communities.evaluate import evaluate
 from graphgauge_communities.family import FAMILY
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphgauge.io.materials import Material
 from graphgauge.old.core.family import family
+from graphgauge.old.io.materials import Material
 
 
 def materials_of(name: str) -> Mapping[str, Material]:

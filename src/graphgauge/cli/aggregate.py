@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import files_then_words
-from graphgauge.cli.family import flag, option_of
-from graphgauge.cli.flags import in_flags
-from graphgauge.cli.options import NAMES, PRODUCT_FILE, OnceCommand, refuse_replacing
+from graphgauge.old.cli.common import files_then_words
+from graphgauge.old.cli.family import flag, option_of
+from graphgauge.old.cli.flags import in_flags
+from graphgauge.old.cli.options import NAMES, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.old.core.fields import Fields, read_all
 from graphgauge.old.core.files import write_text
 from graphgauge.old.core.grids import FORMS

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import click
 
 from graphgauge._version import __version__
-from graphgauge.cli.flags import in_flags
 from graphgauge.cli.lazy import LazyGroup
+from graphgauge.old.cli.flags import in_flags
 from graphgauge.old.core.family import is_declared, lines, unusable
 
 # One line each, shown by --help without importing the command. The families' commands come first.
@@ -57,7 +57,7 @@ class _Commands(LazyGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._own or not is_declared(cmd_name):
             return super().get_command(ctx, cmd_name)
-        from graphgauge.cli.family import family_command
+        from graphgauge.old.cli.family import family_command
 
         return family_command(cmd_name)
 

@@ -11,11 +11,11 @@ from graphgauge.audit import Findings, checks
 from graphgauge.audit import explain as explain_check
 from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import materials_of, read_materials
-from graphgauge.cli.common import Run
-from graphgauge.cli.family import family_command, flag, with_inputs
-from graphgauge.cli.flags import in_flags
-from graphgauge.cli.options import OnceCommand, names_in
 from graphgauge.core.errors import InputError
+from graphgauge.old.cli.common import Run
+from graphgauge.old.cli.family import family_command, flag, with_inputs
+from graphgauge.old.cli.flags import in_flags
+from graphgauge.old.cli.options import OnceCommand, names_in
 from graphgauge.old.core.family import family, family_names
 from graphgauge.old.core.fields import read_all
 from graphgauge.old.core.findings import SEVERITIES

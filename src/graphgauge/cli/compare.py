@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from graphgauge.cli.aggregate import command_about_results, emit, style_of
-from graphgauge.cli.family import flag
-from graphgauge.cli.options import refuse_replacing
 from graphgauge.core.errors import OptionError
+from graphgauge.old.cli.family import flag
+from graphgauge.old.cli.options import refuse_replacing
 from graphgauge.old.core.fields import read_all
 from graphgauge.old.stats.compare_results import FIELDS, compare_results, refuse
 from graphgauge.old.stats.load import load

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from graphgauge.cli.options import DEBUG, JOBS
 from graphgauge.core.errors import MissingExtraError
+from graphgauge.old.cli.options import DEBUG, JOBS
 
 
 @click.command(name="demo")

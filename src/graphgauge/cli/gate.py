@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import files_then_words
-from graphgauge.cli.options import DEBUG, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.core.errors import OptionError
+from graphgauge.old.cli.common import files_then_words
+from graphgauge.old.cli.options import DEBUG, PRODUCT_FILE, OnceCommand, refuse_replacing
 from graphgauge.old.core.files import write_text
 from graphgauge.old.stats.regression import OVER
 from graphgauge.old.stats.truths import TRUTHS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from graphgauge.cli.options import DEBUG, PRODUCT_FILE
 from graphgauge.core.errors import OptionError
+from graphgauge.old.cli.options import DEBUG, PRODUCT_FILE
 from graphgauge.old.core.files import write_text
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import OUTPUT_OPTIONS, Run
-from graphgauge.cli.family import flag, option_of, with_inputs
-from graphgauge.cli.options import OnceCommand
 from graphgauge.engines.merge import merge_files
+from graphgauge.old.cli.common import OUTPUT_OPTIONS, Run
+from graphgauge.old.cli.family import flag, option_of, with_inputs
+from graphgauge.old.cli.options import OnceCommand
 from graphgauge.old.core.described import help_of
 from graphgauge.old.core.fields import fields_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.family import flag, option_of
-from graphgauge.cli.options import OnceCommand
+from graphgauge.old.cli.family import flag, option_of
+from graphgauge.old.cli.options import OnceCommand
 from graphgauge.old.core.fields import fields_of, read_all, refuse_overwriting
 from graphgauge.old.ranking.negative_files import negatives_of_files
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from graphgauge.cli.options import DEBUG, PRODUCT_FILE, RESULTS
+from graphgauge.old.cli.options import DEBUG, PRODUCT_FILE, RESULTS
 
 
 @click.command(name="report")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graphgauge.cli.options import DEBUG, JOBS
+from graphgauge.old.cli.options import DEBUG, JOBS
 from graphgauge.old.core.cluster import ENGINES
 from graphgauge.old.stats.text import several
 from graphgauge.study.text import cleaned, duration, in_bytes, shown

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from graphgauge._version import __version__
-from graphgauge.cli.common import files_then_words
-from graphgauge.cli.options import DEBUG, JOBS, PRODUCT_FILE
 from graphgauge.core.scrub import scrub
+from graphgauge.old.cli.common import files_then_words
+from graphgauge.old.cli.options import DEBUG, JOBS, PRODUCT_FILE
 from graphgauge.old.core.files import write_text
 from graphgauge.old.stats.text import several
 from graphgauge.study.text import cleaned

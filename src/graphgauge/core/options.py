@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import OptionError, UnknownNameError, one_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,33 @@ def whole_number(name: str, value: Any, least: int = 0, most: int | None = None)
         span = f"of at least {least}" if most is None else f"from {least} to {most:,}"
         raise OptionError(f"{name} must be a whole number {span}, not {value!r:.60}")
     return int(value)
+
+
+def number(
+    name: str, value: Any, low: float | None = None, high: float | None = None, *, inside: bool = False
+) -> float:
+    """`value` as Python's float, between `low` and `high` and not the ends themselves if `inside`."""
+    real = isinstance(value, Real) and not isinstance(value, bool) and value == value
+    ends = (low is None or value >= low) and (high is None or value <= high)
+    if not real or not ends or (inside and value in (low, high)):
+        raise OptionError(f"{name} must be {_span(low, high, inside)}, not {value!r:.60}").about(name)
+    return float(value)
+
+
+def choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """`value` if it is one of the known texts; otherwise an error lists them."""
+    names = list(known)
+    if value not in names:
+        raise UnknownNameError(name, str(value), names, always=True).about(name)
+    return str(value)
+
+
+def _span(low: float | None, high: float | None, inside: bool) -> str:
+    if low is not None and high is not None:
+        return f"between {low:g} and {high:g}"
+    if low is not None:
+        return f"a number above {low:g}" if inside else f"a number of at least {low:g}"
+    return "a number" if high is None else f"a number {'below' if inside else 'of at most'} {high:g}"
 
 
 def generator_of(seed: Any) -> np.random.Generator:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.io.hashing import receipt_input
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import family
@@ -29,6 +28,7 @@ from graphgauge.old.core.fields import (
 )
 from graphgauge.old.core.forms import Shown
 from graphgauge.old.core.state import load_state, state_class
+from graphgauge.old.io.hashing import receipt_input
 from graphgauge.old.ranking.ties import TIES
 
 

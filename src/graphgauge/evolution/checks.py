@@ -11,10 +11,10 @@ from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.births import Balance
 from graphgauge.evolution.inputs import Labelled, original_nodes
-from graphgauge.io.arrays import read_labels
-from graphgauge.io.materials import Material
 from graphgauge.old.core.findings import Evidence, check
 from graphgauge.old.core.result import Result, Table
+from graphgauge.old.io.arrays import read_labels
+from graphgauge.old.io.materials import Material
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
 # Smaller differences do not matter, even if significant.

@@ -12,8 +12,6 @@ from graphgauge.evolution.evaluate import evaluate, stored_runs
 from graphgauge.evolution.family import FAMILY
 from graphgauge.evolution.inputs import SCORES
 from graphgauge.evolution.log import EvolutionLog
-from graphgauge.io.arrays import read_array, read_labels
-from graphgauge.io.hashing import receipt_input
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.fields import (
@@ -29,6 +27,8 @@ from graphgauge.old.core.fields import (
     Threads,
     Whole,
 )
+from graphgauge.old.io.arrays import read_array, read_labels
+from graphgauge.old.io.hashing import receipt_input
 
 _INPUTS = ("labels", "node_ids", "test_edges", "node_types")
 

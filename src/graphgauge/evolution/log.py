@@ -18,7 +18,7 @@ from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.evolution.births import checked_tgc
 from graphgauge.evolution.inputs import COORDINATES, as_edges, rows_by_index
-from graphgauge.io.npz import read_npz, write_npz
+from graphgauge.old.io.npz import read_npz, write_npz
 
 # A letter first, because the name is a folder: it must stay inside the log and not be hidden.
 _CONDITION = re.compile(r"\w[\w .+-]{0,63}")
@@ -129,7 +129,7 @@ class EvolutionLog:
         """
         for place in (self.folder, *self.folder.resolve().parents[:2]):
             if (place / _LABELS).exists():
-                from graphgauge.io.arrays import read_labels
+                from graphgauge.old.io.arrays import read_labels
 
                 return read_labels(place / _LABELS)
         return None

@@ -13,7 +13,6 @@ from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, 
 from graphgauge.explanation.records import grouped, truth_hash
 from graphgauge.explanation.samples import KL, SCORES
 from graphgauge.explanation.table import read_explanations, read_table
-from graphgauge.io.hashing import receipt_input
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.factory import made
@@ -33,6 +32,7 @@ from graphgauge.old.core.fields import (
     Text,
     Whole,
 )
+from graphgauge.old.io.hashing import receipt_input
 
 
 @of_files

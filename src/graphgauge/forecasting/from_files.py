@@ -21,9 +21,6 @@ from graphgauge.forecasting.labels import LabelledRow, NamedColumns, has_names
 from graphgauge.forecasting.long import ROLES, table_arrays, truth_columns
 from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.state import ForecastState
-from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
-from graphgauge.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
-from graphgauge.io.tables import column_batches, column_names
 from graphgauge.old.core.cluster import ENGINES, Engine, Scheduler, mapped
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
@@ -45,6 +42,9 @@ from graphgauge.old.core.fields import (
     split_list,
 )
 from graphgauge.old.core.forms import require
+from graphgauge.old.io.arrays import ArrayFile, Shards, open_array, open_arrays, require_alike
+from graphgauge.old.io.hashing import content_hash, file_hash, receipt_input, receipt_inputs, table_hash
+from graphgauge.old.io.tables import column_batches, column_names
 
 _ARRAYS = {
     "true": "y_true",

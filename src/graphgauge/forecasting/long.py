@@ -19,8 +19,8 @@ from graphgauge.forecasting.evaluate import evaluate
 from graphgauge.forecasting.grids import lead_labels
 from graphgauge.forecasting.labels import is_empty, time_keys
 from graphgauge.forecasting.options import probabilities
-from graphgauge.io.tables import column_batches, column_names
 from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.old.io.tables import column_batches, column_names
 
 # The roles of columns and the names that they have by default; `unique_id`, `ds` and `cutoff` are Nixtla's.
 _ROLES = {

@@ -15,9 +15,9 @@ from graphgauge.generation.inputs import Codes
 from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
-from graphgauge.io.materials import Material
 from graphgauge.old.core.findings import Evidence, check
 from graphgauge.old.core.result import Result
+from graphgauge.old.io.materials import Material
 
 # Shares of the level of real samples: new samples, distinct samples, and the distance between distinct ones.
 _MOSTLY_NEW = 0.8

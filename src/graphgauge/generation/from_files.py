@@ -25,11 +25,6 @@ from graphgauge.generation.molecules import Molecules, as_arguments
 from graphgauge.generation.section_results import Request
 from graphgauge.generation.subjects import Labelled
 from graphgauge.generation.table import SampleTable
-from graphgauge.io import delimited, parquet
-from graphgauge.io.arrays import OPENERS, read_array, read_labels
-from graphgauge.io.code import sources
-from graphgauge.io.hashing import arrays_hash, receipt_input
-from graphgauge.io.npz import read_npz
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.factory import made
@@ -51,6 +46,11 @@ from graphgauge.old.core.fields import (
 from graphgauge.old.core.files import read_json, require_file, split_member
 from graphgauge.old.core.grids import is_number
 from graphgauge.old.core.state import load_state
+from graphgauge.old.io import delimited, parquet
+from graphgauge.old.io.arrays import OPENERS, read_array, read_labels
+from graphgauge.old.io.code import sources
+from graphgauge.old.io.hashing import arrays_hash, receipt_input
+from graphgauge.old.io.npz import read_npz
 
 
 @of_files

@@ -1,1 +1,1 @@
-"""Readers, one per format. No reader runs code from a file."""
+"""Files: found, opened as arrays and tables, hashed. No reader runs code from a file."""

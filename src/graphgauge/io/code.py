@@ -1,15 +1,37 @@
-"""The source of a `module:factory`, found and hashed without importing it."""
+"""Code of users, `module:factory`: found and hashed without importing it, and imported with consent."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
+
+
+def load_code(factory: str, folder: Path) -> Callable[..., Any]:
+    """Import what "module:factory" names; modules of this folder come first."""
+    module, _, name = factory.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise OptionError(f"{factory!r:.80} is not MODULE:FACTORY, such as models.gcn:load")
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module exists, one of its imports does not: show that message
+        raise OptionError(f"no module {module!r}", fix="It is searched for here and on Python's path.") from None
+    function = getattr(loaded, name, None)
+    if not callable(function):
+        raise OptionError(f"{module} has no function {name!r}")
+    return function  # type: ignore[no-any-return]
 
 
 def source_hash(factory: str, folder: Path) -> str:

@@ -1,61 +1,112 @@
-"""Tables of named columns: .parquet and .csv are read, whole or in batches; .npz is written as well."""
+"""Files as tables, ragged arrays, sets and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray
-from graphgauge.core.errors import InputError, OptionError
-from graphgauge.io import delimited, parquet
-from graphgauge.io.npz import write_npz
-from graphgauge.old.core.files import atomic_path
+from graphgauge.core.arrays import AnyArray, as_labels, text_array
+from graphgauge.core.disk import read_json
+from graphgauge.core.errors import InputError
+from graphgauge.io.arrays import arrow_column, open_array, read_archive, read_parquet
+from graphgauge.io.places import local_file, readable
+from graphgauge.io.text import read_columns, read_lines
+
+RAGGED = ("values", "offsets")
 
 
-def column_names(path: str | Path) -> list[str]:
-    """The column names of a table."""
-    return parquet.column_names(Path(path)) if _is_parquet(path) else delimited.read_table(Path(path))[0]
+def read_table(text: str, folder: Path = Path()) -> dict[str, AnyArray]:
+    """A table as its columns by name."""
+    path = local_file(text, folder)
+    reader = _TABLES.get(path.suffix.lower())
+    if reader is None:
+        what = f"files ending in {path.suffix or 'nothing'} are not read as tables"
+        raise InputError(what, where=text, fix=f"Use {', '.join(_TABLES)}.")
+    with readable(text):
+        columns = reader(path)
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        name = next(name for name, length in lengths.items() if length != next(iter(lengths.values())))
+        what = f"column {name!r:.60} has {lengths[name]:,} rows, and the first {next(iter(lengths.values())):,}"
+        raise InputError(what, where=text)
+    return columns
 
 
-def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-    """Some columns of a table, in batches of rows; an empty numeric cell is NaN."""
-    if not _is_parquet(path):
-        yield from delimited.read_columns(Path(path), columns)
-        return
-    for batch in parquet.read_columns(Path(path), columns):
-        yield {name: _values(column, path, name) for name, column in batch.items()}
+def read_ragged(text: str, folder: Path = Path()) -> Any:
+    """An .npz with `values` and `offsets` as this pair; any other file as its array."""
+    if text.lower().endswith(".npz"):
+        arrays = read_archive(text, folder)
+        if set(arrays) == set(RAGGED):
+            return arrays["values"], arrays["offsets"]
+    return open_array(text, folder)
 
 
-def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
-    """Write columns of equal length in the format of the file's ending, atomically."""
-    kind = Path(path).suffix.lower()
-    if kind == ".parquet":
-        parquet.write_parquet(columns, Path(path))
-    elif kind == ".npz":
-        write_npz(path, columns)
-    elif kind == ".csv":
-        with atomic_path(path) as temporary:
-            delimited.write_columns(temporary, columns)
-    else:
-        raise OptionError(
-            f"tables are not written to {kind or 'files without ending'}", fix="Use .parquet, .csv or .npz."
-        )
+def read_set(text: str, folder: Path = Path()) -> Any:
+    """A set of entities per query: an .npz with `values` and `offsets`, a sparse matrix, pairs, or one per query."""
+    ending = Path(text).suffix.lower()
+    if ending == ".npz":
+        arrays = read_archive(text, folder)
+        if {"format", "shape", "data"} <= set(arrays):
+            from scipy import sparse
+
+            with readable(text, "Write it with scipy.sparse.save_npz."):
+                return sparse.load_npz(local_file(text, folder))
+    if ending in (".csv", ".parquet"):
+        columns = list(read_table(text, folder).values())
+        if len(columns) > 2:
+            raise InputError(f"has {len(columns)} columns", where=text, fix="Write two: the query and the entity.")
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    return read_ragged(text, folder)
 
 
-def _is_parquet(path: str | Path) -> bool:
-    ending = Path(path).suffix.lower()
-    if ending not in (".parquet", ".csv"):
-        raise InputError("is not a table", where=str(path), fix="Use .parquet or .csv.")
-    return ending == ".parquet"
+def read_labels(text: str, folder: Path = Path()) -> AnyArray:
+    """One label per item: the lines of a text, the only column of a table, or an array of integers or texts."""
+    ending = Path(text).suffix.lower()
+    if ending in (".txt", ".csv"):
+        return text_array(read_lines(local_file(text, folder)), text)
+    if ending == ".json":
+        return as_labels(read_json(local_file(text, folder)), text)
+    if ending == ".parquet":
+        columns = list(read_table(text, folder).values())
+        if len(columns) != 1:
+            raise InputError(f"has {len(columns)} columns", where=text, fix="Write only the labels.")
+        return columns[0]
+    return open_array(text, folder)
 
 
-def _values(column: Any, path: str | Path, name: str) -> AnyArray:
-    values: AnyArray = column.to_numpy(zero_copy_only=False)
-    if values.dtype == object:
-        if not all(isinstance(value, str) for value in values):
-            raise InputError(f"column {name!r} has empty cells, or neither numbers nor text", where=str(path))
-        return values.astype(np.str_)
-    return values
+def _parquet_table(path: Path) -> dict[str, AnyArray]:
+    table = read_parquet(path)
+    return {name: arrow_column(table[name], f"{path}, column {name}") for name in table.column_names}
+
+
+def _json_table(path: Path) -> dict[str, AnyArray]:
+    """An object of columns, or a list of objects with the same keys."""
+    content = read_json(path)
+    if isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
+        names = list(content[0])
+        for number, row in enumerate(content):
+            if list(row) != names:
+                raise InputError(
+                    f"row {number} has the keys {', '.join(row)}", where=str(path), fix="Write equal keys."
+                )
+        content = {name: [row[name] for row in content] for name in names}
+    if not isinstance(content, dict) or not all(isinstance(column, list) for column in content.values()):
+        raise InputError("is not a table", where=str(path), fix="Write an object of columns, or a list of rows.")
+    columns = {
+        name: np.array([np.nan if each is None else each for each in column]) for name, column in content.items()
+    }
+    for name, column in columns.items():
+        if column.dtype == object or column.ndim != 1:
+            raise InputError(f"column {name!r:.60} mixes types", where=str(path))
+    return columns
+
+
+_TABLES: dict[str, Callable[[Path], dict[str, AnyArray]]] = {
+    ".csv": read_columns,
+    ".parquet": _parquet_table,
+    ".npz": lambda path: read_archive(path),
+    ".json": _json_table,
+}

@@ -11,9 +11,9 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
-from graphgauge.io.materials import Material
 from graphgauge.old.core.findings import Evidence, check
 from graphgauge.old.core.result import Result
+from graphgauge.old.io.materials import Material
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.samples import EdgeCounts
 

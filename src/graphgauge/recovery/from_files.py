@@ -10,8 +10,6 @@ from typing import Annotated, Any
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.io.graphs import has_columns, read_graph
-from graphgauge.io.hashing import receipt_input
 from graphgauge.old.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
@@ -31,6 +29,8 @@ from graphgauge.old.core.fields import (
     split_list,
 )
 from graphgauge.old.core.graphs import EdgeList, NamedMatrix
+from graphgauge.old.io.graphs import has_columns, read_graph
+from graphgauge.old.io.hashing import receipt_input
 from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.evaluate import evaluate

@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.io.code import source_hash
-from graphgauge.io.hashing import HashIndex
 from graphgauge.old.core.fields import plain, read_all
 from graphgauge.old.core.files import Search, files_named, read_json, signature_of
 from graphgauge.old.core.schema import (
@@ -25,6 +23,8 @@ from graphgauge.old.core.schema import (
     side_files,
     side_path,
 )
+from graphgauge.old.io.code import source_hash
+from graphgauge.old.io.hashing import HashIndex
 from graphgauge.study.model import Item, Study
 from graphgauge.study.options import options_of
 from graphgauge.study.parse import read_study

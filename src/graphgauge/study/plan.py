@@ -11,11 +11,11 @@ from typing import Any
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import InputError, MissingExtraError, OptionError
-from graphgauge.io.hashing import HashIndex, using
 from graphgauge.kernels.threads import available_threads
 from graphgauge.old.core.family import family
 from graphgauge.old.core.fields import named_paths, read_all
 from graphgauge.old.core.files import files_named
+from graphgauge.old.io.hashing import HashIndex, using
 from graphgauge.study.model import Item, Study
 from graphgauge.study.recipe import Recipe, factories
 from graphgauge.study.store import whole

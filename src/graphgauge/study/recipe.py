@@ -11,11 +11,11 @@ from typing import Any
 
 from graphgauge._version import __version__
 from graphgauge.engines.merge import merge_files
-from graphgauge.io.code import source_hash
-from graphgauge.io.hashing import HashIndex
 from graphgauge.old.core.family import family
 from graphgauge.old.core.fields import Fields, fields_of, named_factories, named_paths, read_all
 from graphgauge.old.core.files import files_named
+from graphgauge.old.io.code import source_hash
+from graphgauge.old.io.hashing import HashIndex
 from graphgauge.study.model import Item
 
 # The command that evaluates saved states.

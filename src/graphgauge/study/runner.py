@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
 from graphgauge.old.core.cluster import ENGINES
+from graphgauge.old.io.hashing import HashIndex
 from graphgauge.old.stats.text import several
 from graphgauge.study.claims import Claims
 from graphgauge.study.judge import Judgement, judge

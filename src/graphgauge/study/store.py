@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.hashing import file_hash
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.files import is_temporary, write_text
 from graphgauge.old.core.schema import dumps, read_content, sealed, side_path
+from graphgauge.old.io.hashing import file_hash
 from graphgauge.study.model import COMPARISONS, Item, Study
 
 _PRIVATE = ".graphgauge"

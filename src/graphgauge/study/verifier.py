@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.hashing import HashIndex
 from graphgauge.old.core.gates import Gate
 from graphgauge.old.core.schema import evaluation_from_dict, read_content, result_files, side_path
 from graphgauge.old.core.state import load_state
+from graphgauge.old.io.hashing import HashIndex
 from graphgauge.study.claim import Claim, Examiner, Verdict
 from graphgauge.study.drift import differences
 from graphgauge.study.pool import answered, task

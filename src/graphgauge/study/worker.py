@@ -22,13 +22,13 @@ from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
 from graphgauge.engines.merge import merge_files
-from graphgauge.io.code import source_hash
-from graphgauge.io.hashing import HashIndex, using
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import family
 from graphgauge.old.core.fields import Fields, located
 from graphgauge.old.core.files import UnwritableError
 from graphgauge.old.core.schema import evaluation_to_dict, write_result
+from graphgauge.old.io.code import source_hash
+from graphgauge.old.io.hashing import HashIndex, using
 from graphgauge.study.model import Item
 from graphgauge.study.recipe import MERGE, Recipe, factories_of, fields_by_command, read_by_command
 from graphgauge.study.store import write_failure

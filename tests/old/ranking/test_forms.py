@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from graphgauge import ranking
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import OptionError
+from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.forms import Form
 from graphgauge.old.ranking.family import FLAT, MATRIX
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.engines.merge import merge_files
+from graphgauge.old.cli.family import family_command
 from graphgauge.old.ranking.evaluate import hits_curve
 from graphgauge.old.ranking.samples import Ranks
 from graphgauge.old.ranking.shared_error import pool_variance

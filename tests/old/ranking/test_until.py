@@ -15,13 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge import ranking
-from graphgauge.cli.family import family_command
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
-from graphgauge.io.hashing import HashIndex
+from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.gates import GateOutcome
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import read_result, write_result
 from graphgauge.old.core.state import load_state, save_state
+from graphgauge.old.io.hashing import HashIndex
 from graphgauge.old.ranking.drawn import EntityQueries
 from graphgauge.old.ranking.triples import SIDES
 from graphgauge.old.stats import compare

@@ -9,9 +9,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.io.materials import Material, read_shards
 from graphgauge.old.core.findings import Evidence, check
 from graphgauge.old.core.result import Result
+from graphgauge.old.io.materials import Material, read_shards
 from graphgauge.old.ranking.edges import Edges
 from graphgauge.old.ranking.evaluate import mrr as plain_mrr
 from graphgauge.old.ranking.metrics import hits_at_k, mrr

@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
-from graphgauge.io.arrays import Shards
+from graphgauge.old.io.arrays import Shards
 from graphgauge.old.ranking.all_entities import (
     MINUS_INF,
     Counter,

@@ -14,7 +14,7 @@ from graphgauge.old.core.gates import Gate
 
 def _of_pool(values: Mapping[str, Any]) -> Sequence[str] | None:
     """The metrics of one pool of negatives, if the files have this layout."""
-    from graphgauge.io.arrays import open_arrays
+    from graphgauge.old.io.arrays import open_arrays
     from graphgauge.old.ranking.evaluate import pool_names
 
     if values.get("offsets") is not None or values.get("until"):

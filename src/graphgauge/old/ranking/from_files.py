@@ -13,9 +13,6 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
-from graphgauge.io.hashing import receipt_inputs
-from graphgauge.io.tables import write_table
 from graphgauge.old.core.cluster import ENGINES, Engine, Scheduler
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
@@ -42,6 +39,9 @@ from graphgauge.old.core.fields import (
     is_file_name,
     located,
 )
+from graphgauge.old.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels, require_alike
+from graphgauge.old.io.hashing import receipt_inputs
+from graphgauge.old.io.tables import write_table
 from graphgauge.old.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.old.ranking.beyond import Catalog
 from graphgauge.old.ranking.drawn import EntityQueries, FlatQueries, ScoredQueries, Source, TripleSides

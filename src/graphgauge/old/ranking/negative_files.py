@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from graphgauge.io.arrays import read_array, read_labels
-from graphgauge.io.materials import read_shards
 from graphgauge.old.core.fields import (
     Choice,
     File,
@@ -20,6 +18,8 @@ from graphgauge.old.core.fields import (
     fields_of,
     read_all,
 )
+from graphgauge.old.io.arrays import read_array, read_labels
+from graphgauge.old.io.materials import read_shards
 from graphgauge.old.ranking.heart import COMBINED, COMMON
 from graphgauge.old.ranking.negative_sampling import AMONG, SAMPLERS, SIDES, Negatives, negatives
 

@@ -16,9 +16,9 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.progress import Progress
-from graphgauge.io.arrays import ArrayFile, Shards, open_array
 from graphgauge.old.core.cluster import mapped
 from graphgauge.old.core.files import is_pattern, matching
+from graphgauge.old.io.arrays import ArrayFile, Shards, open_array
 from graphgauge.old.ranking.inputs import checked_offsets
 from graphgauge.old.ranking.state import RankingState
 

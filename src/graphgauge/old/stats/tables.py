@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.io import delimited, parquet
+from graphgauge.old.io import delimited, parquet
 from graphgauge.old.stats.runs import Run, Score, Seed, known_metric, on_dataset, repetition, seed_of
 from graphgauge.old.stats.text import listing, several_do
 

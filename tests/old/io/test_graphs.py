@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.graphs import read_graph
+from graphgauge.old.io.graphs import read_graph
 
 
 def test_a_list_of_edges_as_spreadsheets_write_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.tables import column_batches, column_names
+from graphgauge.old.io.tables import column_batches, column_names
 
 
 def test_columns_of_csv(tmp_path: Path) -> None:

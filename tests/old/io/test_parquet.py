@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io import parquet
-from graphgauge.io.arrays import read_array
-from graphgauge.io.graphs import read_graph
-from graphgauge.io.tables import column_batches
+from graphgauge.old.io import parquet
+from graphgauge.old.io.arrays import read_array
+from graphgauge.old.io.graphs import read_graph
+from graphgauge.old.io.tables import column_batches
 
 WHOLE: dict[str, Callable[[Path], Any]] = {
     "graph": read_graph,

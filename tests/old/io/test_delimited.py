@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.arrays import read_array
-from graphgauge.io.delimited import read_named_numbers, read_rows, read_table
-from graphgauge.io.graphs import read_graph
-from graphgauge.io.tables import column_batches
+from graphgauge.old.io.arrays import read_array
+from graphgauge.old.io.delimited import read_named_numbers, read_rows, read_table
+from graphgauge.old.io.graphs import read_graph
+from graphgauge.old.io.tables import column_batches
 from graphgauge.old.stats.load import load
 
 # Every reader with a header that it takes and a row of numbers.

@@ -15,7 +15,7 @@ from graphgauge import explanation, generation, recovery
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError
 from graphgauge.generation.table import SampleTable
-from graphgauge.io.arrays import read_array, read_labels
+from graphgauge.old.io.arrays import read_array, read_labels
 
 LARGE = 2**31
 MEMORY = 1 << 29

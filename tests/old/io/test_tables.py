@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import OptionError
-from graphgauge.io.delimited import csv_cell
-from graphgauge.io.tables import write_table
 from graphgauge.old.core.grids import Cell, Grid
+from graphgauge.old.io.delimited import csv_cell
+from graphgauge.old.io.tables import write_table
 
 FORMULAS = ["=1+1", "+cmd|x", "@SUM(A1)", "-2+3", "\t=1", "=HYPERLINK('x')"]
 

@@ -14,8 +14,8 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.arrays import read_array
-from graphgauge.io.graphs import read_graph
+from graphgauge.old.io.arrays import read_array
+from graphgauge.old.io.graphs import read_graph
 
 MATRIX = np.random.default_rng(0).normal(size=(3, 3))
 FILES: dict[str, Callable[[Path], Any]] = {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import OptionError
-from graphgauge.io.arrays import open_arrays
 from graphgauge.old.core.fields import Files, fields_of, located, read_all
 from graphgauge.old.core.files import files_named
+from graphgauge.old.io.arrays import open_arrays
 
 
 def test_files_in_linked_folders_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.arrays import Shards, open_array, open_arrays
+from graphgauge.old.io.arrays import Shards, open_array, open_arrays
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def test_columns_first_are_read(tmp_path: Path):
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_batches_in_any_order_are_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str):
-    monkeypatch.setattr("graphgauge.io.sequential._BATCH_BYTES", 100)
-    monkeypatch.setattr("graphgauge.io.arrays._LARGE_TEXT", 0)
+    monkeypatch.setattr("graphgauge.old.io.sequential._BATCH_BYTES", 100)
+    monkeypatch.setattr("graphgauge.old.io.arrays._LARGE_TEXT", 0)
     table = np.random.default_rng(1).random((50, 3))
     path = tmp_path / f"x.{ending}"
     if ending == "parquet":
@@ -70,8 +70,8 @@ def test_large_text_is_read_as_small_text_is(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "x.csv"
     path.write_text(text, encoding="utf-8", newline="")
     small = open_array(path)
-    monkeypatch.setattr("graphgauge.io.arrays._LARGE_TEXT", 0)
-    monkeypatch.setattr("graphgauge.io.delimited._BATCH", 2)
+    monkeypatch.setattr("graphgauge.old.io.arrays._LARGE_TEXT", 0)
+    monkeypatch.setattr("graphgauge.old.io.delimited._BATCH", 2)
     large = open_array(path)
     assert (large.shape, large.columns) == (small.shape, small.columns) == (shape, names)
     assert np.array_equal(large.rows(0, len(large)), small.rows(0, len(small)), equal_nan=True)
@@ -81,8 +81,8 @@ def test_large_text_is_read_as_small_text_is(tmp_path: Path, monkeypatch: pytest
     ("text", "said"), [("1,2\n3\n", "line 2"), ("1\n2\nx\n", "line 3 .*'x' is not a number"), ("a\n", "no numbers")]
 )
 def test_large_text_names_its_wrong_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str):
-    monkeypatch.setattr("graphgauge.io.arrays._LARGE_TEXT", 0)
-    monkeypatch.setattr("graphgauge.io.delimited._BATCH", 1)
+    monkeypatch.setattr("graphgauge.old.io.arrays._LARGE_TEXT", 0)
+    monkeypatch.setattr("graphgauge.old.io.delimited._BATCH", 1)
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(InputError, match=said):
         open_array(tmp_path / "x.csv")

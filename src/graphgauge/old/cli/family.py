@@ -11,12 +11,11 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
 from graphgauge.cli.complete import Complete, files, keys
-from graphgauge.cli.options import OnceCommand, ParamType
 from graphgauge.core.errors import OptionError
 from graphgauge.core.progress import Progress
-from graphgauge.io.code import source_hash
+from graphgauge.old.cli.common import OUTPUT_OPTIONS, Run, stage_bars
+from graphgauge.old.cli.options import OnceCommand, ParamType
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import Family, family
 from graphgauge.old.core.fields import (
@@ -42,6 +41,7 @@ from graphgauge.old.core.fields import (
 from graphgauge.old.core.gates import Gate, metrics_with_gates
 from graphgauge.old.core.metric import metrics, sections
 from graphgauge.old.core.schema import refuse_data
+from graphgauge.old.io.code import source_hash
 
 
 class _KindType(ParamType):

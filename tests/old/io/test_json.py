@@ -10,9 +10,9 @@ import pytest
 
 from graphgauge import explanation
 from graphgauge.core.errors import InputError
-from graphgauge.io.graphs import read_graph
 from graphgauge.old.core.files import read_json
 from graphgauge.old.core.schema import read_result
+from graphgauge.old.io.graphs import read_graph
 from graphgauge.old.stats.load import load
 
 READERS: dict[str, tuple[Callable[[Path], Any], str]] = {

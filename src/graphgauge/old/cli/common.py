@@ -16,9 +16,9 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.flags import in_flags
-from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.errors import InputError
+from graphgauge.old.cli.flags import in_flags
+from graphgauge.old.cli.options import OUTPUT_FILE
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.files import write_text
 from graphgauge.old.core.gates import Gate, GateOutcome

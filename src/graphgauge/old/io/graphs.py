@@ -12,13 +12,13 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.io.arrays import read_array
-from graphgauge.io.delimited import Row, as_floats, equally_long, read_rows, require_columns, unreadable
-from graphgauge.io.npz import open_npz
-from graphgauge.io.parquet import read_parquet
 from graphgauge.old.core.files import DAMAGE, first_line, read_json, read_unpacked, require_file
 from graphgauge.old.core.graphs import EdgeList, EdgeMarks, NamedMatrix
 from graphgauge.old.core.grids import is_number
+from graphgauge.old.io.arrays import read_array
+from graphgauge.old.io.delimited import Row, as_floats, equally_long, read_rows, require_columns, unreadable
+from graphgauge.old.io.npz import open_npz
+from graphgauge.old.io.parquet import read_parquet
 
 
 def read_graph(path: str | Path, columns: Mapping[str, str] | None = None) -> Any:

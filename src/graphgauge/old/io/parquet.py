@@ -9,8 +9,8 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.io.delimited import require_columns
 from graphgauge.old.core.files import DAMAGE, atomic_path, readable, require_file
+from graphgauge.old.io.delimited import require_columns
 
 _BATCH = 1 << 18
 # Read from a column at once.

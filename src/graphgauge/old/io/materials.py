@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.io.arrays import Shards, open_arrays, read_array
+from graphgauge.old.io.arrays import Shards, open_arrays, read_array
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.io.array_file import ArrayFile
-from graphgauge.io.delimited import NO_DATES, NumberFile
-from graphgauge.io.parquet import open_parquet, sound
+from graphgauge.old.io.array_file import ArrayFile
+from graphgauge.old.io.delimited import NO_DATES, NumberFile
+from graphgauge.old.io.parquet import open_parquet, sound
 
 # Bytes of rows that are decoded at once.
 _BATCH_BYTES = 1 << 24

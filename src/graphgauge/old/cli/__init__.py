@@ -1,0 +1,1 @@
+"""Commands of families that are not rebuilt."""

@@ -1,0 +1,1 @@
+"""Readers, one per format. No reader runs code from a file."""
