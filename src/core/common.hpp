@@ -95,6 +95,12 @@ struct Sum {
     low += other.low;
   }
   double value() const { return high + low; }
+  // The same in two numbers, the first of which is the sum rounded once.
+  Sum carried() const {
+    Sum sum{high, 0};
+    sum.add(low);
+    return sum;
+  }
 };
 
 }  // namespace graphgauge

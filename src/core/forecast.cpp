@@ -17,6 +17,8 @@ constexpr i64 ROWS = 16;
 constexpr i64 CHUNK = i64(1) << 18;
 constexpr i64 NODES = 1024;
 constexpr i64 SHARING = 16;
+// Equal steps between the outermost edges of bins, to find the approximate bin of a number.
+constexpr i64 STEPS = 1024;
 
 // ----------------------------------------------------------------------------------------- scores of a normal forecast
 // Polynomials, fitted by Chebyshev interpolation in 50 digits, in loops that become vector instructions. Relative
@@ -108,18 +110,17 @@ struct Rows {
   double score[2][LANES];
 };
 
-// The sums and counts of some lanes, while they are added up.
+// The sums of some lanes, while they are added up, column by column.
 class Tile {
  public:
-  Tile(i64 sums, i64 counts) : sums_(2 * sums * LANES), counts_(counts * LANES) {}
-  GRAPHGAUGE_INLINE double* high(i64 sum) { return sums_.data() + 2 * sum * LANES; }
-  GRAPHGAUGE_INLINE double* low(i64 sum) { return high(sum) + LANES; }
-  GRAPHGAUGE_INLINE double* counts(i64 count) { return counts_.data() + count * LANES; }
+  explicit Tile(i64 columns) : sums_(2 * columns * LANES) {}
+  GRAPHGAUGE_INLINE double* high(i64 column) { return sums_.data() + 2 * column * LANES; }
+  GRAPHGAUGE_INLINE double* low(i64 column) { return high(column) + LANES; }
 
   // Add value(row, lane) of two rows.
   template <class Value>
-  GRAPHGAUGE_INLINE void add(i64 sum, i64 width, bool first, const Value& value) {
-    double *high = this->high(sum), *low = this->low(sum);
+  GRAPHGAUGE_INLINE void add(i64 column, i64 width, bool first, const Value& value) {
+    double *high = this->high(column), *low = this->low(column);
     if (first) {
       for (i64 i = 0; i < width; i++) {
         const double one = value(0, i), two = value(1, i), total = one + two, part = total - one;
@@ -135,17 +136,19 @@ class Tile {
       high[i] = total.high, low[i] = total.low;
     }
   }
-  template <class Flag>
-  GRAPHGAUGE_INLINE void count(i64 count, i64 width, bool first, const Flag& flag) {
-    double* to = counts(count);
-    for (i64 i = 0; i < width; i++) to[i] = (first ? 0.0 : to[i]) + (flag(0, i) + flag(1, i));
+  // The same for whole numbers, which are exact.
+  template <class Value>
+  GRAPHGAUGE_INLINE void count(i64 column, i64 width, bool first, const Value& value) {
+    double* to = high(column);
+    for (i64 i = 0; i < width; i++) to[i] = (first ? 0.0 : to[i]) + (value(0, i) + value(1, i));
   }
 
  private:
-  std::vector<double> sums_, counts_;
+  std::vector<double> sums_;
 };
 
-// What is added for a cell of some rows: its truth y, forecast f, error e and std s; `half` is a width, or a level.
+// What is added for a cell of some rows: its truth y, forecast f, error e and std s; `half` is a
+// half-width.
 #define GRAPHGAUGE_VALUE(Name, value)                                                   \
   struct Name {                                                                         \
     const Rows& rows;                                                                   \
@@ -173,20 +176,7 @@ GRAPHGAUGE_VALUE(Var, (s * seen) * (s * seen))
 GRAPHGAUGE_VALUE(Score, rows.score[row][i])
 GRAPHGAUGE_VALUE(Inside, std::fabs(e) <= half * s ? seen : 0.0)
 GRAPHGAUGE_VALUE(Over, std::fabs(e) - half * s <= 0 ? 0.0 : std::fabs(e) - half * s)
-GRAPHGAUGE_VALUE(Forecast, f)
-GRAPHGAUGE_VALUE(Pinball, y - f > 0 ? half * (y - f) : (half - 1) * (y - f))
-GRAPHGAUGE_VALUE(Below, y - f <= 0 ? seen : 0.0)
-GRAPHGAUGE_VALUE(Between, e <= y && y <= f ? seen : 0.0)
-GRAPHGAUGE_VALUE(Crossed, s)
 #undef GRAPHGAUGE_VALUE
-
-// The rounding errors of squares, which are 0 for squares of floats (Dekker's product).
-GRAPHGAUGE_INLINE void add_lost(const double* values, i64 width, double* low) {
-  for (i64 i = 0; i < width; i++) {
-    const double scaled = values[i] * (0x1p27 + 1), large = scaled - (scaled - values[i]), small = values[i] - large;
-    low[i] += ((large * large - values[i] * values[i]) + 2 * (large * small)) + small * small;
-  }
-}
 
 GRAPHGAUGE_INLINE void gaussian_nll(Rows& rows, int row, i64 width) {
   double *score = rows.score[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
@@ -244,6 +234,7 @@ GRAPHGAUGE_INLINE void no_row(i64 start, i64 stop, int row, Rows& rows) {
   for (i64 i = start; i < stop; i++) rows.deviation[row][i] = 1;
 }
 
+// The sums that are asked for, then the counts.
 template <class T>
 GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, const i64* widths, bool first,
                                      Rows& rows, Tile& tile) {
@@ -252,8 +243,8 @@ GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, c
     read_row(of, cells[row], widths[row], row, rows);
     no_row(widths[row], width, row, rows);
   }
-  i64 sum = 0, count = 0;
-  if (of.counts(count)) tile.count(count, width, first, Seen{rows});
+  i64 sum = 0, count = of.sums();
+  if (of.mask) tile.count(count, width, first, Seen{rows});
   count++;
   if (of.asks(Term::abs)) tile.add(sum++, width, first, Abs{rows});
   if (of.asks(Term::square)) tile.add(sum++, width, first, Square{rows});
@@ -261,8 +252,11 @@ GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, c
   if (of.asks(Term::y)) tile.add(sum++, width, first, Truth{rows});
   if (of.asks(Term::y2)) {
     tile.add(sum, width, first, TruthSquare{rows});
-    for (int row = 0; row < 2 && sizeof(T) > 4; row++) add_lost(rows.truth[row], width, tile.low(sum));
-    sum++;
+    double* low = tile.low(sum++);  // squares of floats are exact; those of doubles are not
+    for (int row = 0; row < 2 && sizeof(T) > 4; row++) {
+      const double* y = rows.truth[row];
+      for (i64 i = 0; i < width; i++) low[i] += std::fma(y[i], y[i], -(y[i] * y[i]));
+    }
   }
   if (of.asks(Term::abs_y)) tile.add(sum++, width, first, TruthAbs{rows});
   if (of.asks(Term::ape)) {
@@ -299,79 +293,6 @@ GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const i64* cells, 
   add_forecasts(of, cells, widths, first, rows, tile);
 }
 
-// The quantiles of a level for two rows, 0 for cells that are hidden or not there.
-template <class T>
-GRAPHGAUGE_INLINE void read_level(const Quantiles<T>& of, i64 level, const i64* cells, const i64* widths,
-                                  const Rows& rows, double (*to)[LANES]) {
-  for (int row = 0; row < 2; row++) {
-    const T* from = of.quantiles + cells[row] * of.count + level;
-    for (i64 i = 0; i < widths[row]; i++) to[row][i] = static_cast<double>(from[i * of.count]);
-    for (i64 i = 0; i < widths[row]; i++) to[row][i] = rows.seen[row][i] != 0 ? to[row][i] : 0.0;
-    for (i64 i = widths[row]; i < widths[0]; i++) to[row][i] = 0;
-  }
-}
-
-// Uses rows.forecast for the quantiles of a level, rows.error for those of the level before, rows.deviation for what is
-// crossed.
-template <class T>
-GRAPHGAUGE_INLINE void add_quantiles(const Quantiles<T>& of, const i64* cells, const i64* widths, bool first,
-                                     Rows& rows, Tile& tile) {
-  const i64 width = widths[0];
-  for (int row = 0; row < 2; row++) {
-    double *seen = rows.seen[row], *truth = rows.truth[row];
-    for (i64 i = 0; i < widths[row]; i++) truth[i] = static_cast<double>(of.y[cells[row] + i]);
-    for (i64 i = 0; i < widths[row]; i++) seen[i] = of.mask ? static_cast<double>(i32(of.mask[cells[row] + i])) : 1.0;
-    for (i64 i = 0; i < widths[row]; i++) truth[i] = seen[i] != 0 ? truth[i] : 0.0;
-    for (i64 i = widths[row]; i < width; i++) seen[i] = truth[i] = 0;
-    for (i64 i = 0; i < width; i++) rows.deviation[row][i] = 0;
-  }
-  for (i64 level = 0; level < of.count; level++) {
-    read_level(of, level, cells, widths, rows, rows.forecast);
-    tile.add(level, width, first, Pinball{rows, of.levels[level]});
-    tile.count(level, width, first, Below{rows});
-    if (of.wide) tile.add(of.count + level, width, first, Forecast{rows});
-    for (int row = 0; row < 2; row++) {
-      double *quantile = rows.forecast[row], *before = rows.error[row], *crossed = rows.deviation[row];
-      for (i64 i = 0; i < width && level; i++) crossed[i] = quantile[i] < before[i] ? 1.0 : crossed[i];
-      for (i64 i = 0; i < width; i++) before[i] = quantile[i];
-    }
-  }
-  tile.count(of.count + of.intervals, width, first, Crossed{rows});
-  for (i64 interval = 0; interval < of.intervals; interval++) {
-    read_level(of, of.ends[2 * interval], cells, widths, rows, rows.error);
-    read_level(of, of.ends[2 * interval + 1], cells, widths, rows, rows.forecast);
-    tile.count(of.count + interval, width, first, Between{rows});
-  }
-}
-
-GRAPHGAUGE_CLONES void add_cells(const Quantiles<float>& of, const i64* cells, const i64* widths, bool first,
-                                 Rows& rows, Tile& tile) {
-  add_quantiles(of, cells, widths, first, rows, tile);
-}
-GRAPHGAUGE_CLONES void add_cells(const Quantiles<double>& of, const i64* cells, const i64* widths, bool first,
-                                 Rows& rows, Tile& tile) {
-  add_quantiles(of, cells, widths, first, rows, tile);
-}
-
-struct Columns {
-  const double* values;
-  i64 count, cells;
-
-  bool counts(i64) const { return false; }
-};
-
-GRAPHGAUGE_CLONES void add_cells(const Columns& of, const i64* cells, const i64* widths, bool first, Rows& rows,
-                                 Tile& tile) {
-  for (i64 column = 0; column < of.count; column++) {
-    for (int row = 0; row < 2; row++) {
-      const double* values = of.values + column * of.cells + cells[row];
-      for (i64 i = 0; i < widths[row]; i++) rows.score[row][i] = values[i];
-      for (i64 i = widths[row]; i < widths[0]; i++) rows.score[row][i] = 0;
-    }
-    tile.add(column, widths[0], first, Score{rows});
-  }
-}
-
 // ------------------------------------------------------------------------------------- tiles, and chunks for threads
 
 // Some steps and nodes of a grid, and their sums.
@@ -380,7 +301,6 @@ struct Chunk {
   i64 first_block, first_place, nodes;
   std::vector<Sum> by_horizon;
   std::vector<double> node_high, node_low;
-  std::vector<double> horizon_counts, node_counts;
 };
 
 // The lanes of a tile: `copies` of some nodes of some horizons.
@@ -407,29 +327,16 @@ GRAPHGAUGE_CLONES void fold_sum(const Lanes& lanes, double* high, double* low, d
   }
 }
 
-GRAPHGAUGE_CLONES void fold_count(const Lanes& lanes, const double* counts, double* of_node, double* of_horizon) {
-  for (i64 copy = 0; copy < lanes.copies; copy++) {
-    for (i64 h = 0; h < lanes.horizons; h++, counts += lanes.nodes) {
-      double total = 0;
-      for (i64 i = 0; i < lanes.nodes; i++) of_node[i] += counts[i];
-      for (i64 i = 0; i < lanes.nodes; i++) total += counts[i];
-      of_horizon[h] += total;
-    }
-  }
-}
-
-template <class Source>
-void add_chunk(const Source& source, i64 sums, i64 counts, const Grid& grid, Chunk& chunk) {
+template <class T>
+void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
   const i64 first_block = chunk.first_step / grid.steps, last_block = (chunk.last_step - 1) / grid.steps;
-  const i64 blocks = last_block - first_block + 1;
+  const i64 columns = of.sums() + of.counts();
   chunk.first_block = first_block, chunk.first_place = grid.place[first_block];
-  const i64 places = grid.place[last_block] - chunk.first_place + 1;
   chunk.nodes = chunk.last_node - chunk.first_node;
-  chunk.by_horizon.resize(blocks * sums * grid.horizons);
-  chunk.horizon_counts.resize(blocks * counts * grid.horizons);
-  chunk.node_high.resize(places * sums * chunk.nodes), chunk.node_low.resize(chunk.node_high.size());
-  chunk.node_counts.resize(places * counts * chunk.nodes);
-  Tile tile(sums, counts);
+  chunk.by_horizon.resize((last_block - first_block + 1) * columns * grid.horizons);
+  chunk.node_high.resize((grid.place[last_block] - chunk.first_place + 1) * columns * chunk.nodes);
+  chunk.node_low.resize(chunk.node_high.size());
+  Tile tile(columns);
   const auto rows = std::make_unique<Rows>();
   const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons), period = grid.period();
   i64 stop;
@@ -448,121 +355,115 @@ void add_chunk(const Source& source, i64 sums, i64 counts, const Grid& grid, Chu
           const i64 next = std::min(row + copies, stop);
           const i64 starts[] = {row * period + lane, next * period + lane};
           const i64 widths[] = {(next - row) * cells, std::min(copies, stop - next) * cells};
-          add_cells(source, starts, widths, row == step, *rows, tile);
+          add_cells(of, starts, widths, row == step, *rows, tile);
         }
-        const i64 at = node - chunk.first_node;
-        for (i64 k = 0; k < sums; k++) {
-          const i64 to = (place * sums + k) * chunk.nodes + at;
+        for (i64 k = 0; k < columns; k++) {
+          const i64 to = (place * columns + k) * chunk.nodes + node - chunk.first_node;
           fold_sum(lanes, tile.high(k), tile.low(k), &chunk.node_high[to], &chunk.node_low[to],
-                   &chunk.by_horizon[(block * sums + k) * grid.horizons + h]);
-        }
-        for (i64 k = 0; k < counts; k++) {
-          if (!source.counts(k)) continue;
-          fold_count(lanes, tile.counts(k), &chunk.node_counts[(place * counts + k) * chunk.nodes + at],
-                     &chunk.horizon_counts[(block * counts + k) * grid.horizons + h]);
+                   &chunk.by_horizon[(block * columns + k) * grid.horizons + h]);
         }
       }
     }
   }
 }
 
-void merge(const Chunk& chunk, i64 sums, i64 counts, const Grid& grid, const Totals& by_horizon,
-           const Totals& by_node) {
-  const auto add = [](const Totals& to, i64 at, double high, double low) {
-    Sum sum{to.high[at], to.low[at]};
-    sum.add(Sum{high, low});
-    to.high[at] = sum.high, to.low[at] = sum.low;
-  };
-  const i64 from = chunk.first_block * sums * grid.horizons, counted = chunk.first_block * counts * grid.horizons;
-  for (std::size_t i = 0; i < chunk.by_horizon.size(); i++) {
-    add(by_horizon, from + i, chunk.by_horizon[i].high, chunk.by_horizon[i].low);
-  }
-  for (std::size_t i = 0; i < chunk.horizon_counts.size(); i++) {
-    by_horizon.counts[counted + i] += static_cast<i64>(chunk.horizon_counts[i]);
-  }
-  // Rows of nodes: those of one sum of one place.
-  for (std::size_t i = 0; i < chunk.node_high.size(); i++) {
-    const i64 row = chunk.first_place * sums + i / chunk.nodes;
-    add(by_node, row * grid.nodes + chunk.first_node + i % chunk.nodes, chunk.node_high[i], chunk.node_low[i]);
-  }
-  for (std::size_t i = 0; i < chunk.node_counts.size(); i++) {
-    const i64 row = chunk.first_place * counts + i / chunk.nodes;
-    by_node.counts[row * grid.nodes + chunk.first_node + i % chunk.nodes] += static_cast<i64>(chunk.node_counts[i]);
+// What the low parts have collected goes into the high ones; counts are exact without it.
+void hand_out(const std::vector<Sum>& totals, i64 sums, i64 counts, i64 groups, const Totals& to) {
+  for (i64 i = 0; i < i64(totals.size()); i++) {
+    const i64 row = i / (groups * (sums + counts)), column = i / groups % (sums + counts), group = i % groups;
+    if (column >= sums) {
+      to.counts[(row * counts + column - sums) * groups + group] = static_cast<i64>(totals[i].high);
+      continue;
+    }
+    const i64 at = (row * sums + column) * groups + group;
+    const Sum carried = totals[i].carried();
+    to.high[at] = carried.high, to.low[at] = carried.low;
   }
 }
 
-void clear(const Totals& totals, i64 sums, i64 counts) {
-  std::fill(totals.high, totals.high + sums, 0.0);
-  std::fill(totals.low, totals.low + sums, 0.0);
-  std::fill(totals.counts, totals.counts + counts, 0);
-}
-
-// Carry what the low parts have collected into the high parts.
-void carry(const Totals& totals, i64 sums) {
-  for (i64 i = 0; i < sums; i++) {
-    Sum sum{totals.high[i], 0};
-    sum.add(totals.low[i]);
-    totals.high[i] = sum.high, totals.low[i] = sum.low;
+template <class T>
+GRAPHGAUGE_INLINE void standardize(const Forecasts<T>& of, i64 cell, i64 width, double low, double scale, double* z,
+                                   i32* near) {
+  for (i64 i = 0; i < width; i++) {
+    const double score = (double(of.y[cell + i]) - double(of.mean[cell + i])) / double(of.std[cell + i]);
+    z[i] = score == score ? score : INFINITE;
+  }
+  for (i64 i = 0; i < width; i++) {
+    const double position = (z[i] - low) * scale;
+    near[i] = static_cast<i32>(position > 0 ? (position < STEPS ? position : double(STEPS)) : 0.0);
   }
 }
+GRAPHGAUGE_CLONES void scores_of(const Forecasts<float>& of, i64 cell, i64 width, double low, double scale, double* z,
+                                 i32* near) {
+  standardize(of, cell, width, low, scale, z, near);
+}
+GRAPHGAUGE_CLONES void scores_of(const Forecasts<double>& of, i64 cell, i64 width, double low, double scale, double* z,
+                                 i32* near) {
+  standardize(of, cell, width, low, scale, z, near);
+}
+
+}  // namespace
 
 // The chunks depend on the grid alone.
-template <class Source>
-void add_up(const Source& source, i64 sums, i64 counts, const Grid& grid, const Totals& by_horizon,
-            const Totals& by_node, int threads) {
-  const i64 of_horizon = grid.blocks * grid.horizons, of_node = grid.places() * grid.nodes;
-  clear(by_horizon, sums * of_horizon, counts * of_horizon);
-  clear(by_node, sums * of_node, counts * of_node);
-  const i64 steps = grid.blocks * grid.steps, cells = steps * grid.period();
-  if (!cells) return;
+template <class T>
+void error_sums(const Forecasts<T>& of, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                int threads) {
+  const i64 columns = of.sums() + of.counts(), steps = grid.blocks * grid.steps, cells = steps * grid.period();
+  std::vector<Sum> horizons(grid.blocks * columns * grid.horizons), nodes(grid.places() * columns * grid.nodes);
   const i64 across = (grid.nodes + NODES - 1) / NODES;
-  const i64 along = std::min({steps, cells / (across * CHUNK) + 1, SHARING / across + 1});
+  const i64 along = cells ? std::min({steps, cells / (across * CHUNK) + 1, SHARING / across + 1}) : 0;
   std::vector<Chunk> chunks(across * along);
   parallel(across * along, threads, [&](i64 number) {
     const i64 i = number / across, j = number % across;
     Chunk& chunk = chunks[number];
     chunk.first_step = steps * i / along, chunk.last_step = steps * (i + 1) / along;
     chunk.first_node = grid.nodes * j / across, chunk.last_node = grid.nodes * (j + 1) / across;
-    add_chunk(source, sums, counts, grid, chunk);
+    add_chunk(of, grid, chunk);
   });
-  for (const Chunk& chunk : chunks) merge(chunk, sums, counts, grid, by_horizon, by_node);
-  carry(by_horizon, sums * of_horizon);
-  carry(by_node, sums * of_node);
-}
-
-}  // namespace
-
-template <class T>
-i64 number_of_sums(const Forecasts<T>& forecasts) {
-  const u32 over = 1u << static_cast<int>(Term::over);
-  return std::popcount(forecasts.asked & (over - 1)) + (forecasts.asked & over ? forecasts.levels : 0);
-}
-
-template <class T>
-void error_sums(const Forecasts<T>& forecasts, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
-                int threads) {
-  const i64 counts = 3 + forecasts.levels;
-  add_up(forecasts, number_of_sums(forecasts), counts, grid, by_horizon, by_node, threads);
-  if (forecasts.mask) return;
-  for (i64 block = 0; block < grid.blocks; block++) {
-    i64* of_horizons = by_horizon.counts + block * counts * grid.horizons;
-    std::fill(of_horizons, of_horizons + grid.horizons, grid.steps * grid.nodes);
-    i64* of_nodes = by_node.counts + grid.place[block] * counts * grid.nodes;
+  for (const Chunk& chunk : chunks) {
+    Sum* of_horizons = horizons.data() + chunk.first_block * columns * grid.horizons;
+    for (std::size_t i = 0; i < chunk.by_horizon.size(); i++) of_horizons[i].add(chunk.by_horizon[i]);
+    for (i64 i = 0; i < i64(chunk.node_high.size()); i++) {  // rows of nodes: those of one column of one place
+      const i64 row = chunk.first_place * columns + i / chunk.nodes, node = chunk.first_node + i % chunk.nodes;
+      nodes[row * grid.nodes + node].add(Sum{chunk.node_high[i], chunk.node_low[i]});
+    }
+  }
+  hand_out(horizons, of.sums(), of.counts(), grid.horizons, by_horizon);
+  hand_out(nodes, of.sums(), of.counts(), grid.nodes, by_node);
+  for (i64 block = 0; block < grid.blocks && !of.mask; block++) {  // all cells count
+    std::fill_n(by_horizon.counts + block * of.counts() * grid.horizons, grid.horizons, grid.steps * grid.nodes);
+    i64* of_nodes = by_node.counts + grid.place[block] * of.counts() * grid.nodes;
     for (i64 node = 0; node < grid.nodes; node++) of_nodes[node] += grid.steps * grid.horizons;
   }
 }
 
 template <class T>
-void quantile_sums(const Quantiles<T>& quantiles, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
-                   int threads) {
-  const i64 sums = quantiles.wide ? 2 * quantiles.count : quantiles.count;
-  add_up(quantiles, sums, quantiles.count + quantiles.intervals + 1, grid, by_horizon, by_node, threads);
-}
-
-void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
-                 int threads) {
-  const Columns source{columns, count, grid.blocks * grid.steps * grid.period()};
-  add_up(source, count, 0, grid, by_horizon, by_node, threads);
+void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges, i64 count, i64* by_horizon,
+                   i32* by_node) {
+  const double low = edges[0], span = edges[count - 1] - edges[0], scale = span > 0 ? STEPS / span : 1.0;
+  // The first edge that a number of this step may not exceed; one step earlier, because of rounding.
+  std::vector<i64> starts(STEPS + 1);
+  for (i64 step = 0; step <= STEPS; step++) {
+    starts[step] = std::lower_bound(edges, edges + count, low + double(step - 1) / scale) - edges;
+  }
+  const i64 bins = count + 1;
+  double z[LANES];
+  i32 near[LANES];
+  for (i64 row = 0; row < grid.blocks * grid.steps * grid.horizons; row++) {
+    const i64 block = row / grid.horizons / grid.steps;
+    i64* counts = by_horizon + (block * grid.horizons + row % grid.horizons) * bins;
+    for (i64 start = 0; start < grid.nodes; start += LANES) {
+      const i64 width = std::min(LANES, grid.nodes - start), cell = row * grid.nodes + start;
+      scores_of(of, cell, width, low, scale, z, near);
+      for (i64 i = 0; i < width; i++) {
+        if (of.mask && !of.mask[cell + i]) continue;
+        i64 bin = starts[near[i]];
+        while (bin < count && edges[bin] < z[i]) bin++;
+        counts[bin]++;
+        by_node[(start + i) * bins + bin]++;
+      }
+    }
+  }
 }
 
 void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low) {
@@ -571,18 +472,17 @@ void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i
     std::fill(totals.begin(), totals.end(), Sum());
     for (i64 i = 0; i < count; i++) totals[group[i]].add(values[i]);
     for (i64 i = 0; i < groups; i++) {
-      Sum carried{totals[i].high, 0};
-      carried.add(totals[i].low);
+      const Sum carried = totals[i].carried();
       high[i] = carried.high, low[i] = carried.low;
     }
   }
 }
 
-template i64 number_of_sums(const Forecasts<float>&);
-template i64 number_of_sums(const Forecasts<double>&);
-template void quantile_sums(const Quantiles<float>&, const Grid&, const Totals&, const Totals&, int);
-template void quantile_sums(const Quantiles<double>&, const Grid&, const Totals&, const Totals&, int);
-template void error_sums(const Forecasts<float>&, const Grid&, const Totals&, const Totals&, int);
-template void error_sums(const Forecasts<double>&, const Grid&, const Totals&, const Totals&, int);
+#define GRAPHGAUGE_FLOATS(T)                                                                        \
+  template void error_sums<T>(const Forecasts<T>&, const Grid&, const Totals&, const Totals&, int); \
+  template void add_positions<T>(const Forecasts<T>&, const Grid&, const double*, i64, i64*, i32*);
+GRAPHGAUGE_FLOATS(float)
+GRAPHGAUGE_FLOATS(double)
+#undef GRAPHGAUGE_FLOATS
 
 }  // namespace graphgauge

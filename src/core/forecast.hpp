@@ -1,6 +1,8 @@
 // Sums over forecasts and truths, by time block and horizon and by node.
 #pragma once
 
+#include <bit>
+
 #include "common.hpp"
 
 namespace graphgauge {
@@ -35,44 +37,25 @@ struct Forecasts {
   const double* widths;
   i64 levels;
 
-  // Whether one of the counts has to be counted cell by cell.
-  bool counts(i64 k) const { return k == 0 ? mask != nullptr : k == 1 ? asks(Term::ape) : std != nullptr; }
   bool asks(Term term) const { return asked >> static_cast<int>(term) & 1; }
+  i64 sums() const {
+    constexpr u32 over = 1u << static_cast<int>(Term::over);
+    return std::popcount(asked & (over - 1)) + (asked & over ? levels : 0);
+  }
+  i64 counts() const { return 3 + levels; }
 };
 
 // Each sum that is asked for, in the order of the terms, `over` once for each half-width: by how much the truth is
 // outside of the interval. The counts: cells; those with a truth other than 0, if `ape` is asked for; those whose std
 // is not positive and finite; for each half-width those inside of the interval.
 template <class T>
-void error_sums(const Forecasts<T>& forecasts, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
-                int threads);
+void error_sums(const Forecasts<T>& of, const Grid& grid, const Totals& by_horizon, const Totals& by_node, int threads);
+
+// Adds to `by_horizon` (block, horizon, bin) and `by_node` (node, bin) the cells by the number of edges below
+// (y - mean) / std; NaN is above all. The edges rise.
 template <class T>
-i64 number_of_sums(const Forecasts<T>& forecasts);
-
-// Truths and their quantiles (cell, level); the mask may be null. The ends of an interval are two places of levels.
-template <class T>
-struct Quantiles {
-  const T *y, *quantiles;
-  const bool* mask;
-  const double* levels;
-  i64 count;
-  const i64* ends;
-  i64 intervals;
-  // Whether the quantiles are summed too, after their pinball losses.
-  bool wide;
-
-  bool counts(i64) const { return true; }
-};
-
-// The counts: for each level, the truths at or below the quantile; for each interval, those inside of it; the cells
-// with a quantile below that of the level before.
-template <class T>
-void quantile_sums(const Quantiles<T>& quantiles, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
-                   int threads);
-
-// Sums of any numbers of each cell: `columns` (column, cell). No counts.
-void column_sums(const double* columns, i64 count, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
-                 int threads);
+void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges, i64 count, i64* by_horizon,
+                   i32* by_node);
 
 // Sums of `rows` rows of `count` values by group, as high + low: (row, group).
 void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low);

@@ -199,28 +199,9 @@ def forecast(rng):
     return given | {"mask": mask, "asked": int(rng.integers(16)), "widths": np.array([1.0, 2.0]), "place": place}
 
 
-def columns(rng):
-    shape = tuple(length(rng) % 4 for _ in range(5))
-    return {"values": floats(rng, *shape), "place": np.arange(shape[1])}
-
-
 def grouped(rng):
     count, groups = length(rng), 1 + length(rng)
     return {"values": floats(rng, length(rng), count), "group": indices(rng, count, groups), "groups": groups}
-
-
-def quantiles(rng):
-    shape, levels = tuple(length(rng) % 4 for _ in range(4)), 3
-    types = (NUMBERS[rng.integers(2)],)
-    return {
-        "y": scores(rng, *shape, types=types),
-        "quantiles": scores(rng, *shape, levels, types=types),
-        "mask": rng.random(shape) < 0.5 if rng.integers(2) else None,
-        "levels": np.array([0.1, 0.5, 0.9]),
-        "ends": np.array([[0, 2]]),
-        "wide": bool(rng.integers(2)),
-        "place": np.arange(shape[0]),
-    }
 
 
 def normal(rng, **more):
@@ -234,18 +215,6 @@ def positions(rng):
     steps, horizons, nodes = given["y"].shape
     counts = {"by_horizon": np.zeros((max(steps, 1), horizons, 3), np.int64), "by_node": np.zeros((nodes, 3), np.int32)}
     return given | {"edges": edges} | counts
-
-
-def members(rng):
-    vectors, components, count = length(rng) % 4, length(rng) % 4, 1 + length(rng) % 4
-    shifts = indices(rng, vectors * components, count).reshape(vectors, components) if rng.integers(2) else None
-    return {"y": floats(rng, vectors, components), "members": floats(rng, vectors, components, count), "shifts": shifts}
-
-
-def pairs_of_components(rng):
-    given = members(rng)
-    pairs = indices(rng, 4, given["y"].shape[1]).reshape(-1, 2)
-    return given | {"seen": np.ones(given["y"].shape, bool), "pairs": pairs, "power": 0.5}
 
 
 def dag(rng):
@@ -284,14 +253,8 @@ CALLED = {
     "first_free": free,
     "push_pagerank": pagerank,
     "error_sums": forecast,
-    "column_sums": columns,
     "grouped_sums": grouped,
-    "quantile_sums": quantiles,
     "add_positions": positions,
-    "sums_by_key": lambda rng: normal(rng, horizon=0, lowest=0, keys=length(rng)),
-    "excess_by_block": lambda rng: normal(rng, blocks=1),
-    "energy_scores": members,
-    "variogram_scores": pairs_of_components,
     "topological_order": dag,
     "compelled_edges": dag,
     "sinks_first": mixed,

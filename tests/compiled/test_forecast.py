@@ -157,67 +157,6 @@ def test_grouped_sums_show_what_is_no_number():
     assert not np.isfinite(high[:, 1:]).any()
 
 
-@HIDDEN
-@DTYPES
-def test_quantile_sums(dtype, hidden):
-    shape, levels, ends = (3, 5, 2, 7), [0.1, 0.5, 0.9], [[0, 2]]
-    rng = np.random.default_rng(3)
-    y, mask = rng.integers(-2, 3, shape).astype(dtype), rng.random(shape) < 0.7 if hidden else None
-    quantiles = rng.integers(-3, 4, (*shape, 3)).astype(dtype)
-    seen = np.ones(shape, bool) if mask is None else mask
-    given = np.where(seen[..., None], quantiles, np.nan).astype(dtype)
-    place = np.array([0, 0, 1])
-    found = _core.quantile_sums(y, given, mask, np.array(levels), np.array(ends), True, place)
-    for (high, _, counts), (at, axes) in zip(found, ((slice(None), (1, 3)), (place, (1, 2))), strict=True):
-        for k, level in enumerate(levels):
-            above = y - quantiles[..., k].astype(float)
-            loss = np.where(seen, np.maximum(level * above, (level - 1) * above), 0).sum(axes)
-            for column, expected in ((k, loss), (3 + k, np.where(seen, quantiles[..., k], 0).sum(axes))):
-                total = np.zeros(high[:, column].shape)
-                np.add.at(total, at, expected)
-                np.testing.assert_allclose(high[:, column], total, rtol=1e-12, atol=1e-12)
-        flags = [seen & (y <= quantiles[..., k]) for k in range(3)]
-        flags += [seen & (quantiles[..., 0] <= y) & (y <= quantiles[..., 2]), seen & (np.diff(quantiles) < 0).any(-1)]
-        for k, flag in enumerate(flags):
-            total = np.zeros(counts[:, k].shape, int)
-            np.add.at(total, at, flag.sum(axes))
-            np.testing.assert_array_equal(counts[:, k], total)
-
-
-@THREADS
-def test_energy_scores(threads):
-    rng = np.random.default_rng(4)
-    for vectors, components, members in ((0, 2, 3), (3, 1, 1), (2, 5, 2), (4, 3, 7), (2, 20, 33)):
-        y, cloud = rng.standard_normal((vectors, components)), rng.standard_normal((vectors, components, members))
-        apart = np.linalg.norm(cloud[..., None] - cloud[:, :, None], axis=1).mean((1, 2))
-        expected = np.linalg.norm(cloud - y[..., None], axis=1).mean(1) - apart / 2
-        np.testing.assert_allclose(_core.energy_scores(y, cloud, threads=threads), expected, rtol=1e-12)
-        shifts = rng.integers(0, members, y.shape)
-        places = (np.arange(members) + shifts[..., None]) % members
-        np.testing.assert_array_equal(
-            _core.energy_scores(y, cloud, shifts, threads=threads),
-            _core.energy_scores(y, np.take_along_axis(cloud, places, 2), threads=threads),
-        )
-
-
-@THREADS
-@pytest.mark.parametrize("power", [0.5, 1.0, 1.7])
-def test_variogram_scores(threads, power):
-    rng = np.random.default_rng(5)
-    y, cloud, seen = rng.random((3, 5)), rng.random((3, 5, 7)), rng.random((3, 5)) < 0.7
-    seen[2] = False
-    shifts, pairs = rng.integers(0, 7, (3, 5)), rng.integers(0, 5, (9, 2))
-    found = _core.variogram_scores(y, cloud, seen, pairs, power, shifts, threads=threads)
-    for vector, score in enumerate(found):
-        turned = [np.roll(row, -shift) for row, shift in zip(cloud[vector], shifts[vector], strict=True)]
-        terms = [
-            (abs(y[vector, i] - y[vector, j]) ** power - (abs(turned[i] - turned[j]) ** power).mean()) ** 2
-            for i, j in pairs
-            if seen[vector, i] and seen[vector, j]
-        ]
-        assert score == pytest.approx(np.mean(terms) if terms else np.nan, rel=1e-12, nan_ok=True)
-
-
 def test_refusals():
     y, place, none = np.zeros((2, 3, 1, 4)), np.zeros(2, np.int64), np.zeros(0)
     for arguments in (
@@ -242,22 +181,16 @@ def test_refusals():
     ):
         with pytest.raises(ValueError, match=message):
             _core.error_sums(*arguments)
-    quantiles, ends = np.zeros((2, 3, 1, 4, 2)), np.array([[0, 2]])
-    with pytest.raises(ValueError, match="outside of 0 to 1"):
-        _core.quantile_sums(y, quantiles, None, np.array([0.1, 0.9]), ends, True, place)
     for group, message in ((np.array([0, 2]), "has 2 at index 1"), (np.array([-1, 0]), "at index 0")):
         with pytest.raises(ValueError, match=message):
             _core.grouped_sums(np.zeros((1, 2)), group, 2)
     with pytest.raises(ValueError, match="differ in length"):
         _core.grouped_sums(np.zeros((1, 3)), np.array([0, 1]), 2)
-    members, pairs = np.zeros((2, 4, 5)), np.array([[0, 4]])
-    with pytest.raises(ValueError, match="outside of 0 to 4"):
-        _core.energy_scores(np.zeros((2, 4)), members, np.full((2, 4), 5))
-    with pytest.raises(ValueError, match="outside of 0 to 3"):
-        _core.variogram_scores(np.zeros((2, 4)), members, np.ones((2, 4), bool), pairs, 0.5)
     cells = y.reshape(6, 1, 4)
     with pytest.raises(ValueError, match="whole number of blocks"):
-        _core.excess_by_block(cells, cells, cells, None, 4)
+        _core.add_positions(
+            cells, cells, cells, None, np.array([1.0]), np.zeros((4, 1, 2), int), np.zeros((4, 2), "i4")
+        )
     with pytest.raises(ValueError, match="must rise"):
         _core.add_positions(
             cells, cells, cells, None, np.array([1.0, 0.0]), np.zeros((1, 1, 3), int), np.zeros((4, 3), "i4")

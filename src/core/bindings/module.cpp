@@ -48,7 +48,6 @@ NB_MODULE(_core, module) {
 #endif
   graphgauge::bind_bits(module);
   graphgauge::bind_canonical(module);
-  graphgauge::bind_calibration(module);
   graphgauge::bind_cells(module);
   graphgauge::bind_curves(module);
   graphgauge::bind_dags(module);
@@ -56,7 +55,6 @@ NB_MODULE(_core, module) {
   graphgauge::bind_negatives(module);
   graphgauge::bind_orbits(module);
   graphgauge::bind_forecast(module);
-  graphgauge::bind_joint(module);
   graphgauge::bind_lists(module);
   graphgauge::bind_ranking(module);
   graphgauge::bind_special(module);

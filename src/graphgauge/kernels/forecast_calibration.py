@@ -25,7 +25,6 @@ _MOST_KEYS = 1 << 18
 COARSE = 4
 SPREAD_KEYS = 64 << COARSE
 FIRST_KEY = (1023 - 32) << COARSE
-_SQUARE, _VAR, _VAR2, _COUNT = range(4)
 
 
 @dataclass(frozen=True)
@@ -79,11 +78,13 @@ def std_cells(y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = No
             with np.errstate(all="ignore"):
                 found.append(_sorted_cells(*_of_horizon(*cells, horizon)))
             continue
-        # The entries of a key are adjacent: four sums, then their rounding errors. Counts are exact in floats too.
-        sums = _core.sums_by_key(*cells, horizon, lowest, keys)
-        kept = np.flatnonzero(sums[:, 0, _COUNT])
-        count = sums[kept, 0, _COUNT].astype(np.int64)
-        found.append(StdCells(kept + lowest, count, *(sums[kept, :, column] for column in (_SQUARE, _VAR, _VAR2))))
+        error, deviation = _of_horizon(*cells, horizon)
+        key, var = (deviation.view(np.int64) >> SHIFT) - lowest, deviation * deviation
+        high, low = _core.grouped_sums(np.stack([error * error, var, var * var]), key, keys)
+        count = np.bincount(key, minlength=keys)
+        kept = np.flatnonzero(count)
+        sums = np.stack([high, low], axis=2)[:, kept]
+        found.append(StdCells(kept + lowest, count[kept], *sums))
     return found
 
 
@@ -94,7 +95,19 @@ def spread_by_block(
 
     Standard deviations farther than 2**±32 from 1 count in the outermost range.
     """
-    high, low = _core.excess_by_block(*_cells(y, mean, std, mask), blocks)
+    y, mean, std, seen = _cells(y, mean, std, mask)
+    high, low = np.zeros((2, blocks, SPREAD_KEYS))
+    steps = len(y) // blocks
+    for block in range(blocks):
+        rows = slice(block * steps, (block + 1) * steps)
+        truth, forecast, deviation = (array[rows].ravel().astype(np.float64) for array in (y, mean, std))
+        kept = (deviation > 0) & (deviation < np.inf)
+        if seen is not None:
+            kept &= seen[rows].ravel()
+        error, deviation = forecast[kept] - truth[kept], deviation[kept]
+        key = spread_key(deviation.view(np.int64) >> SHIFT)
+        excess = (error * error - deviation * deviation)[np.newaxis]
+        (high[block],), (low[block],) = _core.grouped_sums(excess, key, SPREAD_KEYS)
     return high, low
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.kernels.dtypes import exact
-from graphgauge.kernels.forecast import Sums, places, sums_of
+from graphgauge.kernels.forecast import Sums, places
 
 
 def quantile_sums(
@@ -32,17 +32,19 @@ def quantile_sums(
     >>> sums.high[0, 0], sums.counts[0, 0]
     (array([0.25, 0.5 , 0.  , 3.  ]), array([0, 1, 1, 0]))
     """
-    dtype = np.result_type(y.dtype, quantiles.dtype, np.float32)
-    by_horizon, by_node = _core.quantile_sums(
-        exact(y, dtype),
-        exact(quantiles, dtype),
-        None if mask is None else np.require(mask, np.bool_, ("C", "A")),
-        np.array(levels, np.float64),
-        np.array(pairs, np.int64).reshape(-1, 2),
-        with_quantiles,
-        places(len(y), place),
+    seen = np.ones(y.shape, np.bool_) if mask is None else mask
+    truth = np.where(seen, y, 0).astype(np.float64)
+    known = [np.where(seen, quantiles[..., level], 0).astype(np.float64) for level in range(len(levels))]
+    losses = (
+        np.maximum(level * (truth - quantile), (level - 1) * (truth - quantile))
+        for level, quantile in zip(levels, known, strict=True)
     )
-    return sums_of(*by_horizon), sums_of(*by_node)
+    crossed = np.zeros(y.shape, np.bool_)
+    for lower, higher in pairwise(known):
+        crossed |= higher < lower
+    flags = [seen & (truth <= quantile) for quantile in known]
+    flags += [seen & (known[low] <= truth) & (truth <= known[high]) for low, high in pairs]
+    return column_sums([*losses, *(known if with_quantiles else ())], [*flags, crossed], y.shape, place=place)
 
 
 def column_sums(
@@ -53,17 +55,26 @@ def column_sums(
     place: Ints | None = None,
 ) -> tuple[Sums, Sums]:
     """Sums of numbers and of counts per cell, for cells (blocks, steps, horizons, nodes)."""
-    of_block = places(shape[0], place)
-
-    def summed(columns: Iterable[AnyArray]) -> list[list[tuple[Floats, Floats, Ints]]]:
-        nothing = _core.column_sums(np.zeros((0, *shape)), of_block)
-        rows = (np.require(column, np.float64, ("C", "A")).reshape(1, *shape) for column in columns)
-        return [list(side) for side in zip(nothing, *(_core.column_sums(row, of_block) for row in rows), strict=True)]
-
+    blocks, _, horizons, nodes = shape
+    block, _, horizon, node = np.ogrid[tuple(map(slice, shape))]
+    of_block = places(blocks, place)
+    sides = (
+        (block * horizons + horizon, blocks, horizons),
+        (of_block[block] * nodes + node, int(of_block.max(initial=-1)) + 1, nodes),
+    )
+    parts = [(list(map(_row, columns)), kind) for columns, kind in ((values, "float"), (counts, "count"))]
     found = []
-    for floats, whole in zip(summed(values), summed(counts), strict=True):
-        high, low = (np.concatenate([part[side] for part in floats], axis=1) for side in range(2))
-        # Counts are exact in floats too.
-        tally = np.concatenate([part[0] for part in whole], axis=1).astype(np.int64)
-        found.append(sums_of(high, low, tally))
+    for number, rows, groups in sides:
+        group = np.broadcast_to(number, shape).reshape(-1).astype(np.int64)
+        tables = {}
+        for columns, kind in parts:
+            high, low = np.zeros((2, len(columns), rows * groups))
+            for place_of, column in enumerate(columns):
+                high[place_of], low[place_of] = (part[0] for part in _core.grouped_sums(column, group, rows * groups))
+            tables[kind] = [part.reshape(len(columns), rows, groups).transpose(1, 2, 0) for part in (high, low)]
+        found.append(Sums(*tables["float"], tables["count"][0].astype(np.int64)))  # counts are exact in floats too
     return found[0], found[1]
+
+
+def _row(column: AnyArray) -> Floats:
+    return np.require(column, np.float64, ("C", "A")).reshape(1, -1)

@@ -13,13 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge import _core
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.dtypes import exact
-from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.kernels.threads import even_blocks, map_blocks
 
 # Constants of splitmix64, which turns positions into offsets.
 GOLDEN, MIX, MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+# Squared distances below this share of the squared lengths have lost half their digits.
+_NEAR = 2.0**-26
+# Numbers of a batch, which stay in the cache.
+_AT_ONCE = 1 << 17
 
 
 class Joint(NamedTuple):
@@ -86,7 +91,7 @@ def _scored(
             score(*part, *more, first + block.start, found.score[block], found.rotated[block])
 
     if y.size and members.shape[2]:
-        map_blocks(of_block, row_blocks(len(y), members.size * 8), threads=threads)
+        map_blocks(of_block, even_blocks(len(y), -(-members.size // _AT_ONCE)), threads=threads)
     return found
 
 
@@ -103,17 +108,50 @@ def offsets(first: int, vectors: int, components: int, members: int) -> NDArray[
 
 def _energy(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats) -> None:
     known, cloud = _seen(y, members, seen)
-    for scores, shifts in ((score, None), (rotated, offsets(first, *members.shape))):
-        scores[:] = np.where(seen.sum(axis=1) >= 2, _core.energy_scores(known, cloud, shifts), np.nan)
+    scored = seen.sum(axis=1) >= 2
+    score[:] = np.where(scored, _energy_of(known, cloud), np.nan)
+    rotated[:] = np.where(scored, _energy_of(known, _rotated(cloud, first)), np.nan)
+
+
+def _energy_of(y: Floats, cloud: Floats) -> Floats:
+    """Distances of members are products of matrices, less their mean; those that lose digits are computed again."""
+    away = np.sqrt(np.square(cloud - y[..., np.newaxis]).sum(1)).mean(-1)
+    centred = cloud - cloud.mean(-1, keepdims=True)
+    products = centred.swapaxes(1, 2) @ centred
+    lengths = np.einsum("vii->vi", products)
+    both = lengths[:, :, np.newaxis] + lengths[:, np.newaxis]
+    squares = both - 2 * products
+    vector, one, other = np.nonzero(squares <= _NEAR * both)
+    squares[vector, one, other] = np.square(cloud[vector, :, one] - cloud[vector, :, other]).sum(-1)
+    return np.asarray(away - np.sqrt(squares).mean((1, 2)) / 2)
 
 
 def _variogram(
     y: AnyArray, members: AnyArray, seen: Mask, pairs: Ints, power: float, first: int, score: Floats, rotated: Floats
 ) -> None:
     known, cloud = _seen(y, members, seen)
-    ends = np.require(pairs, np.int64, ("C", "A"))
-    for scores, shifts in ((score, None), (rotated, offsets(first, *members.shape))):
-        scores[:] = _core.variogram_scores(known, cloud, seen, ends, power, shifts)
+    for scores, each in ((score, cloud), (rotated, _rotated(cloud, first))):
+        scores[:] = _variogram_of(known, each, seen, np.asarray(pairs), power)
+
+
+def _variogram_of(y: Floats, cloud: Floats, seen: Mask, pairs: Ints, power: float) -> Floats:
+    """Vector by vector, so that the gaps of all pairs stay in the cache."""
+    scores = np.full(len(y), np.nan)
+    one, other = pairs.reshape(-1, 2).T
+    for vector in range(len(y)):
+        used = seen[vector, one] & seen[vector, other]
+        if used.any():
+            truth, members, (i, j) = y[vector], cloud[vector], (one[used], other[used])
+            gaps = np.abs(members[i] - members[j])
+            gaps = np.sqrt(gaps, out=gaps) if power == 0.5 else gaps**power
+            scores[vector] = np.square(np.abs(truth[i] - truth[j]) ** power - gaps.mean(-1)).mean()
+    return scores
+
+
+def _rotated(cloud: Floats, first: int) -> Floats:
+    shifts = offsets(first, *cloud.shape)
+    places = (np.arange(cloud.shape[2]) + shifts[..., np.newaxis]) % cloud.shape[2]
+    return np.take_along_axis(cloud, places, 2)
 
 
 def _seen(y: AnyArray, members: AnyArray, seen: Mask) -> tuple[Floats, Floats]:
