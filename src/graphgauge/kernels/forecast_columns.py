@@ -62,17 +62,21 @@ def column_sums(
         (block * horizons + horizon, blocks, horizons),
         (of_block[block] * nodes + node, int(of_block.max(initial=-1)) + 1, nodes),
     )
-    parts = [(list(map(_row, columns)), kind) for columns, kind in ((values, "float"), (counts, "count"))]
+    floats, whole = list(map(_row, values)), list(map(_row, counts))
     found = []
     for number, rows, groups in sides:
         group = np.broadcast_to(number, shape).reshape(-1).astype(np.int64)
-        tables = {}
-        for columns, kind in parts:
-            high, low = np.zeros((2, len(columns), rows * groups))
-            for place_of, column in enumerate(columns):
-                high[place_of], low[place_of] = (part[0] for part in _core.grouped_sums(column, group, rows * groups))
-            tables[kind] = [part.reshape(len(columns), rows, groups).transpose(1, 2, 0) for part in (high, low)]
-        found.append(Sums(*tables["float"], tables["count"][0].astype(np.int64)))  # counts are exact in floats too
+
+        def summed(columns: list[Floats], group: Ints = group, size: tuple[int, int] = (rows, groups)) -> Floats:
+            """High and low parts, (row, group, column)."""
+            sums = np.zeros((2, len(columns), size[0] * size[1]))
+            for column, cells in enumerate(columns):
+                sums[:, column] = np.concatenate(_core.grouped_sums(cells, group, sums.shape[2]))
+            return sums.reshape(2, len(columns), *size).transpose(0, 2, 3, 1)
+
+        # Counts are exact in floats too.
+        high, low = summed(floats)
+        found.append(Sums(high, low, summed(whole)[0].astype(np.int64)))
     return found[0], found[1]
 
 
