@@ -85,6 +85,8 @@ class Counts:
         How the negatives were drawn, if known; `POOL` if all positives share one pool.
     depth
         How many places are known; positives below have no run. None if all are.
+    lists
+        Whether queries may have several positives: then metrics of whole lists are computed, too.
     """
 
     query: Whole
@@ -99,6 +101,7 @@ class Counts:
     met: Met = field(default_factory=Met)
     negatives: str | None = None
     depth: int | None = None
+    lists: bool = False
 
     @classmethod
     def from_ranks(cls, greater: Any, equal: Any, candidates: Any, **parts: Any) -> Counts:
@@ -178,7 +181,8 @@ class Counts:
         """
         if len(parts) == 1:
             return parts[0]
-        for what, name in (("negatives", "negatives"), ("length of lists", "depth")):
+        kinds = (("negatives", "negatives"), ("length of lists", "depth"), ("number of positives", "lists"))
+        for what, name in kinds:
             if len({getattr(part, name) for part in parts}) > 1:
                 raise InputError(f"parts differ in their {what}", fix="Evaluate them one by one.")
         starts = np.cumsum([0] + [len(part.candidates) for part in parts[:-1]])
@@ -194,6 +198,7 @@ class Counts:
             met=sum((part.met for part in parts), Met()),
             negatives=parts[0].negatives,
             depth=parts[0].depth,
+            lists=parts[0].lists,
         )
 
     @property
@@ -252,22 +257,25 @@ class Counts:
         optional = {"grades": self.grades, "count": self.count}
         columns |= {name: values for name, values in optional.items() if values is not None}
         columns |= {"met": np.array(self.met.numbers(), np.int64), "depth": np.array(self.depth or 0)}
+        columns |= {"lists": np.array(self.lists)}
         return columns | {"negatives": np.array(self.negatives or "")} | self.labels.to_arrays()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Counts:
         """What `to_arrays` gave, checked."""
-        missing = [name for name in (*_RUNS, *_QUERIES, "met", "depth", "negatives") if name not in arrays]
+        facts = ("met", "depth", "negatives", "lists")
+        missing = [name for name in (*_RUNS, *_QUERIES, *facts) if name not in arrays]
         if missing:
             raise InputError(f"not counts of queries: there is no {missing[0]}", fix="Count again.")
         try:
             met = Met(*(int(number) for number in arrays["met"]))
             depth, negatives = int(arrays["depth"]) or None, str(arrays["negatives"]) or None
+            lists = bool(arrays["lists"])
         except (TypeError, ValueError):
             raise InputError("not counts of queries", fix="Count again.") from None
         labels = Labels.from_arrays(arrays, len(arrays["candidates"]))
         columns = {name: arrays[name] for name in (*_RUNS, *_QUERIES)}
-        found = cls(**columns, labels=labels, met=met, negatives=negatives, depth=depth)
+        found = cls(**columns, labels=labels, met=met, negatives=negatives, depth=depth, lists=lists)
         return replace(found, grades=arrays.get("grades"), count=arrays.get("count")).check()
 
 

@@ -1,0 +1,224 @@
+"""How ranking metrics err: which rule of the table of intervals each follows, and what a shared pool adds.
+
+A metric declares one of `of_mean`, `of_share`, `of_log_mean`, `of_median`. What it estimates is in the facts of its
+estimate: `ends` (the least and the largest possible value, or a function that computes them), `at_ends` (how much of an
+item may be unseen at either), `fewest` (items that are needed), `binary` (whether every item scores 0 or 1), and for a
+shared pool `worth` and `slope`: what a positive is worth, and how far the metric moves if its mean moves by 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import sorted_unique
+from graphgauge.core.metric import Bounds, Estimate, NoInterval
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.ranking.samples import AT_ENDS, Ranks, Sample
+from graphgauge.stats.errors import Spread, is_rounding, macro_spread
+from graphgauge.stats.intervals import (
+    FEWEST_DF,
+    logit_t_interval,
+    of_bounded_mean,
+    of_share as share_of_items,
+    score_interval,
+    t_interval,
+    t_quantile,
+)
+
+
+def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """Score interval with Student's t over queries, or over clusters (CR2, degrees of freedom by their sizes)."""
+    if isinstance(sample, Ranks) and sample.shared:
+        return _over_pool(sample, estimate, confidence)
+    spread = sample.spread(_influence(estimate))
+    reason = _too_few(sample, estimate, spread)
+    if reason is not None:
+        return NoInterval(reason)
+    found = of_bounded_mean(
+        estimate.value,
+        spread,
+        _ends(estimate),
+        confidence,
+        over=sample.over,
+        at_ends=estimate.facts.get("at_ends", AT_ENDS),
+        clustered=sample.cluster is not None,
+    )
+    few = _few(sample, estimate)
+    return replace(found, low=np.where(few, np.nan, found.low), high=np.where(few, np.nan, found.high))
+
+
+def of_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """Wilson where every query scores 0 or 1 and errs for itself, else the score interval with Student's t."""
+    if isinstance(sample, Ranks) and sample.shared:
+        return NoInterval("the negative at place k is a threshold with an error of its own: see pooled_hits@k")
+    if sample.cluster is None and estimate.facts["binary"]:
+        return share_of_items(np.round(estimate.value * estimate.n), estimate.n, confidence, over="queries")
+    return of_mean(sample, estimate, confidence)
+
+
+def of_log_mean(sample: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """Score interval with Student's t on the logarithm of a geometric mean."""
+    if sample.shared:
+        return _over_pool(sample, estimate, confidence)
+    spread = sample.spread(_influence(estimate))
+    reason = _too_few(sample, estimate, spread)
+    if reason is not None:
+        return NoInterval(reason)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = {name: getattr(spread, name) / estimate.value for name in ("error", "lowest", "highest")}
+        ends = tuple(np.log(end) for end in _ends(estimate))
+        low, high = score_interval(np.log(estimate.value), spread._replace(**scaled), ends, confidence, at_ends=0.0)
+    method = "log-score-t" if sample.cluster is None else "cluster-log-score-t"
+    return Bounds(np.exp(low), np.exp(high), method, sample.over, "at least three")
+
+
+def of_median(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952).
+
+    Many queries may share the median's rank, and the shares below it and at or below it err differently. Even all
+    n units enclose the median only with probability 1 − 2^(1−n): if that is too little, there are no bounds.
+    """
+    if ranks.shared:
+        return NoInterval("the positives share one pool of negatives, whose error is not known for a median")
+    shares = [ranks.estimate(ranks.within(ranks.to_cells(estimate.value - step))) for step in (0.25, 0.0)]
+    below, upto = (ranks.spread(_influence(share)) for share in shares)
+    reach = t_quantile(below.df, confidence)
+    low, high = 0.5 - reach * below.error, 0.5 + reach * upto.error
+    too_few = 2.0 ** (1.0 - ranks.units) > 1 - confidence
+    unknown = np.isnan(low) | too_few | (is_rounding(below.error, 1.0) & is_rounding(upto.error, 1.0))
+    ends = (ranks.quantile(np.where(unknown, 0.5, end)) for end in (low, high))
+    low, high = (np.where(unknown, np.nan, end) for end in ends)
+    return Bounds(low, high, "woodruff", ranks.over, "at least six (at 95 %)")
+
+
+def macro(sample: Sample, estimate: Estimate, confidence: float, bounds: tuple[float, float]) -> tuple[Any, Any, Any]:
+    """The mean over groups with equal weights, and the ends of its interval, NaN without one.
+
+    The groups are those of interest, such as the relations of a graph, and only their items are drawn.
+    """
+    value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
+    shared = isinstance(sample, Ranks) and sample.shared
+    if estimate.influence is None or np.isnan(value) or shared or sample.group is None:
+        return value, np.nan, np.nan
+    spread = macro_spread(
+        _influence(estimate),
+        sample.count,
+        estimate.value,
+        group=sample.group,
+        groups=sample.groups,
+        cluster=sample.cluster,
+        most=sample.most,
+    )
+    units = int(sample.units.sum()) if sample.cluster is None else len(sorted_unique(sample.cluster))
+    if bool(np.any(units < np.asarray(estimate.facts.get("fewest", lambda: 0)()))):
+        return value, np.nan, np.nan
+    ends = tuple(float(np.mean(end)) for end in _ends(estimate))
+    at_ends = estimate.facts.get("at_ends", AT_ENDS)
+    low, high = (float(end) for end in score_interval(value, spread, ends, confidence, at_ends=at_ends))
+    return value, max(min(low, value), bounds[0]), min(max(high, value), bounds[1])
+
+
+def _influence(estimate: Estimate) -> Floats:
+    assert estimate.influence is not None
+    return estimate.influence
+
+
+def _ends(estimate: Estimate) -> tuple[Any, Any]:
+    ends = estimate.facts["ends"]
+    low, high = ends() if callable(ends) else ends
+    return low, high
+
+
+def _few(sample: Sample, estimate: Estimate) -> Mask:
+    """Whether each group has fewer units than its metric needs."""
+    return np.asarray(sample.units < estimate.facts.get("fewest", lambda: 0)())
+
+
+def _too_few(sample: Sample, estimate: Estimate, spread: Spread) -> str | None:
+    """Why a sample in one group has no interval although it has several units."""
+    if sample.group is not None or len(sample.units) != 1 or not sample.units[0] > FEWEST_DF:
+        return None
+    if sample.cluster is not None and spread.df[0] < FEWEST_DF:
+        return (
+            f"the cluster sizes leave {spread.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}: "
+            "as many as three clusters of one size"
+        )
+    if _few(sample, estimate)[0]:
+        needed = int(np.max(estimate.facts["fewest"]()))
+        return (
+            f"ranks of {int(sample.units[0])} {sample.over} do not show how large the others may be: "
+            f"an interval needs {needed} with so many candidates"
+        )
+    return None
+
+
+# ---- one pool of negatives for all positives
+
+
+def _over_pool(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """Interval of a metric over one pool: positives and negatives are two samples, and both errors count.
+
+    A single negative above many positives moves all of their ranks.
+    """
+    if "worth" not in estimate.facts:
+        return NoInterval("the positives share one pool of negatives, whose error is not known for this metric")
+    if ranks.groups != 1:
+        return NoInterval("the groups share one pool of negatives")
+    used = ranks.under(estimate.facts.get("under", ranks.ties))
+    spread = used.spread(_influence(estimate))
+    variance, pool_df = _pool_variance(used, estimate.facts["worth"])
+    of_pool = float(estimate.facts.get("slope", lambda: 1.0)()) ** 2 * variance
+    error, df = float(spread.error[0]), float(spread.df[0])
+    both = error**2 + of_pool
+    over = "positives and negatives" if ranks.cluster is None else "clusters and negatives"
+    if not both > 0 or np.isnan(error):
+        return Bounds(np.array([np.nan]), np.array([np.nan]), "two-sample jackknife", over)
+    # Satterthwaite: the sum of two variances, each estimated with its own degrees of freedom.
+    df = both**2 / (error**4 / max(df, 1.0) + of_pool**2 / pool_df)
+    at, error = estimate.value, np.sqrt([both])
+    if estimate.facts.get("scale") == "logit":
+        low, high = logit_t_interval(at, error, np.array([df]), confidence)
+    elif estimate.facts.get("scale") == "log":
+        low, high = (np.exp(end) for end in t_interval(np.log(at), error / at, np.array([df]), confidence, scale=1.0))
+    else:
+        low, high = t_interval(at, error, np.array([df]), confidence, scale=1.0)
+    return Bounds(low, high, "two-sample jackknife", over)
+
+
+def _pool_variance(ranks: Ranks, worth: Any) -> tuple[float, float]:
+    """The variance that the pool adds to the mean worth, by leaving out each of its negatives; degrees of freedom.
+
+    A negative at place p of the pool, counted from the best, is above the positives with p or more negatives above
+    them and ties with those at whose score it is. So what leaving it out does depends on its place only. By the
+    inequality of Efron and Stein the jackknife is too large rather than too small on average.
+    """
+    negatives = int(ranks.fewest_candidates) - 1
+    if negatives < 2:
+        return np.nan, 0.0
+    moved, length = _moved(ranks, worth)
+    squares, fourth = float(length @ moved**2), float(length @ moved**4)
+    # Few negatives decide: as many as would have this spread if all counted alike.
+    df = max(squares**2 / fourth, 2.0) if fourth > 0 else 2.0
+    return (negatives - 1) / negatives * squares, df
+
+
+def _moved(ranks: Ranks, worth: Any) -> tuple[Floats, Ints]:
+    """By how much leaving out a negative moves the mean worth, more than on average, and how many do so."""
+    negatives, weight = int(ranks.fewest_candidates) - 1, ranks.count / ranks.count.sum()
+    greater, equal, now = ranks.greater, ranks.equal, worth(ranks)
+
+    def change(fewer: Ranks, where: Mask) -> Floats:
+        return np.where(where, worth(fewer) - now, 0.0)
+
+    without_above = change(ranks.alike(np.maximum(greater - 1, 0), equal, ranks.candidates), greater > 0)
+    without_tied = change(ranks.alike(greater, np.maximum(equal - 1, 0), ranks.candidates), equal > 0)
+    places = sorted_unique(np.concatenate([[0, negatives], greater, greater + equal]))
+    steps = np.zeros(len(places))
+    steps[0] += float(weight @ without_above)
+    np.add.at(steps, np.searchsorted(places, greater), weight * (without_tied - without_above))
+    np.add.at(steps, np.searchsorted(places, greater + equal), -weight * without_tied)
+    moved, length = np.cumsum(steps)[:-1], np.diff(places)
+    return moved - float(length @ moved) / negatives, length

@@ -1,0 +1,183 @@
+"""All positives against all negatives, across queries: areas under curves and hits above a threshold, with their errors.
+
+Scores that belong to queries err query by query. Without `offsets` the negatives are a pool that belongs to no query:
+positives and negatives are then two samples, each with an error of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, Estimate
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.kernels import tails
+from graphgauge.kernels.tails import TailCounts
+from graphgauge.kernels.tally import numbered
+from graphgauge.stats.errors import auc_error, standard_error, two_samples
+from graphgauge.stats.intervals import of_area, of_mean, tail, wilson_interval
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Scores of all positives (m,) and all negatives (n,), none of them NaN.
+
+    Those of positive i are `neg[offsets[i]:offsets[i + 1]]`, if they belong to queries. `cluster` has a label per
+    positive.
+    """
+
+    pos: AnyArray
+    neg: AnyArray
+    offsets: Ints | None = None
+    cluster: Ints | None = None
+    over: str = "queries"
+    unit: str = "query"
+
+    @cached_property
+    def tails(self) -> TailCounts:
+        """At each distinct positive score: the positives that have it, the negatives above and beside."""
+        return tails.tail_counts(self.pos, self.neg)
+
+    @cached_property
+    def units(self) -> Ints | None:
+        """The clusters, numbered from 0."""
+        return None if self.cluster is None else numbered(self.cluster)[1]
+
+    @property
+    def roc_auc(self) -> float:
+        """P(positive > negative) + P(equal) / 2 over all pairs, as a ratio of whole numbers; NaN if a side is empty."""
+        return tails.roc_auc(self.tails)
+
+    @property
+    def average_precision(self) -> float:
+        """The mean over positives of the precision at their score; NaN if a side is empty."""
+        return tails.average_precision(self.tails)
+
+    def threshold(self, rank: int) -> Any:
+        """The score of the negative with this rank, 1 for the best; infinite beyond either end."""
+        if not 1 <= rank <= len(self.neg):
+            return np.inf if rank < 1 else -np.inf
+        place = len(self.neg) - rank
+        return np.partition(self.neg, place)[place]
+
+    def share_above(self, rank: int) -> float:
+        """The share of positives strictly above the negative with this rank: none at rank 0, all beyond the last."""
+        if not len(self.pos) or not 1 <= rank <= len(self.neg):
+            return 0.0 if rank < 1 else 1.0
+        return float(np.count_nonzero(self.pos > self.threshold(rank))) / len(self.pos)
+
+    def estimate(self, value: float, **facts: Any) -> Estimate:
+        empty = not len(self.pos) or not len(self.neg)
+        reason = "no negatives" if len(self.pos) else "no positives"
+        n = np.array([len(self.pos)])
+        return Estimate(np.array([np.nan if empty else value]), n, reason=reason, facts=facts | {"unit": self.unit})
+
+    def blocks(self) -> Iterator[tuple[AnyArray, Ints]]:
+        """The negatives block by block, with the query of each."""
+        assert self.offsets is not None
+        for start in range(0, len(self.neg), _BLOCK):
+            block = self.neg[start : start + _BLOCK]
+            yield block, np.searchsorted(self.offsets, np.arange(start, start + len(block)), side="right") - 1
+
+
+def auc_bounds(sample: Pooled, estimate: Estimate, confidence: float) -> Bounds:
+    """DeLong on the logit scale, with a query or cluster as one unit."""
+    _, error, df = auc_error(sample.pos, sample.neg, sample.offsets, cluster=sample.units)
+    return of_area(estimate.value, np.array([error]), np.array([df]), confidence, over=sample.over)
+
+
+def precision_bounds(sample: Pooled, estimate: Estimate, confidence: float) -> Bounds:
+    """First-order variance on the logit scale, with a query or cluster as one unit."""
+    error, df = _precision_error(sample)
+    return of_area(estimate.value, error, df, confidence, over=sample.over)
+
+
+def _precision_error(sample: Pooled) -> tuple[Floats, Floats]:
+    """Standard error and degrees of freedom of average precision, by linearisation.
+
+    Precision at a score s is T/(T + F), with T positives and F negatives at or above s. A positive at or above s adds
+    F/(T + F)² to it, a negative takes T/(T + F)² away; summed over the positives these are each score's influence.
+    """
+    pos, neg, counts = sample.pos, sample.neg, sample.tails
+    if len(pos) < 2 or not len(neg):
+        return np.array([np.nan]), np.array([0.0])
+    at_or_above, false = np.cumsum(counts.positives), counts.greater + counts.equal
+    selected = (at_or_above + false).astype(np.float64)
+    # Descending values: the contribution of a score at its level and every lower one is a sum from the end.
+    gained = np.cumsum((counts.positives * false / selected**2)[::-1])[::-1]
+    lost = np.append(np.cumsum((counts.positives * at_or_above / selected**2)[::-1])[::-1], 0.0)
+    ascending = counts.values[::-1]
+
+    def level_of(scores: AnyArray) -> Ints:
+        """The first level at or below each score, in descending order; one past the last if there is none."""
+        return len(ascending) - np.searchsorted(ascending, scores, side="right")
+
+    added = (at_or_above / selected + gained)[level_of(pos)]
+    if sample.offsets is None:
+        taken = [lost[level_of(neg[start : start + _BLOCK])] for start in range(0, len(neg), _BLOCK)]
+        of_negatives = np.concatenate(taken) * (len(neg) / len(pos))
+        positives = standard_error(added - added.mean(), cluster=sample.units)
+        return two_samples(positives, standard_error(of_negatives - of_negatives.mean()))
+    influence = added.copy()
+    for block, query in sample.blocks():
+        influence -= np.bincount(query, lost[level_of(block)], len(pos))
+    # Queries are centred on the value that their number of negatives would give.
+    lost_in_all = added.sum() - influence.sum()
+    influence += np.diff(sample.offsets) * (lost_in_all / len(neg)) - added.mean()
+    units = np.arange(len(pos)) if sample.units is None else sample.units
+    return standard_error(influence, cluster=units)
+
+
+def hits_bounds(sample: Pooled, estimate: Estimate, confidence: float) -> Bounds:
+    """Interval of the share of positives above the k-th best negative, including the error of that threshold.
+
+    In another sample the number of negatives above the same threshold would not be k, but near it (within a Poisson
+    count's limits, widened if negatives of one query or cluster are close). The shares at the negatives with
+    these ranks show the effect on the value. Distances to them and to the bounds of the positives alone add up in
+    squares (Zou and Donner 2008).
+    """
+    k, value = int(estimate.facts["k"]), float(estimate.value[0])
+    low, high = _positives_alone(sample, k, value, confidence)
+    if k <= len(sample.neg):  # else there is no threshold, and every positive is a hit
+        fewest, most = _count_limits(k, _dispersion(sample, k), confidence)
+        first, last = (sample.share_above(rank) for rank in (int(np.floor(fewest)), int(np.ceil(most))))
+        low, high = value - np.hypot(value - low, value - first), value + np.hypot(high - value, last - value)
+    method = "wilson and threshold" if sample.units is None else "cluster-t and threshold"
+    return Bounds(np.atleast_1d(low), np.atleast_1d(high), method, sample.over)
+
+
+def _positives_alone(sample: Pooled, k: int, value: float, confidence: float) -> tuple[Floats, Floats]:
+    n = len(sample.pos)
+    if sample.units is None:
+        return wilson_interval([round(value * n)], [n], confidence)
+    error, df = standard_error((sample.pos > sample.threshold(k)) - value, cluster=sample.units)
+    found = of_mean([value], error, df, confidence, over="clusters", scale=1.0, possible=(0.0, 1.0))
+    return found.low, found.high
+
+
+def _dispersion(sample: Pooled, k: int) -> float:
+    """The variance of the number of negatives above the threshold over that of a Poisson count; at least 1."""
+    if sample.offsets is None:
+        return 1.0
+    above = np.flatnonzero(sample.neg >= sample.threshold(k))
+    query = np.searchsorted(sample.offsets, above, side="right") - 1
+    excess = np.bincount(query, minlength=len(sample.pos)) - np.diff(sample.offsets) * (len(above) / len(sample.neg))
+    if sample.units is not None:
+        excess = np.bincount(sample.units, excess)
+    units = len(excess)
+    return max(1.0, float(excess @ excess) * units / (units - 1) / len(above)) if units > 1 else 1.0
+
+
+def _count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
+    """Limits of a count with this dispersion, from those of a Poisson count (Garwood 1936)."""
+    from scipy.special import gammaincinv
+
+    events, outside = count / dispersion, tail(confidence)
+    low, high = gammaincinv(events, outside), gammaincinv(events + 1, 1 - outside)
+    return dispersion * float(low), dispersion * float(high)

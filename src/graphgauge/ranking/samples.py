@@ -1,0 +1,482 @@
+"""What metrics take: `Ranks`, each positive among the negatives of its query, and `Lists`, each query as a whole.
+
+Both are views of `Counts` under one tie rule, overall or along one axis of groups. Their cells are items that count
+alike, with how many they are, so that a million queries cost as much as their histogram. Sums are exact: their bits do
+not depend on how the data were split, ordered or counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Estimate
+from graphgauge.core.types import Floats, Ints
+from graphgauge.kernels.tally import distinct, numbered, tally
+from graphgauge.ranking import ties as rules
+from graphgauge.ranking.counts import Counts, Whole
+from graphgauge.stats.errors import Clusters, Spread, spread
+
+# Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last rank.
+AT_ENDS = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Cells of equal items, which are positives or queries.
+
+    `count` is the number of items of a cell, or their weight, and `items` their number. `group` is the group of a cell,
+    None if there is one. Cells of one `cluster` err together; without it every item errs for itself. `over` and `unit`
+    say what errs and what is counted.
+    """
+
+    ties: str
+    count: Floats
+    items: Ints
+    group: Ints | None
+    groups: int
+    cluster: Ints | None
+    over: str
+    unit: str
+
+    @cached_property
+    def n(self) -> Ints:
+        """The number of items of each group."""
+        return self.total(self.items).astype(np.int64)
+
+    @cached_property
+    def mass(self) -> Floats:
+        """The items of each group, or their weight; NaN without any."""
+        mass = self.total(self.count)
+        return np.where(mass > 0, mass, np.nan)
+
+    def total(self, values: Any) -> Floats:
+        """The sum of one value per cell, by group."""
+        return exact_sum(np.asarray(values, np.float64), self.group, self.groups)
+
+    def mean(self, values: Any) -> Floats:
+        """The mean over the items of each group of one value per cell."""
+        return self.total(np.asarray(values) * self.count) / self.mass
+
+    def to_cells(self, values: Floats) -> Floats:
+        """A number per group, for each of its cells; that of a single group stays as it is."""
+        return values if self.group is None else values[self.group]
+
+    # ---- estimates
+
+    def estimate(self, values: Floats, **facts: Any) -> Estimate:
+        """The mean of one value per cell, between 0 and 1 unless `ends` says otherwise."""
+        mean = self.mean(values)
+        facts = {"ends": (0.0, 1.0), "at_ends": AT_ENDS, "unit": self.unit} | facts
+        return Estimate(mean, self.n, values - self.to_cells(mean), reason="no queries", facts=facts)
+
+    def ratio(self, numerator: Floats, denominator: Floats, **facts: Any) -> Estimate:
+        """Σ numerator / Σ denominator, one of each per cell; NaN where the denominators are 0."""
+        below = self.mean(denominator)
+        below = np.where(below > 0, below, np.nan)
+        value = self.mean(numerator) / below
+        influence = (numerator - self.to_cells(value) * denominator) / self.to_cells(below)
+        facts = {"ends": (0.0, 1.0), "at_ends": AT_ENDS, "unit": self.unit} | facts
+        return Estimate(value, self.n, influence, reason=facts.pop("reason", "no queries"), facts=facts)
+
+    # ---- errors
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The sizes of the clusters, which the errors of all metrics share."""
+        if self.cluster is None:
+            return None
+        return Clusters.from_labels(self.cluster, self.count, group=self.group, groups=self.groups)
+
+    @property
+    def units(self) -> Ints:
+        """How many items, or clusters where they err together, each group has."""
+        return self.n if self.clusters is None else np.bincount(self.clusters.owner, minlength=self.groups)
+
+    @cached_property
+    def most(self) -> Floats:
+        """How many items of equal weight each group is worth, (Σw)² / Σw² (Kish 1965)."""
+        if self.cluster is None:
+            return self.mass
+        with np.errstate(invalid="ignore"):
+            return self.mass**2 / self.total(self.count**2 / np.maximum(self.items, 1))
+
+    def spread(self, influence: Floats) -> Spread:
+        """How an estimate errs whose items have this influence."""
+        influence = np.broadcast_to(influence, self.count.shape)
+        return spread(
+            influence, self.count, group=self.group, groups=self.groups, cluster=self.clusters, most=self.most
+        )
+
+
+def exact_sum(values: Floats, group: Ints | None = None, groups: int = 1) -> Floats:
+    """The sums of some numbers by group, with the same bits in any order.
+
+    Numbers are split into multiples of two powers of two, whose sums are exact: to more digits than a plain sum has.
+
+    >>> exact_sum(np.array([0.1, 0.7, 0.2])) == exact_sum(np.array([0.7, 0.2, 0.1]))
+    array([ True])
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if not 0.0 < largest * len(values) < np.inf:
+        return _plain_sum(values, group, groups)
+    unit = 2.0 ** (int(np.frexp(largest * len(values))[1]) - 52)
+    if not 1e-290 < unit < 1e290:
+        return _plain_sum(np.sort(values), None, 1) if group is None else _plain_sum(values, group, groups)
+    scaled = values / unit
+    coarse = np.rint(scaled)
+    finer = 2.0 ** (51 - len(values).bit_length())
+    rest = np.rint((scaled - coarse) * finer)
+    return (_plain_sum(coarse, group, groups) + _plain_sum(rest, group, groups) / finer) * unit
+
+
+def _plain_sum(values: Floats, group: Ints | None, groups: int) -> Floats:
+    if group is None:
+        return np.add.reduce(values, keepdims=True)
+    return np.bincount(group, values, groups).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks(Sample):
+    """Positives, each among the negatives of its query: those above it, those beside it, and the candidates with it.
+
+    If `shared`, all positives have the same negatives, and their ranks err together.
+    """
+
+    greater: Ints
+    equal: Ints
+    candidates: Ints
+    shared: bool = False
+    _others: dict[str, Ranks] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counts: Counts, ties: str = "realistic", axis: str | None = None) -> Ranks:
+        """The positives of all queries, overall or by the groups of an axis."""
+        labels = counts.labels
+        names, codes = (None, None) if axis is None else numbered(labels.groups[axis])
+        pooled = {"shared": counts.pooled, "unit": "positive" if counts.lists or counts.pooled else "query"}
+        common = {"ties": ties, "groups": 1 if names is None else len(names)} | pooled
+        over = "clusters" if labels.cluster is not None else "positives" if counts.pooled else "queries"
+        if counts.one_each and labels.cluster is None and labels.weights is None:
+            columns, items = _folded(counts, codes)
+            group, greater, equal, candidates = [None, *columns][-4:]
+            return cls(
+                count=items.astype(np.float64),
+                items=items,
+                group=group,
+                cluster=None,
+                over=over,
+                greater=greater,
+                equal=equal,
+                candidates=candidates,
+                **common,
+            )
+        query = counts.query
+        items = counts.positives * counts.multiples[query]
+        cluster = np.arange(len(counts.candidates)) if labels.cluster is None else numbered(labels.cluster)[1]
+        return cls(
+            count=items * (1.0 if labels.weights is None else labels.weights[query]),
+            items=items,
+            group=None if codes is None else codes[query],
+            cluster=cluster[query],
+            over=over,
+            greater=(counts.above - counts.ahead).astype(np.int64),
+            equal=(counts.length - counts.positives).astype(np.int64),
+            candidates=(counts.candidates - counts.relevant + 1)[query].astype(np.int64),
+            **common,
+        )
+
+    def under(self, ties: str) -> Ranks:
+        """The same positives under another tie rule; made once, so that metrics share what it computes."""
+        if ties == self.ties:
+            return self
+        if ties not in self._others:
+            other = replace(self, ties=ties, _others={self.ties: self})
+            kept = ("n", "mass", "most", "clusters", "lengths", "fewest_candidates", "mean_candidates")
+            other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+            self._others[ties] = other
+        return self._others[ties]
+
+    def alike(self, greater: Any, equal: Any, candidates: Any) -> Ranks:
+        """Other positives, one of each, under the same rule: to ask what a rank is worth."""
+        columns = np.broadcast_arrays(greater, equal, candidates)
+        one = np.ones(columns[0].shape, np.int64)
+        return Ranks(self.ties, one.astype(np.float64), one, None, 1, None, self.over, self.unit, *columns)
+
+    @cached_property
+    def constant(self) -> Ranks:
+        """The same positives if all candidates had the same score."""
+        (candidates,), items = tally([self.candidates], self.items)
+        return replace(
+            self.alike(np.zeros_like(candidates), candidates - 1, candidates), count=items.astype(float), items=items
+        )
+
+    def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
+        """What each positive would be worth if all candidates of its query had the same score."""
+        sizes, place = self.lengths
+        return worth(self.alike(0, sizes - 1, sizes))[place]
+
+    @cached_property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """The distinct numbers of candidates, and the place of each cell's among them."""
+        return numbered(self.candidates)
+
+    @property
+    def tied(self) -> bool:
+        return bool(self.equal.any())
+
+    @cached_property
+    def fewest_candidates(self) -> float:
+        """The smallest number of candidates; infinite without queries."""
+        return int(self.candidates.min()) if self.candidates.size else np.inf
+
+    @cached_property
+    def mean_candidates(self) -> Floats:
+        """The mean number of candidates of each group."""
+        return self.mean(self.candidates)
+
+    # ---- what a rank is worth, per cell
+
+    @cached_property
+    def rank(self) -> Floats:
+        """The rank, or under `expected` the mean rank."""
+        return rules.rank(self.greater, self.equal, self.ties)
+
+    @cached_property
+    def reciprocal(self) -> Floats:
+        """1 / rank."""
+        return rules.reciprocal(self.greater, self.equal, self.ties)
+
+    @cached_property
+    def log(self) -> Floats:
+        """The logarithm of the rank."""
+        return rules.log(self.greater, self.equal, self.ties)
+
+    def within(self, k: Any) -> Floats:
+        """1 where the rank is at most k; under `expected` the probability of that."""
+        return rules.within(self.greater, self.equal, self.ties, k)
+
+    def ndcg(self, k: int) -> Floats:
+        """1 / log2(1 + rank) where the rank is at most k: the best place has gain 1."""
+        return rules.discount(self.greater, self.equal, self.ties, k)
+
+    def quantile(self, probability: Floats) -> Floats:
+        """The rank below which this share of each group's positives is, or the midpoint between two ranks.
+
+        Under `expected` the mass of a positive is spread evenly over its possible places.
+        """
+        mass = np.where(np.isnan(self.mass), 0.0, self.mass)
+        wanted = np.clip(probability, 0.0, 1.0) * mass
+        # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
+        slack = 1e-9 * np.maximum(mass, 1e-300)
+        below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, mass)
+        middle = (self._first_reaching(below) + self._first_reaching(above)) / 2
+        return np.where(self.n > 0, middle, np.nan)
+
+    def _first_reaching(self, wanted: Floats) -> Floats:
+        """For each group the smallest rank at or below which this much of it is, by bisection over half ranks."""
+        low = np.full(self.groups, 2, np.int64)
+        high = np.full(self.groups, 2 * (int((self.greater + self.equal).max(initial=0)) + 1))
+        if self.ties == "expected":  # ranks are whole
+            low, high = low // 2, high // 2
+        step = 1.0 if self.ties == "expected" else 2.0
+        slack = 1e-12 * wanted
+        while (low < high).any():
+            middle = (low + high) // 2
+            reached = self.total(self.within(self.to_cells(middle / step)) * self.count) >= wanted - slack
+            low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+        return low / step
+
+
+def _folded(counts: Counts, codes: Ints | None) -> tuple[list[Ints], Ints]:
+    """The distinct (group, greater, equal, candidates) of queries with one positive, sorted, and how many have each."""
+    greater, equal, candidates = counts.above, counts.length - np.int32(1), counts.candidates
+    n = len(greater)
+    one_length = n > 0 and candidates.strides[0] == 0
+    if codes is None and counts.count is None and one_length and int(candidates[0]) ** 2 <= n:
+        side = int(candidates[0])
+        table = np.bincount(greater * np.int32(side) + equal, minlength=side * side)
+        cells = np.flatnonzero(table)
+        greater, equal = np.divmod(cells, side)
+        return [greater, equal, np.full(len(cells), side)], table[cells]
+    columns = [greater, equal, candidates] if codes is None else [codes, greater, equal, candidates]
+    distinct_columns, items = tally(columns, counts.count)
+    return list(distinct_columns), items
+
+
+@dataclass(frozen=True, eq=False)
+class Lists(Sample):
+    """Queries with any number of positives, as runs of equal scores.
+
+    A tie of several positives has no realistic order: under `realistic` values are as under `expected`, the exact means
+    over random order. Under `optimistic` and `pessimistic` the positives of a run are its first or its last places.
+    """
+
+    counts: Counts
+
+    @classmethod
+    def of(cls, counts: Counts, ties: str = "realistic", axis: str | None = None) -> Lists:
+        """All queries, overall or by the groups of an axis."""
+        labels, n = counts.labels, len(counts.candidates)
+        names, codes = (None, None) if axis is None else numbered(labels.groups[axis])
+        items = counts.multiples
+        cluster = None if labels.cluster is None else numbered(labels.cluster)[1]
+        return cls(
+            ties=ties,
+            count=items * (1.0 if labels.weights is None else labels.weights),
+            items=items,
+            group=codes,
+            groups=1 if names is None else len(names),
+            cluster=np.arange(n) if cluster is None and labels.weights is not None else cluster,
+            over="queries" if labels.cluster is None else "clusters",
+            unit="query",
+            counts=counts,
+        )
+
+    def under(self, ties: str) -> Lists:
+        return replace(self, ties=ties)
+
+    @property
+    def relevant(self) -> Whole:
+        return self.counts.relevant
+
+    @property
+    def tied(self) -> bool:
+        return self.counts.tied
+
+    @property
+    def settled(self) -> bool:
+        """Whether the tie rule says which candidates of a run come first."""
+        return self.ties in ("optimistic", "pessimistic")
+
+    @cached_property
+    def constant(self) -> Lists:
+        """The same queries if all candidates had the same score; alike queries are one."""
+        own = self.counts
+        if own.grades is None:
+            (relevant, candidates), items = tally([own.relevant, own.candidates], own.count)
+            grades = None
+        else:
+            relevant, candidates, items = own.relevant, own.candidates, own.multiples
+            grades = own.all_grades[np.lexsort((-own.all_grades, own.query.repeat(own.positives)))]
+        n = np.arange(len(relevant))
+        alike = Counts(n, np.zeros_like(n), candidates, relevant, candidates, relevant, grades=grades, lists=True)
+        count = items.astype(np.float64) if grades is None else self.count
+        return replace(self, count=count, items=items, group=None, groups=1, cluster=None, counts=alike)
+
+    # ---- per query
+
+    def per_query(self, per_run: Floats, query: Whole | None = None) -> Floats:
+        """The sum of one value per run, of all runs or of those of these queries."""
+        query = self.counts.query if query is None else query
+        return np.bincount(query, per_run, len(self.counts.candidates)).astype(np.float64)
+
+    @cached_property
+    def span(self) -> tuple[Whole, Whole, Whole]:
+        """Of each run, the places before those that its positives may take, how many these are, and the positives."""
+        above, length, positives = self.counts.above, self.counts.length, self.counts.positives
+        if not self.settled:
+            return above, length, positives
+        return above + (length - positives if self.ties == "pessimistic" else 0), positives, positives
+
+    def _near(self, k: int) -> tuple[Ints, Whole, Whole, Whole]:
+        """The runs that begin among the first k places, their query, and their span without the number of places."""
+        runs = np.flatnonzero(self.span[0] < k)
+        return runs, *(column[runs] for column in self.span)
+
+    def hits(self, k: int | Whole) -> Floats:
+        """Positives among the first k of each query."""
+        if np.ndim(k):
+            first, length, positives = self.span
+            return self.per_query(positives * (np.clip(k[self.counts.query] - first, 0, length) / length))
+        if k not in self._hits:  # several metrics need them
+            runs, first, length, positives = self._near(k)
+            share = np.minimum(k - first, length) / length
+            self._hits[k] = self.per_query(positives * share, self.counts.query[runs])
+        return self._hits[k]
+
+    @cached_property
+    def _hits(self) -> dict[Any, Floats]:
+        return {}
+
+    def hit(self, k: int) -> Floats:
+        """Whether a positive is among the first k of each query, or how probable that is."""
+        first, length, positives = self._best
+        return self._of_best(1 - rules.none_among(np.clip(k - first, 0, length), length, positives))
+
+    def first_reciprocal(self, k: float = np.inf) -> Floats:
+        """The reciprocal rank of each query's best positive, 0 beyond k."""
+        return self._of_best(rules.first_reciprocal(*self._best, k))
+
+    @cached_property
+    def _best(self) -> tuple[Whole, Whole, Whole]:
+        """The span of the first run of each query that has one."""
+        runs = self.counts.first[self._answered]
+        first, length, positives = (column[runs] for column in self.span)
+        return first, length, positives
+
+    @cached_property
+    def _answered(self) -> Ints:
+        """The queries that have a run."""
+        return np.flatnonzero(np.bincount(self.counts.query, minlength=len(self.counts.candidates)))
+
+    def _of_best(self, values: Floats) -> Floats:
+        found = np.zeros(len(self.counts.candidates))
+        found[self._answered] = values
+        return found
+
+    def precision_sum(self, k: int) -> Floats:
+        """The sum of precision at the positives among the first k places of each query.
+
+        In a run of b candidates with p positives, after a candidates with P positives, place j has a positive with
+        probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives are at or before it on average.
+        """
+        runs, first, length, positives = self._near(k)
+        places = np.minimum(k - first, length)
+        run = np.repeat(np.arange(len(first)), places)
+        place = np.arange(len(run)) - np.repeat(np.cumsum(places) - places, places)  # j − 1
+        pace = ((positives - 1) / np.maximum(length - 1, 1))[run]
+        precision = (self.counts.ahead[runs][run] + 1 + place * pace) / (first[run] + 1 + place)
+        return self.per_query((positives / length)[run] * precision, self.counts.query[runs][run])
+
+    def ndcg(self, k: int, gain: Callable[[Floats], Floats] | None = None) -> Floats:
+        """The discounted gain of each query's first k places, over that of all positives in front, best first."""
+        k = min(k, int(self.counts.candidates.max(initial=1)))
+        total = rules.cumulative_discount(k)
+        if self.counts.grades is None:
+            runs, first, length, positives = self._near(k)
+            inside = (total[np.minimum(first + length, k)] - total[first]) * (positives / length)
+            gained = self.per_query(inside, self.counts.query[runs]) / total[np.minimum(self.relevant, k)]
+        else:
+            gains = self.counts.grades if gain is None else gain(self.counts.grades)
+            gained = self._discounted(gains, total, k) / self._best_possible(gains, total, k)
+        return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to slightly above 1
+
+    def _discounted(self, gains: Floats, total: Floats, k: int) -> Floats:
+        """The discounted gain of each query's first k places; gains are those of the positives, run by run."""
+        first, length, positives = self.span
+        run = np.repeat(np.arange(len(first)), positives)
+        if not self.settled:
+            inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
+            return self.per_query(inside * (np.bincount(run, gains, len(first)) / length))
+        # Within a tie the best come first, or last.
+        within = np.arange(len(run)) - np.repeat(np.cumsum(positives) - positives, positives)
+        place = first[run] + (within if self.ties == "optimistic" else positives[run] - 1 - within)
+        return self.per_query(gains * _discount(total, place, k), self.counts.query[run])
+
+    def _best_possible(self, gains: Floats, total: Floats, k: int) -> Floats:
+        query = np.repeat(self.counts.query, self.counts.positives)
+        order = np.lexsort((-gains, query))
+        size = np.bincount(query, minlength=len(self.counts.candidates))
+        place = np.arange(len(query)) - np.repeat(np.cumsum(size) - size, size)
+        return self.per_query(gains[order] * _discount(total, place, k), query)
+
+
+def _discount(total: Floats, place: Whole, k: int) -> Floats:
+    """What each place adds to the cumulative discount; 0 from the k-th on."""
+    found: Floats = total[np.minimum(place + 1, k)] - total[np.minimum(place, k)]
+    return found
