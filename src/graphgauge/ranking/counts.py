@@ -157,12 +157,12 @@ class Counts:
             runs, query = rows, np.arange(len(rows))
         else:
             size = np.bincount(self.query, minlength=len(self.candidates))[rows]
-            runs = _stretches(self.first[rows], size)
+            runs = stretches(self.first[rows], size)
             query = np.repeat(np.arange(len(rows)), size)
         grades = None
         if self.grades is not None:
             start = np.cumsum(self.positives) - self.positives
-            grades = self.grades[_stretches(start[runs], self.positives[runs])]
+            grades = self.grades[stretches(start[runs], self.positives[runs])]
         return replace(
             self,
             query=query,
@@ -279,10 +279,10 @@ class Counts:
         return replace(found, grades=arrays.get("grades"), count=arrays.get("count")).check()
 
 
-def _stretches(start: Whole, size: Whole) -> Ints:
+def stretches(start: Whole, size: Whole) -> Ints:
     """start, start + 1, … of each stretch in turn.
 
-    >>> _stretches(np.array([5, 0]), np.array([2, 1]))
+    >>> stretches(np.array([5, 0]), np.array([2, 1]))
     array([5, 6, 0])
     """
     before = np.cumsum(size) - size

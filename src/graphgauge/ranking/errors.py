@@ -22,10 +22,12 @@ from graphgauge.stats.intervals import (
     FEWEST_DF,
     logit_t_interval,
     of_bounded_mean,
-    of_share as share_of_items,
     score_interval,
     t_interval,
     t_quantile,
+)
+from graphgauge.stats.intervals import (
+    of_share as share_of_items,
 )
 
 
@@ -69,8 +71,9 @@ def of_log_mean(sample: Ranks, estimate: Estimate, confidence: float) -> Bounds 
         return NoInterval(reason)
     with np.errstate(invalid="ignore", divide="ignore"):
         scaled = {name: getattr(spread, name) / estimate.value for name in ("error", "lowest", "highest")}
-        ends = tuple(np.log(end) for end in _ends(estimate))
-        low, high = score_interval(np.log(estimate.value), spread._replace(**scaled), ends, confidence, at_ends=0.0)
+        floor, ceiling = (np.log(end) for end in _ends(estimate))
+        logs = spread._replace(**scaled)
+        low, high = score_interval(np.log(estimate.value), logs, (floor, ceiling), confidence, at_ends=0.0)
     method = "log-score-t" if sample.cluster is None else "cluster-log-score-t"
     return Bounds(np.exp(low), np.exp(high), method, sample.over, "at least three")
 
@@ -115,9 +118,10 @@ def macro(sample: Sample, estimate: Estimate, confidence: float, bounds: tuple[f
     units = int(sample.units.sum()) if sample.cluster is None else len(sorted_unique(sample.cluster))
     if bool(np.any(units < np.asarray(estimate.facts.get("fewest", lambda: 0)()))):
         return value, np.nan, np.nan
-    ends = tuple(float(np.mean(end)) for end in _ends(estimate))
+    floor, ceiling = (float(np.mean(end)) for end in _ends(estimate))
     at_ends = estimate.facts.get("at_ends", AT_ENDS)
-    low, high = (float(end) for end in score_interval(value, spread, ends, confidence, at_ends=at_ends))
+    ends = score_interval(value, spread, (floor, ceiling), confidence, at_ends=at_ends)
+    low, high = (float(end) for end in ends)
     return value, max(min(low, value), bounds[0]), min(max(high, value), bounds[1])
 
 
@@ -178,13 +182,13 @@ def _over_pool(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | 
         return Bounds(np.array([np.nan]), np.array([np.nan]), "two-sample jackknife", over)
     # Satterthwaite: the sum of two variances, each estimated with its own degrees of freedom.
     df = both**2 / (error**4 / max(df, 1.0) + of_pool**2 / pool_df)
-    at, error = estimate.value, np.sqrt([both])
+    at, whole = estimate.value, np.sqrt([both])
     if estimate.facts.get("scale") == "logit":
-        low, high = logit_t_interval(at, error, np.array([df]), confidence)
+        low, high = logit_t_interval(at, whole, [df], confidence)
     elif estimate.facts.get("scale") == "log":
-        low, high = (np.exp(end) for end in t_interval(np.log(at), error / at, np.array([df]), confidence, scale=1.0))
+        low, high = (np.exp(end) for end in t_interval(np.log(at), whole / at, [df], confidence, scale=1.0))
     else:
-        low, high = t_interval(at, error, np.array([df]), confidence, scale=1.0)
+        low, high = t_interval(at, whole, [df], confidence, scale=1.0)
     return Bounds(low, high, "two-sample jackknife", over)
 
 

@@ -20,7 +20,7 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import errors, pooled
 from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import Lists, Ranks
+from graphgauge.ranking.samples import AT_ENDS, Lists, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
@@ -40,7 +40,13 @@ Declare = Callable[[MetricFunction], Metric]
 
 
 def blind(function: MetricFunction, sample: Ranks | Lists, **params: Any) -> Iterable[Reference]:
-    """What scorers without knowledge reach: equal scores under the chosen tie rule, and a random order."""
+    """What scorers without knowledge reach: equal scores under the chosen tie rule, and a random order.
+
+    Nothing is known of lists cut off at some place if the number of candidates is not.
+    """
+    depth = sample.counts.depth if isinstance(sample, Lists) else None
+    if isinstance(sample, Lists) and depth is not None and not (sample.counts.candidates > depth).any():
+        return
     constant = sample.constant
     rules = {"constant scorer": sample.ties, "random scorer": "expected"}
     if sample.ties == "expected":
@@ -124,7 +130,9 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
 
-@_of_ranks("amri", reference="berrendorf2020", bounds=(-1, 1), conventions=_RULES | {"ties": TIES_EXPECTED}, chance=_zero)
+@_of_ranks(
+    "amri", reference="berrendorf2020", bounds=(-1, 1), conventions=_RULES | {"ties": TIES_EXPECTED}, chance=_zero
+)
 def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index: 1 for perfect, 0 for random order, for any number of candidates."""
     ranks = ranks.under("expected")
@@ -147,7 +155,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
     random = ranks.blindly(_reciprocal)
     slope = 1 / (1 - float(random[0])) if len(random) and random[0] < 1 else 0.0
     lost, worst = 1 - ranks.reciprocal, 1 - 1 / ranks.candidates
-    return _adjusted(ranks, lost, 1 - random, worst, worth=_reciprocal, slope=slope, at_ends=errors.AT_ENDS)
+    return _adjusted(ranks, lost, 1 - random, worst, worth=_reciprocal, slope=slope, at_ends=AT_ENDS)
 
 
 @_of_ranks(
@@ -163,14 +171,14 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     worst = (ranks.candidates > k).astype(float)
     random = ranks.blindly(lambda each: each.within(k))
     reason = f"every query has at most k = {k} candidates"
-    return _adjusted(ranks, 1 - ranks.within(k), 1 - random, worst, reason=reason, at_ends=errors.AT_ENDS)
+    return _adjusted(ranks, 1 - ranks.within(k), 1 - random, worst, reason=reason, at_ends=AT_ENDS)
 
 
 def _adjusted(
     ranks: Ranks,
-    lost: Floats,
-    lost_at_random: Floats,
-    worst: Floats,
+    lost: Any,
+    lost_at_random: Any,
+    worst: Any,
     *,
     reason: str = "no query has a negative",
     slope: float = 1.0,
@@ -181,10 +189,11 @@ def _adjusted(
     loss = ranks.ratio(lost, lost_at_random)
 
     def ends() -> tuple[Floats, float]:
-        return 1 - ranks.mean(worst) / ranks.mean(lost_at_random), 1.0
+        return 1 - ranks.mean(worst) / loss.facts["denominator"], 1.0
 
     assert loss.influence is not None
     facts |= {"ends": ends, "at_ends": at_ends, "unit": ranks.unit, "slope": lambda: slope, "under": "expected"}
+    facts["denominator"] = loss.facts["denominator"]
     reason = reason if ranks.n.any() else "no queries"
     return Estimate(1 - loss.value, ranks.n, -loss.influence, reason=reason, facts=facts)
 
@@ -255,9 +264,7 @@ def mrr_first(lists: Lists) -> Estimate:
     return lists.estimate(lists.first_reciprocal())
 
 
-@_of_lists(
-    "mrr_first@{k}", {"per": "query, by its best positive", "beyond k": "0"}, reference="voorhees1999"
-)
+@_of_lists("mrr_first@{k}", {"per": "query, by its best positive", "beyond k": "0"}, reference="voorhees1999")
 def mrr_first_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Reciprocal rank of a query's best positive, 0 if it is not among the first k, mean over queries."""
     return lists.estimate(lists.first_reciprocal(k))
@@ -285,7 +292,7 @@ def f1_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 @_of_lists("r_precision", reference="manning2008")
 def r_precision(lists: Lists) -> Estimate:
     """Share of positives among a query's first R candidates, R the number of its positives, mean over queries."""
-    return lists.estimate(lists.hits(lists.relevant) / lists.relevant)
+    return lists.estimate(lists.hits_of_each(lists.relevant) / lists.relevant)
 
 
 @_of_lists("ndcg_exp@{k}", {"gain": "2^grade − 1"}, reference="burges2005")

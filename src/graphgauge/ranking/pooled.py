@@ -1,4 +1,4 @@
-"""All positives against all negatives, across queries: areas under curves and hits above a threshold, with their errors.
+"""All positives against all negatives, across queries: areas under curves, hits above a threshold, errors.
 
 Scores that belong to queries err query by query. Without `offsets` the negatives are a pool that belongs to no query:
 positives and negatives are then two samples, each with an error of its own.
@@ -6,6 +6,7 @@ positives and negatives are then two samples, each with an error of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -167,17 +168,52 @@ def _dispersion(sample: Pooled, k: int) -> float:
         return 1.0
     above = np.flatnonzero(sample.neg >= sample.threshold(k))
     query = np.searchsorted(sample.offsets, above, side="right") - 1
-    excess = np.bincount(query, minlength=len(sample.pos)) - np.diff(sample.offsets) * (len(above) / len(sample.neg))
+    expected = np.diff(sample.offsets) * (len(above) / len(sample.neg))
+    excess: Floats = np.bincount(query, minlength=len(sample.pos)) - expected
     if sample.units is not None:
-        excess = np.bincount(sample.units, excess)
+        excess = np.bincount(sample.units, excess).astype(np.float64)
     units = len(excess)
     return max(1.0, float(excess @ excess) * units / (units - 1) / len(above)) if units > 1 else 1.0
 
 
 def _count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
     """Limits of a count with this dispersion, from those of a Poisson count (Garwood 1936)."""
-    from scipy.special import gammaincinv
-
     events, outside = count / dispersion, tail(confidence)
-    low, high = gammaincinv(events, outside), gammaincinv(events + 1, 1 - outside)
-    return dispersion * float(low), dispersion * float(high)
+    return dispersion * _gamma_quantile(events, outside), dispersion * _gamma_quantile(events + 1, 1 - outside)
+
+
+def _gamma_quantile(shape: float, share: float) -> float:
+    """Where the distribution function of the gamma distribution reaches a share, by bisection."""
+    low, high = 0.0, shape + 10 * math.sqrt(shape) + 40
+    while high - low > 1e-14 * high:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if _gamma_share(shape, middle) < share else (low, middle)
+    return (low + high) / 2
+
+
+def _gamma_share(shape: float, x: float) -> float:
+    """The regularised lower incomplete gamma function P(shape, x): its series, or beyond the mean its fraction."""
+    scale = math.exp(shape * math.log(x) - x - math.lgamma(shape))
+    if x < shape + 1:
+        term = total = 1 / shape
+        place = shape
+        while term > 1e-17 * total:
+            place += 1
+            term *= x / place
+            total += term
+        return scale * total
+    # Lentz's evaluation of the continued fraction of 1 − P.
+    b = x + 1 - shape
+    c, d = 1e300, 1 / b
+    fraction, step, i = d, 0.0, 0
+    while abs(step - 1) > 1e-16:
+        i += 1
+        a = i * (shape - i)
+        b += 2
+        d = 1 / (a * d + b)
+        c = b + a / c
+        step = c * d
+        fraction *= step
+    return 1 - scale * fraction

@@ -16,13 +16,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, Mask
+from graphgauge.core.types import Ints, Mask
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.labels import Labels
+
+if TYPE_CHECKING:
+    from graphgauge.ranking.pooled import Pooled
 
 Rows = slice | Ints
 
@@ -41,6 +44,112 @@ class Queries(ABC):
     n: int
     labels: Labels
 
+    # ---- the sources
+
+    @staticmethod
+    def from_scores(
+        pos_scores: Any,
+        neg_scores: Any,
+        *,
+        offsets: Any = None,
+        mask: Any = None,
+        negatives: Any = None,
+        ids: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        cluster: Any = None,
+        weights: Any = None,
+        minus_inf: str = "rank",
+        nan: str = "raise",
+    ) -> Queries:
+        """One positive per query with negatives of its own, or one pool of negatives for all.
+
+        Parameters
+        ----------
+        pos_scores
+            Scores (n,) of the positives, higher is better: NumPy, torch or a list.
+        neg_scores
+            Those of their negatives: a matrix (n, k); a list of n arrays, as TGB's evaluators take; one flat array with
+            `offsets`; or one pool (m,) that all positives share, as in OGB.
+        offsets, mask
+            Where each query's negatives begin in a flat array (n + 1), or which cells of a matrix are negatives.
+        negatives
+            The negatives that were scored, as `ranking.negatives` drew them: their mask is used, and results name them,
+            so that methods are compared on the same negatives only.
+        ids
+            Names of the queries, by which evaluations are compared.
+        groups
+            Labels per query to break results down by, `{"relation": …}`.
+        cluster
+            Labels; queries with the same one (head and tail of a triple) err together.
+        weights
+            How much each query counts, above 0.
+        minus_inf
+            What a negative at −inf is: a candidate (`rank`), or left out (`exclude`).
+        nan
+            `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and if all negatives are
+            NaN the query; all are counted.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> queries = ranking.Queries.from_scores([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+        >>> ranking.evaluate(queries)["mrr"].value
+        0.75
+        """
+        from graphgauge.ranking.scores import from_scores
+
+        about = {"ids": ids, "groups": groups, "cluster": cluster, "weights": weights}
+        return from_scores(
+            pos_scores,
+            neg_scores,
+            about,
+            offsets=offsets,
+            mask=mask,
+            negatives=negatives,
+            minus_inf=minus_inf,
+            nan=nan,
+        )
+
+    @staticmethod
+    def from_lists(
+        scores: Any,
+        labels: Any,
+        queries: Any,
+        *,
+        groups: Mapping[str, Any] | None = None,
+        cluster: Any = None,
+        weights: Any = None,
+        minus_inf: str = "rank",
+        nan: str = "raise",
+    ) -> Queries:
+        """Candidate lists with any number of positives: a score, a label and a query for each candidate.
+
+        Parameters
+        ----------
+        scores
+            One score per candidate, higher is better.
+        labels
+            0 for negatives, and 1 or a grade of relevance above 0 for positives.
+        queries
+            The query of each candidate: numbers or names, in any order.
+        groups, cluster, weights
+            As in `from_scores`: one per query in the order in which queries first occur, one per candidate, or
+            `{query: value}`.
+        minus_inf, nan
+            As in `from_scores`.
+
+        Examples
+        --------
+        >>> from graphgauge import ranking
+        >>> queries = ranking.Queries.from_lists([0.9, 0.4, 0.2, 0.7], [1, 0, 1, 0], ["a", "a", "b", "b"])
+        >>> ranking.evaluate(queries, k=1)["recall@1"].value
+        0.5
+        """
+        from graphgauge.ranking.lists import from_lists
+
+        about = {"groups": groups, "cluster": cluster, "weights": weights}
+        return from_lists(scores, labels, queries, about, minus_inf=minus_inf, nan=nan)
+
     # ---- what a source has
 
     @abstractmethod
@@ -54,11 +163,8 @@ class Queries(ABC):
         """How many scores all queries have: what blocks are sized by."""
         return self.n
 
-    def pool(self) -> tuple[AnyArray, AnyArray, Ints | None] | None:
-        """Scores of positives, of negatives, and where the negatives of each begin: for metrics that pool them.
-
-        Offsets are None if the negatives belong to no query. None if the source cannot give them.
-        """
+    def pool(self) -> Pooled | None:
+        """The scores of all queries together, for metrics that pool them; None if the source cannot give them."""
         return None
 
     def samples(self, k: int) -> Mapping[str, Any]:

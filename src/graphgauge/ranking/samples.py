@@ -80,8 +80,8 @@ class Sample:
         below = np.where(below > 0, below, np.nan)
         value = self.mean(numerator) / below
         influence = (numerator - self.to_cells(value) * denominator) / self.to_cells(below)
-        facts = {"ends": (0.0, 1.0), "at_ends": AT_ENDS, "unit": self.unit} | facts
-        return Estimate(value, self.n, influence, reason=facts.pop("reason", "no queries"), facts=facts)
+        facts = {"ends": (0.0, 1.0), "at_ends": AT_ENDS, "unit": self.unit, "denominator": below} | facts
+        return Estimate(value, self.n, influence, reason="no queries", facts=facts)
 
     # ---- errors
 
@@ -158,36 +158,57 @@ class Ranks(Sample):
         """The positives of all queries, overall or by the groups of an axis."""
         labels = counts.labels
         names, codes = (None, None) if axis is None else numbered(labels.groups[axis])
-        pooled = {"shared": counts.pooled, "unit": "positive" if counts.lists or counts.pooled else "query"}
-        common = {"ties": ties, "groups": 1 if names is None else len(names)} | pooled
-        over = "clusters" if labels.cluster is not None else "positives" if counts.pooled else "queries"
+        common: dict[str, Any] = {
+            "groups": 1 if names is None else len(names),
+            "over": "clusters" if labels.cluster is not None else "positives" if counts.pooled else "queries",
+            "unit": "positive" if counts.lists or counts.pooled else "query",
+            "shared": counts.pooled,
+        }
         if counts.one_each and labels.cluster is None and labels.weights is None:
             columns, items = _folded(counts, codes)
-            group, greater, equal, candidates = [None, *columns][-4:]
+            greater, equal, candidates = columns[-3:]
             return cls(
+                ties=ties,
                 count=items.astype(np.float64),
                 items=items,
-                group=group,
+                group=None if codes is None else columns[0],
                 cluster=None,
-                over=over,
                 greater=greater,
                 equal=equal,
                 candidates=candidates,
                 **common,
             )
-        query = counts.query
-        items = counts.positives * counts.multiples[query]
+        alone, query = cls.each(counts, ties), counts.query
+        multiples = counts.multiples[query]
         cluster = np.arange(len(counts.candidates)) if labels.cluster is None else numbered(labels.cluster)[1]
-        return cls(
-            count=items * (1.0 if labels.weights is None else labels.weights[query]),
-            items=items,
+        return replace(
+            alone,
+            count=alone.count * multiples,
+            items=alone.items * multiples,
             group=None if codes is None else codes[query],
             cluster=cluster[query],
-            over=over,
+            **common,
+        )
+
+    @classmethod
+    def each(cls, counts: Counts, ties: str = "realistic") -> Ranks:
+        """The positives as runs, each query in a group of its own."""
+        query, n = counts.query.astype(np.int64), len(counts.candidates)
+        items = counts.positives.astype(np.int64)
+        weights = np.ones(len(query)) if counts.labels.weights is None else counts.labels.weights[query]
+        return cls(
+            ties=ties,
+            count=items * weights,
+            items=items,
+            group=query,
+            groups=n,
+            cluster=None,
+            over="queries",
+            unit="positive" if counts.lists else "query",
             greater=(counts.above - counts.ahead).astype(np.int64),
             equal=(counts.length - counts.positives).astype(np.int64),
             candidates=(counts.candidates - counts.relevant + 1)[query].astype(np.int64),
-            **common,
+            shared=counts.pooled,
         )
 
     def under(self, ties: str) -> Ranks:
@@ -203,17 +224,17 @@ class Ranks(Sample):
 
     def alike(self, greater: Any, equal: Any, candidates: Any) -> Ranks:
         """Other positives, one of each, under the same rule: to ask what a rank is worth."""
-        columns = np.broadcast_arrays(greater, equal, candidates)
-        one = np.ones(columns[0].shape, np.int64)
-        return Ranks(self.ties, one.astype(np.float64), one, None, 1, None, self.over, self.unit, *columns)
+        above, beside, among = np.broadcast_arrays(greater, equal, candidates)
+        one = np.ones(above.shape, np.int64)
+        count = one.astype(np.float64)
+        return Ranks(self.ties, count, one, None, 1, None, self.over, self.unit, above, beside, among)
 
     @cached_property
     def constant(self) -> Ranks:
         """The same positives if all candidates had the same score."""
-        (candidates,), items = tally([self.candidates], self.items)
-        return replace(
-            self.alike(np.zeros_like(candidates), candidates - 1, candidates), count=items.astype(float), items=items
-        )
+        candidates, place = self.lengths
+        alike = self.alike(np.zeros_like(candidates), candidates - 1, candidates)
+        return replace(alike, **_merged(self, place, len(candidates)))
 
     def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
         """What each positive would be worth if all candidates of its query had the same score."""
@@ -292,6 +313,12 @@ class Ranks(Sample):
         return low / step
 
 
+def _merged(sample: Sample, place: Ints, cells: int) -> dict[str, Any]:
+    """The items of new cells, if each of a sample's is part of the one at its place."""
+    items = np.bincount(place, sample.items, cells).astype(np.int64)
+    return {"count": exact_sum(np.asarray(sample.count), place, cells), "items": items}
+
+
 def _folded(counts: Counts, codes: Ints | None) -> tuple[list[Ints], Ints]:
     """The distinct (group, greater, equal, candidates) of queries with one positive, sorted, and how many have each."""
     greater, equal, candidates = counts.above, counts.length - np.int32(1), counts.candidates
@@ -327,7 +354,7 @@ class Lists(Sample):
         cluster = None if labels.cluster is None else numbered(labels.cluster)[1]
         return cls(
             ties=ties,
-            count=items * (1.0 if labels.weights is None else labels.weights),
+            count=items.astype(np.float64) if labels.weights is None else items * labels.weights,
             items=items,
             group=codes,
             groups=1 if names is None else len(names),
@@ -358,15 +385,16 @@ class Lists(Sample):
         """The same queries if all candidates had the same score; alike queries are one."""
         own = self.counts
         if own.grades is None:
-            (relevant, candidates), items = tally([own.relevant, own.candidates], own.count)
+            first, place = distinct([own.relevant, own.candidates])
             grades = None
         else:
-            relevant, candidates, items = own.relevant, own.candidates, own.multiples
-            grades = own.all_grades[np.lexsort((-own.all_grades, own.query.repeat(own.positives)))]
-        n = np.arange(len(relevant))
+            first = place = np.arange(len(own.candidates))
+            grades = own.grades[np.lexsort((-own.grades, np.repeat(own.query, own.positives)))]
+        relevant, candidates = own.relevant[first], own.candidates[first]
+        n = np.arange(len(first))
         alike = Counts(n, np.zeros_like(n), candidates, relevant, candidates, relevant, grades=grades, lists=True)
-        count = items.astype(np.float64) if grades is None else self.count
-        return replace(self, count=count, items=items, group=None, groups=1, cluster=None, counts=alike)
+        alike = replace(alike, depth=own.depth)
+        return replace(self, group=None, groups=1, cluster=None, counts=alike, **_merged(self, place, len(first)))
 
     # ---- per query
 
@@ -384,15 +412,13 @@ class Lists(Sample):
         return above + (length - positives if self.ties == "pessimistic" else 0), positives, positives
 
     def _near(self, k: int) -> tuple[Ints, Whole, Whole, Whole]:
-        """The runs that begin among the first k places, their query, and their span without the number of places."""
+        """The runs of which a positive may be among the first k places, and their span."""
         runs = np.flatnonzero(self.span[0] < k)
-        return runs, *(column[runs] for column in self.span)
+        first, length, positives = (column[runs] for column in self.span)
+        return runs, first, length, positives
 
-    def hits(self, k: int | Whole) -> Floats:
+    def hits(self, k: int) -> Floats:
         """Positives among the first k of each query."""
-        if np.ndim(k):
-            first, length, positives = self.span
-            return self.per_query(positives * (np.clip(k[self.counts.query] - first, 0, length) / length))
         if k not in self._hits:  # several metrics need them
             runs, first, length, positives = self._near(k)
             share = np.minimum(k - first, length) / length
@@ -400,8 +426,13 @@ class Lists(Sample):
         return self._hits[k]
 
     @cached_property
-    def _hits(self) -> dict[Any, Floats]:
+    def _hits(self) -> dict[int, Floats]:
         return {}
+
+    def hits_of_each(self, k: Whole) -> Floats:
+        """Positives among the first places of each query, as many places as `k` says for it."""
+        first, length, positives = self.span
+        return self.per_query(positives * (np.clip(k[self.counts.query] - first, 0, length) / length))
 
     def hit(self, k: int) -> Floats:
         """Whether a positive is among the first k of each query, or how probable that is."""

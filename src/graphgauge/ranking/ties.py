@@ -132,10 +132,11 @@ def _mean_over_ties(
     total_over_ranks: Callable[[Floats, Floats], Floats],
 ) -> Floats:
     """The mean of a function over the ranks g + 1 … g + e + 1; without ties its value at g + 1, to the last bit."""
-    mean = at_rank(greater + 1.0)
+    above, places = greater.astype(np.float64), equal.astype(np.float64) + 1.0
+    mean = at_rank(above + 1.0)
     tied = np.flatnonzero(equal)
     if tied.size:
-        mean[tied] = total_over_ranks(greater[tied].astype(float), equal[tied] + 1.0) / (equal[tied] + 1.0)
+        mean[tied] = total_over_ranks(above[tied], places[tied]) / places[tied]
     return mean
 
 

@@ -1,0 +1,583 @@
+"""The entry point `evaluate`, and plain functions that return numbers.
+
+inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts ── Ranks, Lists, Pooled ──▶ metrics ──▶ Evaluation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid, column
+from graphgauge.core.items import Items
+from graphgauge.core.loop import Measured, broken_down, measure
+from graphgauge.core.metric import Metric
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.registry import Chosen, find, select
+from graphgauge.core.result import Interval, Result
+from graphgauge.core.types import AnyArray, Floats
+from graphgauge.kernels.tally import numbered
+from graphgauge.ranking import errors
+from graphgauge.ranking.counts import Counts
+from graphgauge.ranking.pooled import Pooled
+from graphgauge.ranking.queries import Queries
+from graphgauge.ranking.samples import Lists, Ranks
+from graphgauge.ranking.ties import TIES
+
+# The metrics that are computed without being named: of queries with one positive, with several, of lists of which the
+# first places are known, and of one pool of negatives.
+OF_RANKS = ("mrr", "hits", "adjusted_mrr")
+OF_LISTS = ("recall", "ndcg", "map", "hit_ratio", "mrr_first")
+OF_FIRST = ("recall", "ndcg", "map", "hit_ratio", "mrr_first@{k}")
+OF_POOL = ("pooled_hits", "roc_auc", "average_precision", "mrr")
+_OF_CUT = {"ties": "in the order of the lists", "beyond the lists": "a right item there is not found"}
+
+
+def evaluate(
+    pos_scores: Any,
+    neg_scores: Any = None,
+    *,
+    k: Sequence[int] | int = (1, 3, 10),
+    ties: str = "realistic",
+    metrics: Sequence[str | Metric] | str | None = None,
+    confidence: float = 0.95,
+    **options: Any,
+) -> Evaluation:
+    """Rank every positive among its negatives and compute metrics with intervals and chance levels.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores
+        Scores (n,) of the positives and of their negatives, as `Queries.from_scores` takes them, whose other `options`
+        (offsets, mask, negatives, ids, groups, cluster, weights, minus_inf, nan) go with them. Or any `Queries` alone.
+    k
+        The cut-offs of `hits@k` and the other metrics at k.
+    ties
+        How equal scores rank: `realistic` (the mean place), `optimistic`, `pessimistic`, or `expected`, the exact mean
+        of each metric over random tie-breaking.
+    metrics
+        Keys, metrics that were declared, or "all"; without it the headline metrics.
+    confidence
+        Level of the intervals.
+
+    Returns
+    -------
+    Evaluation
+        One `Result` per metric, with its value, interval and chance levels; findings; breakdowns by group, in which
+        the row `macro` is the mean over groups; the value of each query in `per_item`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ev = ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], k=1)
+    >>> ev["mrr"].value, ev["hits@1"].value
+    (0.75, 0.5)
+    >>> [(level.name, round(level.value, 4)) for level in ev["mrr"].references]
+    [('constant scorer', 0.5), ('random scorer', 0.6111)]
+    """
+    queries = queries_of(pos_scores, neg_scores, options)
+    return evaluation_of(
+        queries.count,
+        k=k,
+        ties=ties,
+        metrics=metrics,
+        confidence=confidence,
+        pool=queries.pool,
+        others=queries.samples,
+    )
+
+
+def queries_of(pos_scores: Any, neg_scores: Any, options: Mapping[str, Any]) -> Queries:
+    """The queries that a function of scores was given."""
+    if not isinstance(pos_scores, Queries):
+        return Queries.from_scores(pos_scores, neg_scores, **options)
+    if neg_scores is not None or options:
+        name = next(iter(options), "neg_scores")
+        raise OptionError(f"a Queries takes no {name}", fix="Give it to the constructor of the Queries.").about(name)
+    return pos_scores
+
+
+def evaluation_of(
+    counted: Callable[[], Counts] | Counts,
+    *,
+    k: Sequence[int] | int = (1, 3, 10),
+    ties: str = "realistic",
+    metrics: Sequence[str | Metric] | str | None = None,
+    confidence: float = 0.95,
+    pool: Callable[[], Pooled | None] | None = None,
+    others: Callable[[int], Mapping[str, Any]] | None = None,
+) -> Evaluation:
+    """The metrics of counts, of which options are checked before anything is counted."""
+    one_of("tie rule", ties, TIES)
+    confidence, ks = confidence_level(confidence), _cutoffs(k)
+    names, macro_keys = _split_macro(metrics)
+    counts = counted() if callable(counted) else counted
+    if counts.depth is not None and ties != "realistic":
+        raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
+    samples = _samples(counts, ties, names, pool, others, ks)
+    keys = _default_keys(counts) if names is None else names
+    chosen, skipped = _known(*select("ranking", keys, samples, {"k": ks}), counts)
+    for _, params in chosen:
+        whole_number("k", params.get("k", 1), 1)
+    conventions = _conventions(counts, ties)
+    measured = measure(
+        chosen,
+        samples,
+        named=names is not None and names != "all",
+        confidence=confidence,
+        conventions=partial(_conventions_of, conventions),
+    )
+    axes = {axis: _Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
+    macros = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macro_keys, axes, chosen)]
+    ranks = samples["ranks"]
+    return Evaluation(
+        "ranking",
+        [*(_warned(each, ties, samples) for each in measured.results), *macros],
+        conventions=conventions,
+        options={"k": list(ks), "confidence": confidence},
+        breakdowns={axis: each.grid for axis, each in axes.items()},
+        skipped=measured.skipped | skipped,
+        per_item=_per_item(counts, ties, list(measured.estimates)),
+        materials={"ranks": ranks, "pooled": samples.get("pooled"), "counts": counts},
+        drawings=partial(_drawings, ranks, confidence),
+    )
+
+
+# ---- which metrics on which samples
+
+
+def _cutoffs(k: Any) -> tuple[int, ...]:
+    several = isinstance(k, Sequence | np.ndarray) and not isinstance(k, str) and np.ndim(k) > 0
+    return tuple(whole_number("k", each, 1) for each in (k if several else [k]))
+
+
+def _default_keys(counts: Counts) -> list[str]:
+    if counts.pooled:
+        return list(OF_POOL)
+    if counts.depth is not None:
+        return list(OF_FIRST)
+    return list(OF_LISTS if counts.lists else OF_RANKS)
+
+
+def _samples(
+    counts: Counts,
+    ties: str,
+    names: Any,
+    pool: Callable[[], Pooled | None] | None,
+    others: Callable[[int], Mapping[str, Any]] | None,
+    ks: Sequence[int],
+) -> dict[str, Any]:
+    """The samples that the chosen metrics need, as far as there are any."""
+    samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties)}
+    if counts.lists:
+        samples["lists"] = Lists.of(counts, ties)
+    needs = _needs(names)
+    if (counts.pooled if names is None else names == "all" or "pooled" in needs) and pool is not None:
+        weighted = counts.labels.weights is not None
+        if weighted and "pooled" in needs:
+            raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
+        found = None if weighted else pool()
+        samples |= {} if found is None else {"pooled": found}
+    if others is not None:
+        samples |= others(max(*ks, *(params["k"] for params in _named_params(names) if "k" in params), 1))
+    return samples
+
+
+def _named_metrics(names: Any) -> list[Chosen]:
+    """The metrics that were named one by one."""
+    if names is None or (isinstance(names, str) and names == "all"):
+        return []
+    listed = [names] if isinstance(names, str | Metric) else list(names)
+    return [find(each, "ranking") if isinstance(each, str) else (each, {}) for each in listed]
+
+
+def _needs(names: Any) -> set[str]:
+    return {need for metric, _ in _named_metrics(names) for need in metric.needs}
+
+
+def _named_params(names: Any) -> list[dict[str, Any]]:
+    return [params for _, params in _named_metrics(names)]
+
+
+def _known(chosen: list[Chosen], named: bool, counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
+    """The metrics that follow from the places that are known, and why the others are left out."""
+    if counts.depth is None:
+        return chosen, {}
+    kept: list[Chosen] = []
+    skipped = {}
+    for metric, params in chosen:
+        key = metric.key_of(**params)
+        if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
+            raise OptionError(
+                f"{key} depends on items beyond the lists, which are not known",
+                fix="Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k.",
+            )
+        if params.get("k", 1) > counts.depth:
+            if named and not any(each.key == metric.key and p["k"] <= counts.depth for each, p in chosen):
+                what = f"k = {params['k']} is beyond the lists, of which the first {counts.depth} items are known"
+                raise OptionError(what, fix="Ask for longer lists, or a smaller k.").about("k")
+            skipped[key] = f"only the first {counts.depth} items are known"
+        else:
+            kept.append((metric, params))
+    return kept, skipped
+
+
+def _conventions(counts: Counts, ties: str) -> dict[str, str]:
+    conventions = {"ties": ties, "nan": "omit" if counts.met.omitted else "raise"}
+    if counts.met.excluded:
+        conventions["minus_inf"] = "exclude"
+    if counts.negatives is not None:
+        conventions["negatives"] = counts.negatives
+    return conventions | (_OF_CUT if counts.depth is not None else {})
+
+
+def _conventions_of(common: Mapping[str, str], sample: Any) -> Mapping[str, str]:
+    # A tie of several positives has no realistic order.
+    unsettled = isinstance(sample, Lists) and not sample.settled and sample.counts.depth is None
+    return {**common, "ties": "expected"} if unsettled else common
+
+
+def _warned(result: Result, ties: str, samples: Mapping[str, Any]) -> Result:
+    if ties != "optimistic" or result.conventions.get("ties") != ties or not samples["ranks"].tied:
+        return result
+    from msgspec.structs import replace as changed
+
+    said = "scores are tied, and optimistic ranks count every tie as a win"
+    return changed(result, warnings=(*result.warnings, said))
+
+
+# ---- breakdowns
+
+
+class _Axis:
+    """The metrics by the groups of one axis, and their means over groups, with equal weights."""
+
+    def __init__(
+        self, counts: Counts, axis: str, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
+    ) -> None:
+        self.axis, self.chosen, self.confidence = axis, chosen, confidence
+        self.samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
+        if counts.lists:
+            self.samples["lists"] = Lists.of(counts, ties, axis)
+        names = numbered(counts.labels.groups[axis])[0]
+        if axis in measured.estimates:
+            raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
+        along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*self.samples}]
+        n = self.samples["lists" if counts.lists else "ranks"].n
+        table = broken_down(axis, names, n, along, self.samples, confidence=confidence, skipped=measured.skipped)
+        self.macros = {
+            key: self._macro(metric, params) for metric, params in along if (key := metric.key_of(**params)) in table
+        }
+        self.grid = self._with_macro(table, names)
+
+    def _macro(self, metric: Metric, params: Mapping[str, Any]) -> tuple[float, float, float]:
+        sample = next(self.samples[need] for need in metric.needs if need in self.samples)
+        found: tuple[float, float, float] = errors.macro(
+            sample, metric(sample, **params), self.confidence, metric.bounds
+        )
+        return found
+
+    def _with_macro(self, table: Grid, names: AnyArray) -> Grid:
+        if not len(names):
+            return table
+        last: dict[str, Any] = {self.axis: "macro", "n": int(table["n"].sum())}
+        for key, ends in self.macros.items():
+            last |= dict(zip((key, f"{key}.low", f"{key}.high"), ends, strict=True))
+        return Grid({name: column([*values.tolist(), last[name]]) for name, values in table.columns.items()})
+
+    def macro_result(self, key: str, measured: Measured) -> Result:
+        from msgspec.structs import replace as changed
+
+        micro = next(each for each in measured.results if each.key == key)
+        value, low, high = self.macros[key]
+        groups, over = len(self.grid) - 1, f"groups of {self.axis}"
+        interval = None if np.isnan(low) else Interval(low, high, self.confidence, "macro-score-t", over)
+        return changed(
+            micro,
+            key=f"{key}_macro_{self.axis}",
+            params={**micro.params, "macro": self.axis},
+            value=value,
+            n=0 if np.isnan(value) else groups,
+            unit=self.axis,
+            interval=interval,
+            no_interval=None if interval else "the groups do not show how their mean errs",
+            references=(),
+            warnings=(),
+            reason="a group has no value" if np.isnan(value) else None,
+        )
+
+
+def _split_macro(metrics: Any) -> tuple[Any, list[str]]:
+    """The names of metrics, and those of means over groups, such as `mrr_macro_relation`, which need their metric."""
+    if metrics is None or isinstance(metrics, Metric):
+        return metrics, []
+    listed = [metrics] if isinstance(metrics, str) else list(metrics)
+    if not listed:
+        raise OptionError("no metrics asked for", fix="Leave metrics= out to get the default ones.").about("metrics")
+    macros = [each for each in listed if isinstance(each, str) and "_macro_" in each]
+    if not macros:
+        return metrics, []
+    names = [each.partition("_macro_")[0] if each in macros else each for each in listed]
+    return list(dict.fromkeys(names)), macros
+
+
+def _named_macros(
+    macros: Sequence[str], axes: Mapping[str, Any], chosen: Sequence[Chosen]
+) -> Iterator[tuple[str, str]]:
+    keys = [metric.key_of(**params) for metric, params in chosen]
+    for name in macros:
+        key, _, axis = name.partition("_macro_")
+        if axis not in axes:
+            raise OptionError(f"{name} needs groups by {axis}", fix=f'Pass groups={{"{axis}": labels}}.')
+        entry, _ = find(key, "ranking")
+        yield from ((each, axis) for each in keys if each == key or find(each, "ranking")[0] is entry)
+
+
+# ---- single queries and drawings
+
+
+class _Values(Mapping[str, Floats]):
+    """The value of each query, computed when it is read; of any metric of ranks or lists."""
+
+    def __init__(self, samples: Mapping[str, Any], keys: Sequence[str]) -> None:
+        self._samples, self._keys = samples, keys
+        self._known: dict[str, tuple[Floats, Floats]] = {}
+
+    def __getitem__(self, key: str) -> Floats:
+        return self.both(key)[0]
+
+    def both(self, key: str) -> tuple[Floats, Floats]:
+        """Values and what they weigh: the mean of the whole is the weighted mean."""
+        if key not in self._known:
+            try:
+                metric, params = find(key, "ranking")
+            except OptionError:
+                raise KeyError(key) from None
+            sample = next((self._samples[need] for need in metric.needs if need in self._samples), None)
+            if sample is None or metric.name == "median_rank":
+                raise KeyError(key)
+            estimate = metric(sample, **params)
+            weight = sample.mass * estimate.facts.get("denominator", np.ones(sample.groups))
+            self._known[key] = estimate.value, weight
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key in self._keys if find(key, "ranking")[0].needs[0] in self._samples)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class _Weights(Mapping[str, Floats]):
+    """What the value of each query weighs; only of metrics in which queries count differently."""
+
+    def __init__(self, values: _Values) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Floats:
+        if key not in self._values:
+            raise KeyError(key)
+        return self._values.both(key)[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key in self._values if np.ptp(self[key]) > 0)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:
+    """The value of each query; None if queries were folded, or if there are none."""
+    if counts.count is not None or not len(counts):
+        return None
+    n = len(counts.candidates)
+    ids = np.arange(n) if counts.labels.ids is None else counts.labels.ids
+    alone = replace(counts, labels=replace(counts.labels, ids=None, cluster=None, groups={}))
+    values = _Values(_EachAlone(alone, ties), keys)
+    return Items("query", ids, values, _Weights(values), counts.labels.cluster)
+
+
+class _EachAlone(dict[str, Any]):
+    """The samples in which every query is a group of its own, made when they are first read."""
+
+    def __init__(self, counts: Counts, ties: str) -> None:
+        super().__init__({"ranks": None, **({"lists": None} if counts.lists else {})})
+        self._counts, self._ties = counts, ties
+
+    def __getitem__(self, name: str) -> Any:
+        if super().__getitem__(name) is None:
+            n = len(self._counts.candidates)
+            sample: Any = (Ranks if name == "ranks" else Lists).of(self._counts, self._ties)
+            if name == "ranks":
+                sample = Ranks.each(self._counts, self._ties)
+            self[name] = replace(sample, group=np.arange(n) if name == "lists" else sample.group, groups=n)
+        return super().__getitem__(name)
+
+
+def _drawings(ranks: Ranks, confidence: float) -> dict[str, Grid]:
+    return {"hits": hits_curve(ranks, confidence)}
+
+
+def hits_curve(ranks: Ranks, confidence: float) -> Grid:
+    """Hits@k over all relevant cut-offs, with its interval and the random scorer's value."""
+    metric, _ = find("hits@{k}", "ranking")
+    last = int(ranks.candidates.max(initial=1))
+    ks = np.unique(np.geomspace(1, last, 64).astype(np.int64))
+    rows = []
+    for k in ks.tolist():
+        result = metric.result(ranks, metric(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
+        low, high = result.interval or (np.nan, np.nan)
+        rows.append((result.value, low, high, result.references[-1].value if result.references else np.nan))
+    values = np.array(rows, np.float64).reshape(-1, 4).T
+    return Grid({"k": ks, **dict(zip(("value", "low", "high", "random"), values, strict=True))})
+
+
+# ---- plain numbers
+
+
+def mrr(pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", **options: Any) -> float:
+    """Mean reciprocal rank.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores, options
+        As in `Queries.from_scores`.
+    ties
+        `realistic`, `optimistic`, `pessimistic` or `expected`.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 if every positive has the first rank; NaN without positives.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.mrr([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]])
+    0.75
+    >>> round(ranking.mrr([0.5], [[0.5] * 9], ties="expected"), 5)
+    0.2929
+    """
+    sample = _ranks(pos_scores, neg_scores, ties, options)
+    return float(sample.mean(sample.reciprocal)[0])
+
+
+def hits_at_k(pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "realistic", **options: Any) -> float:
+    """Share of positives among the first k.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores, options
+        As in `Queries.from_scores`.
+    k
+        The last rank that counts as a hit.
+    ties
+        `realistic`, `optimistic`, `pessimistic` or `expected`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN without positives.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.hits_at_k([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]], k=1)
+    0.5
+    """
+    last = whole_number("k", k, 1)
+    sample = _ranks(pos_scores, neg_scores, ties, options)
+    return float(sample.mean(sample.within(last))[0])
+
+
+def ranks(pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", **options: Any) -> Floats:
+    """The rank of every positive among its candidates; under `expected` the mean rank.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores, options
+        As in `Queries.from_scores`.
+    ties
+        `realistic`, `optimistic`, `pessimistic` or `expected`.
+
+    Returns
+    -------
+    array (n,)
+        One rank per positive, in their order, 1 for the first place; NaN where nan="omit" drops a query.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.ranks([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]]).tolist()
+    [2.0, 1.0]
+    """
+    one_of("tie rule", ties, TIES)
+    queries = queries_of(pos_scores, neg_scores, options)
+    counts, kept = queries.count_rows(slice(0, queries.n))
+    found = np.full(queries.n, np.nan)
+    found[slice(None) if kept is None else kept] = Ranks.each(counts, ties).rank
+    return found
+
+
+def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
+    """Area under the ROC curve of two 1-D arrays of scores; ties count half.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores
+        Scores of the positives and of the negatives, higher is better.
+
+    Returns
+    -------
+    float
+        In [0, 1], 0.5 at chance; NaN if either array is empty.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.roc_auc([0.9, 0.4], [0.4, 0.1])
+    0.875
+    """
+    return _pooled(pos_scores, neg_scores).roc_auc
+
+
+def average_precision(pos_scores: Any, neg_scores: Any) -> float:
+    """Step-wise average precision of two 1-D arrays of scores.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores
+        Scores of the positives and of the negatives, higher is better.
+
+    Returns
+    -------
+    float
+        In (0, 1]; NaN if either array is empty. Its chance level is the share of positives among all scores.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> round(ranking.average_precision([0.9, 0.4], [0.7, 0.1]), 4)
+    0.8333
+    """
+    return _pooled(pos_scores, neg_scores).average_precision
+
+
+def _ranks(pos_scores: Any, neg_scores: Any, ties: str, options: Mapping[str, Any]) -> Ranks:
+    one_of("tie rule", ties, TIES)
+    return Ranks.of(queries_of(pos_scores, neg_scores, options).count(), ties)
+
+
+def _pooled(pos_scores: Any, neg_scores: Any) -> Pooled:
+    pos, neg = as_numeric(pos_scores, "pos_scores"), as_numeric(neg_scores, "neg_scores")
+    for name, scores in (("pos_scores", pos), ("neg_scores", neg)):
+        require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")
+        refuse_nan(scores, name, fix="Repair the model or drop them before the call.")
+    return Pooled(pos, neg)

@@ -1,0 +1,395 @@
+"""Sources of queries with one positive each: its score, and those of its negatives.
+
+The negatives are a matrix, perhaps masked, flat with offsets, a list of arrays, or one pool for all positives. Scores
+stay where they are, in a file that is mapped, too: they are read and compared block by block when they are counted.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphgauge import _core
+from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, refuse_nan, require_shape
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import nan_policy
+from graphgauge.core.threads import threads_for
+from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.kernels.dtypes import comparable, exact, working_dtype
+from graphgauge.kernels.tails import tail_counts
+from graphgauge.kernels.threads import even_blocks, map_blocks
+from graphgauge.ranking.counts import POOL, Counts, Met, Whole, stretches
+from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.pooled import Pooled
+from graphgauge.ranking.queries import Queries, Rows
+
+FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
+MINUS_INF = ("rank", "exclude")
+_RAGGED = "Pass a list of arrays, one flat array with offsets=, or a padded matrix with mask=."
+_SHAPES = (
+    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
+    "(m,) for all positives."
+)
+# Elements converted at a time, so that copies stay in the cache, and elements of a file read at a time.
+_CACHED, _MAPPED = 1 << 18, 1 << 24
+
+
+def from_scores(
+    pos_scores: Any,
+    neg_scores: Any,
+    about: Mapping[str, Any],
+    *,
+    offsets: Any,
+    mask: Any,
+    negatives: Any,
+    minus_inf: str,
+    nan: str,
+) -> Queries:
+    """What `Queries.from_scores` describes; `about` are ids, groups, cluster and weights."""
+    one_of("minus_inf", minus_inf, MINUS_INF)
+    nan_policy(nan)
+    if pos_scores is None or neg_scores is None:
+        missing = "pos_scores" if pos_scores is None else "neg_scores"
+        raise OptionError(f"{missing} not given", fix="Pass pos_scores and neg_scores, or a Queries.").about(missing)
+    drawn = None
+    if negatives is not None:
+        if mask is not None or offsets is not None:
+            raise OptionError("negatives= has its own mask", fix="Leave out mask and offsets.").about("negatives")
+        mask, drawn = _mask_of(negatives, neg_scores), str(negatives)
+    if mask is not None and offsets is not None:
+        raise OptionError("mask and offsets exclude each other", fix="Pass a matrix with mask=, or flat with offsets=.")
+    pos = pos_scores if is_cuda(pos_scores) else as_numeric(pos_scores, "pos_scores")
+    require_shape(pos, (None,), "pos_scores", _SHAPES)
+    if offsets is None and _is_ragged(neg_scores):
+        neg_scores, offsets = _joined(neg_scores, len(pos))
+    neg = neg_scores if is_cuda(neg_scores) else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
+    labels = Labels.given(len(pos), **about)
+    if offsets is None and neg.ndim == 1 and drawn is None:
+        if mask is not None:
+            raise OptionError("one pool of negatives takes no mask", fix="Leave out what is masked.").about("mask")
+        if labels.weights is not None:
+            raise OptionError("one pool of negatives takes no weights", fix="Leave them out.").about("weights")
+        return PoolQueries(as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores"), labels, minus_inf, nan)
+    bounds = None
+    if offsets is None:
+        require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
+    else:
+        require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
+        bounds = checked_offsets(offsets, len(pos), len(neg))
+    valid = None if mask is None else _checked_mask(mask, neg)
+    return ScoreQueries(pos, neg, bounds, valid, labels, minus_inf, nan, drawn)
+
+
+def _is_ragged(neg: Any) -> bool:
+    """Whether negatives are a list of arrays, such as TGB's evaluators take."""
+    return isinstance(neg, list | tuple) and len(neg) > 0 and all(np.ndim(row) == 1 for row in neg)
+
+
+def _joined(rows: Any, n: int) -> tuple[AnyArray, Ints]:
+    """A list of arrays as one, and where each begins."""
+    arrays = [as_numeric(row, f"neg_scores[{place}]") for place, row in enumerate(rows)]
+    if len(arrays) != n:
+        raise InputError(f"found {len(arrays)} rows for {n} positives", where="neg_scores", fix=_SHAPES)
+    dtype = working_dtype(*{row.dtype for row in arrays if row.size} or {np.dtype(float)})
+    return np.concatenate([exact(row, dtype) for row in arrays]), np.cumsum([0, *map(len, arrays)])
+
+
+def checked_offsets(offsets: Any, rows: int, values: int, name: str = "offsets", of: str = "negatives") -> Ints:
+    """The start of each query's values in one flat array, and the end of the last one's."""
+    array = as_numeric(offsets, name)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"expected integers, found {array.dtype}", where=name)
+    require_shape(array, (rows + 1,), name, f"n queries have n + 1 offsets: {of} of i are offsets[i:i+2].")
+    if array[0] != 0 or array[-1] != values or (array[1:] < array[:-1]).any():
+        fix = f"Found {array[0]} … {array[-1]}."
+        raise InputError(f"offsets must rise from 0 to {values}, the number of {of}", where=name, fix=fix)
+    return np.require(array, np.int64, ("C", "A"))
+
+
+def _checked_mask(mask: Any, neg: Any) -> Any:
+    array = mask if is_cuda(mask) and is_cuda(neg) else as_numeric(mask, "mask")
+    if str(array.dtype).removeprefix("torch.") != "bool":
+        raise InputError(f"expected booleans, found {array.dtype}", where="mask", fix="True marks a valid negative.")
+    require_shape(array, tuple(neg.shape), "mask", "The mask has the shape of neg_scores.")
+    return array
+
+
+def _mask_of(negatives: Any, neg_scores: Any) -> Mask | None:
+    """The mask of drawn negatives whose scores are evaluated; None if every query has all of them."""
+    from graphgauge.ranking.negatives import Negatives
+
+    if not isinstance(negatives, Negatives):
+        what = f"expected drawn negatives, found {type(negatives).__name__}"
+        raise InputError(what, where="negatives", fix="Pass what ranking.negatives() returned.")
+    shape = tuple(neg_scores.shape if is_tensor(neg_scores) else np.shape(neg_scores))
+    if shape != negatives.nodes.shape:
+        what = f"the scores have the shape {shape}, and negatives of the shape {negatives.nodes.shape} were drawn"
+        raise InputError(what, where="neg_scores", fix="Score every negative of every edge, in their order.")
+    return negatives.mask if negatives.short else None
+
+
+# ---- each positive with negatives of its own
+
+
+class RowCounts(NamedTuple):
+    """For each query: the negatives above the positive, beside it, NaN, at −inf, and all; NaN is only in the last."""
+
+    greater: Whole
+    equal: Whole
+    missing: Whole
+    lowest: Whole
+    negatives: Whole
+
+
+@dataclass(eq=False)
+class ScoreQueries(Queries):
+    """Positives (n,) with a matrix of negatives (n, k), perhaps masked, or flat ones with offsets."""
+
+    pos: Any
+    neg: Any
+    offsets: Ints | None
+    mask: Any
+    labels: Labels
+    minus_inf: str
+    nan: str
+    negatives: str | None
+
+    def __post_init__(self) -> None:
+        self.n = len(self.pos)
+
+    @property
+    def block_work(self) -> int:  # type: ignore[override]
+        """All at once, but from a file in parts, which leave memory when they are counted."""
+        return _MAPPED if _mapping(self.neg) is not None else max(1, self.work())
+
+    def work(self) -> int:
+        return int(np.prod(self.neg.shape))
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        part = self._part(rows)
+        counts = part._row_counts()
+        _forget(part.neg)
+        pos = as_numeric(part.pos, "pos_scores")
+        unscored = pos != pos
+        if self.nan == "raise" and (unscored.any() or counts.missing.any()):
+            self._refuse_nan()
+        greater, equal, missing, lowest, negatives = counts
+        if self.minus_inf == "exclude" and lowest.any():
+            equal = equal - np.where(np.isneginf(pos), lowest, 0)
+            negatives, excluded = negatives - lowest, int(lowest.sum(dtype=np.int64))
+        else:
+            excluded = 0
+        if not missing.any() and not unscored.any() and not excluded:
+            met = Met(lowest=int(lowest.sum(dtype=np.int64)))
+            width = np.int64(self.neg.shape[1] + 1) if self.neg.ndim == 2 and self.mask is None else negatives + 1
+            return Counts.from_ranks(greater, equal, width, met=met, negatives=self.negatives), None
+        # Without any negative left, a positive would rank first with any score.
+        emptied = (missing > 0) & (missing == negatives) & ~unscored
+        kept = ~(unscored | emptied)
+        met = Met(
+            unscored=int(unscored.sum()),
+            emptied=int(emptied.sum()),
+            missing=int(missing[kept].sum(dtype=np.int64)),
+            lowest=0 if excluded else int(lowest[kept].sum(dtype=np.int64)),
+            excluded=excluded,
+        )
+        candidates = negatives.astype(np.int64) - missing + 1
+        found = Counts.from_ranks(greater[kept], equal[kept], candidates[kept], met=met, negatives=self.negatives)
+        return found, None if kept.all() else kept
+
+    def pool(self) -> Pooled:
+        """All scores together, without those that counting leaves out."""
+        counts, _ = self.count_rows(slice(0, self.n))  # refuses NaN, if so asked
+        whole = self._part(slice(0, self.n))
+        pos, neg = as_numeric(whole.pos, "pos_scores"), as_numeric(whole.neg, "neg_scores")
+        use = None if whole.mask is None else as_numeric(whole.mask, "mask")
+        if counts.met.omitted:
+            use = ~np.isnan(neg) if use is None else use & ~np.isnan(neg)
+        if counts.met.excluded:
+            use = ~np.isneginf(neg) if use is None else use & ~np.isneginf(neg)
+        lengths, left = self._lengths(use), ~(pos != pos)
+        if counts.met.emptied:
+            left &= (lengths > 0) | (self._lengths(None) == 0)
+        if not left.all():
+            used = np.broadcast_to(left[:, None], neg.shape) if neg.ndim == 2 else np.repeat(left, self._lengths(None))
+            use = used if use is None else use & used
+        flat = neg.reshape(-1) if use is None else neg[use]
+        cluster = None if self.labels.cluster is None else self.labels.cluster[left]
+        offsets = np.concatenate([[0], np.cumsum(lengths[left])])
+        return Pooled(pos[left], flat, offsets, cluster, "queries" if cluster is None else "clusters")
+
+    def _lengths(self, use: Mask | None) -> Ints:
+        """How many negatives each query has, of all or of those in use."""
+        if self.offsets is not None:
+            if use is None:
+                return np.diff(self.offsets)
+            return np.diff(np.concatenate([[0], np.cumsum(use)])[self.offsets])
+        if use is None:
+            return np.full(self.n, self.neg.shape[1])
+        lengths: Ints = np.sum(use, axis=1, dtype=np.int64)
+        return lengths
+
+    def _part(self, rows: Rows) -> ScoreQueries:
+        """The scores of some queries, as views where the rows follow each other."""
+        if isinstance(rows, slice) and rows == slice(0, self.n):
+            return self
+        labels, mask = Labels(), self.mask
+        if self.offsets is None:
+            mask = None if mask is None else mask[rows]
+            return ScoreQueries(self.pos[rows], self.neg[rows], None, mask, labels, self.minus_inf, self.nan, None)
+        numbers = self.rows(rows)
+        starts, ends = self.offsets[numbers], self.offsets[numbers + 1]
+        offsets = np.concatenate([[0], np.cumsum(ends - starts)])
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            neg = self.neg[starts[0] : ends[-1]] if len(numbers) else self.neg[:0]
+        else:
+            neg = self.neg[stretches(starts, ends - starts)]
+        return ScoreQueries(self.pos[rows], neg, offsets, None, labels, self.minus_inf, self.nan, None)
+
+    def _row_counts(self) -> RowCounts:
+        if is_cuda(self.neg):
+            return _on_device(self.pos, self.neg, self.mask)
+        # Slices of a memory map are slow to make; the plain array over it shares the memory.
+        neg = np.asarray(self.neg)
+        pos = comparable(as_numeric(self.pos, "pos_scores"), neg)
+        mask = None if self.mask is None else np.asarray(self.mask)
+        if neg.dtype == pos.dtype and neg.flags.c_contiguous and neg.flags.aligned:
+            threads = threads_for(neg.size)
+            if self.offsets is not None:
+                return RowCounts(*_core.ragged_rank_counts(pos, neg, self.offsets, threads=threads))
+            mask = None if mask is None else np.require(mask, None, ("C", "A"))
+            return RowCounts(*_core.rank_counts(pos, neg, mask, threads=threads))
+        if self.offsets is not None:
+            blocks = _ragged_blocks(self.offsets)
+        else:
+            blocks = even_blocks(len(pos), -(-neg.size // _CACHED))
+
+        def count(block: slice) -> tuple[Whole, ...]:
+            found: tuple[Whole, ...]
+            if self.offsets is None:
+                used = None if mask is None else np.require(mask[block], None, ("C", "A"))
+                found = _core.rank_counts(pos[block], exact(neg[block], pos.dtype), used)
+            else:
+                ends = self.offsets[block.start : block.stop + 1]
+                scores = exact(neg[ends[0] : ends[-1]], pos.dtype)
+                found = _core.ragged_rank_counts(pos[block], scores, ends - ends[0])
+            return found
+
+        parts = map_blocks(count, blocks)
+        return RowCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _refuse_nan(self) -> None:
+        """Raise the error that says how many scores are NaN, and the index of the first."""
+        refuse_nan(as_numeric(self.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
+        neg = as_numeric(self.neg, "neg_scores")
+        if self.mask is None:
+            refuse_nan(neg, "neg_scores", fix=FIX_NAN)
+        missing = np.isnan(neg) & as_numeric(self.mask, "mask")
+        first = tuple(int(place) for place in np.unravel_index(int(np.argmax(missing)), neg.shape))
+        what = (
+            f"{np.count_nonzero(missing)} of {np.count_nonzero(self.mask)} values are NaN, the first at index {first}"
+        )
+        raise InputError(what, where="neg_scores", fix=FIX_NAN)
+
+
+def _on_device(pos: Any, neg: Any, mask: Any) -> RowCounts:
+    """The counts of tensors where they are; only counts are copied."""
+    from graphgauge.core.arrays import on_device
+    from graphgauge.kernels.device import device_counts
+
+    there = device_counts(on_device(pos, neg.device), neg.detach(), valid=mask)
+    lowest = neg == float("-inf")
+    lowest = (lowest if mask is None else lowest & on_device(mask, neg.device)).sum(1).cpu().numpy()
+    return RowCounts(there.greater, there.equal, there.missing, lowest, there.negatives)
+
+
+def _ragged_blocks(offsets: Ints) -> list[slice]:
+    """Groups of rows with at most as many values as are converted at a time, or one longer row."""
+    blocks, start, rows = [], 0, len(offsets) - 1
+    while start < rows:
+        fitting = int(np.searchsorted(offsets, offsets[start] + _CACHED, side="right")) - 1
+        stop = min(max(start + 1, fitting), rows)
+        blocks.append(slice(start, stop))
+        start = stop
+    return blocks or [slice(0, 0)]
+
+
+def _mapping(array: Any) -> mmap.mmap | None:
+    """The map of a file that an array looks into."""
+    base = getattr(array, "base", None)
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.obj if isinstance(base, memoryview) else base.base
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def _forget(array: Any) -> None:
+    """Let the pages of a file that were read leave the memory of this process; they are read again when needed."""
+    mapped = _mapping(array)
+    if mapped is not None and hasattr(mapped, "madvise"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+# ---- one pool of negatives
+
+
+@dataclass(eq=False)
+class PoolQueries(Queries):
+    """All positives (n,) against one pool of negatives (m,), as in OGB's collab, ppa, ddi and vessel."""
+
+    pos: AnyArray
+    neg: AnyArray
+    labels: Labels
+    minus_inf: str
+    nan: str
+
+    def __post_init__(self) -> None:
+        self.n = len(self.pos)
+
+    def blocks(self) -> Any:
+        """All at once: a rank depends on the whole pool."""
+        yield slice(0, self.n)
+
+    @cached_property
+    def _used(self) -> tuple[AnyArray, Met]:
+        """The negatives that count, and what was met among them."""
+        missing = int(np.count_nonzero(self.neg != self.neg))
+        if missing and self.nan == "raise":
+            refuse_nan(self.neg, "neg_scores", fix=FIX_NAN)
+        lowest = int(np.count_nonzero(np.isneginf(self.neg))) if self.neg.dtype.kind == "f" else 0
+        exclude = self.minus_inf == "exclude"
+        neg = self.neg
+        if missing or (lowest and exclude):
+            neg = neg[~(np.isnan(neg) | (np.isneginf(neg) & exclude))]
+        met = Met(missing=missing, lowest=0 if exclude else lowest, excluded=lowest if exclude else 0)
+        return neg, met
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        pos, (neg, met) = self.pos[rows], self._used
+        kept = pos == pos
+        if not kept.all():
+            if self.nan == "raise":
+                refuse_nan(self.pos, "pos_scores", fix=FIX_NAN)
+            met += Met(unscored=int(np.count_nonzero(~kept)))
+        if met.missing and not len(neg):  # without any negative left, a positive would rank first with any score
+            met += Met(emptied=int(np.count_nonzero(kept)))
+            kept = np.zeros(len(pos), bool)
+        pos = pos[kept]
+        tails = tail_counts(pos, neg)
+        rising = tails.values[::-1]
+        place = len(rising) - 1 - np.searchsorted(rising, exact(pos, rising.dtype))
+        found = Counts.from_ranks(tails.greater[place], tails.equal[place], len(neg) + 1, met=met, negatives=POOL)
+        return found, None if kept.all() else kept
+
+    def pool(self) -> Pooled:
+        """The scores of positives and negatives that count."""
+        if self.nan == "raise":
+            refuse_nan(self.pos, "pos_scores", fix=FIX_NAN)
+        neg, met = self._used
+        kept = np.zeros(self.n, bool) if met.missing and not len(neg) else self.pos == self.pos
+        cluster = None if self.labels.cluster is None else self.labels.cluster[kept]
+        return Pooled(self.pos[kept], neg, None, cluster, "positives" if cluster is None else "clusters", "positive")
