@@ -44,19 +44,28 @@ def evaluate(
     pos_scores: Any,
     neg_scores: Any = None,
     *,
+    mask: Any = None,
+    negatives: Any = None,
+    ids: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    minus_inf: str = "rank",
+    nan: str = "raise",
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     metrics: Sequence[str | Metric] | str | None = None,
     confidence: float = 0.95,
-    **options: Any,
 ) -> Evaluation:
     """Rank every positive among its negatives and compute metrics with intervals and chance levels.
 
     Parameters
     ----------
     pos_scores, neg_scores
-        Scores (n,) of the positives and of their negatives, as `Queries.from_scores` takes them, whose other `options`
-        (offsets, mask, negatives, ids, groups, cluster, weights, minus_inf, nan) go with them. Or any `Queries` alone.
+        Scores (n,) of the positives, and of their negatives: a matrix (n, k), a list of n arrays, `(values, offsets)`,
+        or one pool (m,) for all. Or any `Queries`, alone.
+    mask, negatives, ids, groups, cluster, weights, minus_inf, nan
+        Of scores, as in `Queries.from_scores`.
     k
         The cut-offs of `hits@k` and the other metrics at k.
     ties
@@ -82,6 +91,8 @@ def evaluate(
     >>> [(level.name, round(level.value, 4)) for level in ev["mrr"].references]
     [('constant scorer', 0.5), ('random scorer', 0.6111)]
     """
+    about: dict[str, Any] = {"ids": ids, "groups": groups, "cluster": cluster, "weights": weights}
+    options = about | {"mask": mask, "negatives": negatives, "minus_inf": minus_inf, "nan": nan}
     queries = queries_of(pos_scores, neg_scores, options)
     return evaluation_of(
         queries.count,
@@ -98,8 +109,9 @@ def queries_of(pos_scores: Any, neg_scores: Any, options: Mapping[str, Any]) -> 
     """The queries that a function of scores was given."""
     if not isinstance(pos_scores, Queries):
         return Queries.from_scores(pos_scores, neg_scores, **options)
-    if neg_scores is not None or options:
-        name = next(iter(options), "neg_scores")
+    defaults = {"minus_inf": "rank", "nan": "raise"}
+    named = {"neg_scores": neg_scores, **options}
+    for name in (name for name, value in named.items() if value is not None and defaults.get(name) != value):
         raise OptionError(f"a Queries takes no {name}", fix="Give it to the constructor of the Queries.").about(name)
     return pos_scores
 

@@ -51,7 +51,6 @@ class Queries(ABC):
         pos_scores: Any,
         neg_scores: Any,
         *,
-        offsets: Any = None,
         mask: Any = None,
         negatives: Any = None,
         ids: Any = None,
@@ -68,10 +67,11 @@ class Queries(ABC):
         pos_scores
             Scores (n,) of the positives, higher is better: NumPy, torch or a list.
         neg_scores
-            Those of their negatives: a matrix (n, k); a list of n arrays, as TGB's evaluators take; one flat array with
-            `offsets`; or one pool (m,) that all positives share, as in OGB.
-        offsets, mask
-            Where each query's negatives begin in a flat array (n + 1), or which cells of a matrix are negatives.
+            Those of their negatives: a matrix (n, k); a list of n arrays, as TGB's evaluators take; a pair
+            `(values, offsets)`, where those of query i are `values[offsets[i] : offsets[i + 1]]`; or
+            one pool (m,) that all positives share, as in OGB.
+        mask
+            Which cells of a matrix are negatives.
         negatives
             The negatives that were scored, as `ranking.negatives` drew them: their mask is used, and results name them,
             so that methods are compared on the same negatives only.
@@ -103,7 +103,6 @@ class Queries(ABC):
             pos_scores,
             neg_scores,
             about,
-            offsets=offsets,
             mask=mask,
             negatives=negatives,
             minus_inf=minus_inf,

@@ -30,7 +30,7 @@ from graphgauge.ranking.queries import Queries, Rows
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 MINUS_INF = ("rank", "exclude")
-_RAGGED = "Pass a list of arrays, one flat array with offsets=, or a padded matrix with mask=."
+_RAGGED = "Pass a list of arrays, (values, offsets), or a padded matrix with mask=."
 _SHAPES = (
     "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
     "(m,) for all positives."
@@ -44,7 +44,6 @@ def from_scores(
     neg_scores: Any,
     about: Mapping[str, Any],
     *,
-    offsets: Any,
     mask: Any,
     negatives: Any,
     minus_inf: str,
@@ -58,15 +57,18 @@ def from_scores(
         raise OptionError(f"{missing} not given", fix="Pass pos_scores and neg_scores, or a Queries.").about(missing)
     drawn = None
     if negatives is not None:
-        if mask is not None or offsets is not None:
-            raise OptionError("negatives= has its own mask", fix="Leave out mask and offsets.").about("negatives")
+        if mask is not None:
+            raise OptionError("drawn negatives have a mask of their own", fix="Leave out mask.").about("mask")
         mask, drawn = _mask_of(negatives, neg_scores), str(negatives)
-    if mask is not None and offsets is not None:
-        raise OptionError("mask and offsets exclude each other", fix="Pass a matrix with mask=, or flat with offsets=.")
     pos = pos_scores if is_cuda(pos_scores) else as_numeric(pos_scores, "pos_scores")
     require_shape(pos, (None,), "pos_scores", _SHAPES)
-    if offsets is None and _is_ragged(neg_scores):
+    offsets = None
+    if isinstance(neg_scores, tuple):
+        neg_scores, offsets = _pair(neg_scores)
+    elif _is_ragged(neg_scores):
         neg_scores, offsets = _joined(neg_scores, len(pos))
+    if offsets is not None and mask is not None:
+        raise OptionError("only a matrix of negatives takes a mask", fix="Leave out what is masked.").about("mask")
     neg = neg_scores if is_cuda(neg_scores) else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
     labels = Labels.given(len(pos), **about)
     if offsets is None and neg.ndim == 1 and drawn is None:
@@ -80,14 +82,21 @@ def from_scores(
         require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
     else:
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
-        bounds = checked_offsets(offsets, len(pos), len(neg))
+        bounds = checked_offsets(offsets, len(pos), len(neg), "offsets of neg_scores")
     valid = None if mask is None else _checked_mask(mask, neg)
     return ScoreQueries(pos, neg, bounds, valid, labels, minus_inf, nan, drawn)
 
 
 def _is_ragged(neg: Any) -> bool:
     """Whether negatives are a list of arrays, such as TGB's evaluators take."""
-    return isinstance(neg, list | tuple) and len(neg) > 0 and all(np.ndim(row) == 1 for row in neg)
+    return isinstance(neg, list) and len(neg) > 0 and all(np.ndim(row) == 1 for row in neg)
+
+
+def _pair(neg: tuple[Any, ...]) -> tuple[Any, Any]:
+    if len(neg) != 2:
+        fix = "A tuple is (values, offsets); pass rows of negatives as a list."
+        raise InputError(f"found a tuple of {len(neg)}", where="neg_scores", fix=fix)
+    return neg[0], neg[1]
 
 
 def _joined(rows: Any, n: int) -> tuple[AnyArray, Ints]:
