@@ -1,0 +1,282 @@
+"""Sets of entities, one per query: targets, known and allowed ones. Each form of input has one meaning everywhere.
+
+- `(q,)` numbers, or a list of numbers: one entity of each query
+- a scipy sparse matrix (q, m): the entries above 0; a boolean matrix (q, m)
+- a pair `(values, offsets)`: the entities of query i are `values[offsets[i] : offsets[i + 1]]`
+- a list of q sets or arrays; a dictionary of them by query, as TREC's and ranx's `{query: {entity: relevance}}`
+- an array (n, 2), or a frame with two columns: pairs of query and entity
+
+With names of entities (`names=`) or of queries (`ids=`), these stand where numbers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, Ints, Mask, as_numeric, is_tensor, on_host, require_shape, sorted_unique
+from graphgauge.core.errors import InputError
+
+_LISTS = "Pass a list with the entities of each, pairs (n, 2), (values, offsets), a sparse or a boolean matrix."
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """The queries and entities that sets are about: how many, what their names are, and what the caller calls them."""
+
+    queries: int
+    entities: int
+    ids: AnyArray | None = None
+    names: AnyArray | None = None
+    query: str = "query"
+    entity: str = "entity"
+
+    def of_entities(self, values: Any, where: str) -> Ints:
+        """The numbers of entities, which may be given by name."""
+        numbers = numbers_of(values, self.names, where, f"names= of all {_plural(self.entity)} in order")
+        return _below(numbers, self.entities, where, self.entity)
+
+    def of_queries(self, values: Any, where: str) -> Ints:
+        """The numbers of queries, which may be given by id."""
+        numbers = numbers_of(values, self.ids, where, f"ids= of all {_plural(self.query)} in order")
+        return _below(numbers, self.queries, where, self.query)
+
+
+def numbers_of(values: Any, names: AnyArray | None, where: str, needed: str) -> Ints:
+    """Whole numbers as they are, or the places of names among all names, which may be numbers themselves."""
+    array = np.asarray(on_host(values, where))
+    if array.dtype == object and array.size and all(isinstance(each, str) for each in array.flat):
+        array = array.astype(np.str_)
+    if not array.size:
+        return np.empty(array.shape, np.int64)
+    if array.dtype.kind == "U" and (names is None or names.dtype.kind != "U"):
+        raise InputError(f"contains {array.flat[0].item()!r:.40}, not numbers", where=where, fix=f"Pass {needed}.")
+    if names is None or (names.dtype.kind == "U" and array.dtype.kind != "U"):
+        return whole_numbers(array, where)
+    order = np.argsort(names, kind="stable")
+    place = order[np.minimum(np.searchsorted(names, array, sorter=order), len(names) - 1)]
+    unknown = names[place] != array
+    if unknown.any():
+        raise InputError(f"{array[unknown][0].item()!r:.60} is not among the names", where=where)
+    return place.astype(np.int64)
+
+
+def whole_numbers(values: Any, where: str, kind: str = "whole numbers") -> Ints:
+    """Integers of any width; other kinds are an error, but an empty list may have any."""
+    array = as_numeric(values, where)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InputError(f"expected {kind}, found {array.dtype}", where=where)
+    return array.astype(np.int64)
+
+
+def checked_offsets(offsets: Any, rows: int, values: int, where: str) -> Ints:
+    """Where the values of each row begin in one flat array, and where the last one's end."""
+    array = whole_numbers(offsets, where)
+    require_shape(array, (rows + 1,), where, "n rows have n + 1 offsets: the values of i are offsets[i:i+2].")
+    if array[0] != 0 or array[-1] != values or (np.diff(array) < 0).any():
+        what = f"offsets must rise from 0 to {values}, the number of values"
+        raise InputError(what, where=where, fix=f"Found {array[0]} … {array[-1]}.")
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Set i is `values[offsets[i] : offsets[i + 1]]`: numbers below `entities`, sorted, each once."""
+
+    values: Ints
+    offsets: Ints
+    entities: int
+
+    @classmethod
+    def read(cls, given: Any, of: Numbering, where: str) -> Sets:
+        """Sets in any form of input; None is the empty set for every query."""
+        if isinstance(given, Sets):
+            return given
+        if given is None:
+            return cls.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64), of.queries, of.entities)
+        if hasattr(given, "tocsr"):
+            return cls._from_sparse(given, of, where)
+        if isinstance(given, Mapping):
+            return cls._from_mapping(given, of, where)
+        if hasattr(given, "columns") and not is_tensor(given):
+            return cls._from_columns(frame_columns(given, where), of, where)
+        if isinstance(given, tuple):
+            return cls._from_offsets(given, of, where)
+        if isinstance(given, list) and not _is_flat(given):
+            return cls._from_list(given, of, where)
+        return cls._from_array(given, of, where)
+
+    @classmethod
+    def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int) -> Sets:
+        """Pairs of a query and an entity, in any order and any number of times."""
+        span = max(entities, 1)
+        keys = query * span + entity
+        if (keys[1:] <= keys[:-1]).any():
+            query, entity = np.divmod(sorted_unique(keys), span)
+        return cls(entity, np.append(0, np.cumsum(np.bincount(query, minlength=queries))), entities)
+
+    @classmethod
+    def _from_sparse(cls, given: Any, of: Numbering, where: str) -> Sets:
+        if tuple(given.shape) != (of.queries, of.entities):
+            what = f"expected a sparse matrix of shape ({of.queries}, {of.entities}), found {tuple(given.shape)}"
+            raise InputError(what, where=where, fix=f"One row per {of.query}, one column per {of.entity}.")
+        pairs = given.tocoo()
+        data = np.asarray(pairs.data)
+        below = np.flatnonzero(data < 0)
+        if below.size:
+            place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
+            what = f"{len(below)} entries are below 0, the first at {place}"
+            raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
+        there = data > 0
+        row, column = (np.asarray(each)[there].astype(np.int64) for each in (pairs.row, pairs.col))
+        return cls.from_pairs(row, column, *given.shape)
+
+    @classmethod
+    def _from_mapping(cls, given: Mapping[Any, Any], of: Numbering, where: str) -> Sets:
+        keys = list(given)
+        parts = [
+            [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
+            for part in given.values()
+        ]
+        query = of.of_queries(keys, where)
+        entity = of.of_entities([each for part in parts for each in part], where)
+        return cls.from_pairs(np.repeat(query, [len(part) for part in parts]), entity, of.queries, of.entities)
+
+    @classmethod
+    def _from_columns(cls, columns: list[AnyArray], of: Numbering, where: str) -> Sets:
+        query, entity = of.of_queries(columns[0], where), of.of_entities(columns[1], where)
+        return cls.from_pairs(query, entity, of.queries, of.entities)
+
+    @classmethod
+    def _from_offsets(cls, given: tuple[Any, ...], of: Numbering, where: str) -> Sets:
+        if len(given) != 2:
+            raise InputError(f"expected (values, offsets), found {len(given)} parts", where=where, fix=_LISTS)
+        values = of.of_entities(given[0], where)
+        require_shape(values, (None,), where, f"Pass the entities of every {of.query} in one flat array.")
+        offsets = checked_offsets(given[1], of.queries, len(values), where)
+        return cls.from_pairs(np.repeat(np.arange(of.queries), np.diff(offsets)), values, of.queries, of.entities)
+
+    @classmethod
+    def _from_list(cls, given: list[Any], of: Numbering, where: str) -> Sets:
+        twos = bool(given) and all(isinstance(each, list | tuple) and len(each) == 2 for each in given)
+        if twos:
+            raise _ambiguous(f"{len(given)} lists of two", f"np.array({where})", f"[set(each) for each in {where}]", of)
+        if len(given) != of.queries:
+            raise InputError(f"found {len(given)} sets for {of.queries}", where=where, fix=f"One per {of.query}.")
+        parts = []
+        for number, each in enumerate(given):
+            place = f"{where}[{number}]"
+            if not isinstance(each, Iterable) or isinstance(each, str):
+                raise InputError(f"found {each!r:.40} where a set is expected", where=place, fix=_LISTS)
+            part = of.of_entities(sorted(each) if isinstance(each, set | frozenset) else each, place)
+            require_shape(part, (None,), place, _LISTS)
+            parts.append(part)
+        values = np.concatenate([np.empty(0, np.int64), *parts])
+        rows = np.repeat(np.arange(of.queries), [len(part) for part in parts])
+        return cls.from_pairs(rows, values, of.queries, of.entities)
+
+    @classmethod
+    def _from_array(cls, given: Any, of: Numbering, where: str) -> Sets:
+        array = np.asarray(on_host(given, where))
+        if array.dtype == np.bool_:
+            require_shape(array, (of.queries, of.entities), where, f"One row per {of.query}, one column per entity.")
+            row, column = np.nonzero(array)
+            return cls.from_pairs(row, column, of.queries, of.entities)
+        if array.ndim == 1:
+            numbers = of.of_entities(array, where)
+            require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
+            return cls(numbers, np.arange(of.queries + 1), of.entities)
+        if array.ndim == 2 and array.shape[1] == 2:
+            if len(array) == of.queries:
+                pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
+                raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
+            return cls._from_columns([array[:, 0], array[:, 1]], of, where)
+        if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
+            what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
+            raise InputError(what, where=where, fix=f"Pass it as booleans: {where} != 0.")
+        what = f"found an array of shape {array.shape}"
+        raise InputError(what, where=where, fix=f"For the entities of each {of.query} write list({where}). {_LISTS}")
+
+    # ---- what is in them
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> Ints:
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> Ints:
+        """The set of each value."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def take(self, rows: Any) -> Sets:
+        """The sets with these numbers, in this order."""
+        rows = np.arange(len(self))[rows]
+        size = self.sizes[rows]
+        ends = np.append(0, np.cumsum(size))
+        places = np.repeat(self.offsets[rows] - ends[:-1], size) + np.arange(ends[-1])
+        return Sets(self.values[places], ends, self.entities)
+
+    def contain(self, row: Ints, entity: Ints) -> Mask:
+        """Whether set `row[i]` contains `entity[i]`."""
+        span = max(self.entities, 1)
+        keys, asked = self.rows * span + self.values, row * span + entity
+        place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+        return keys[place] == asked if len(keys) else np.zeros(len(asked), bool)
+
+    def without(self, other: Sets) -> Sets:
+        """Each set less the same set of the other."""
+        rows = self.rows
+        kept = ~other.contain(rows, self.values)
+        return Sets.from_pairs(rows[kept], self.values[kept], len(self), self.entities)
+
+    def refuse_common(self, other: Sets, where: str, what: str, fix: str) -> None:
+        """Refuse an entity that is in the same set of both; `what` has places for the entity and the row."""
+        both = other.contain(self.rows, self.values)
+        if both.any():
+            first, more = int(np.argmax(both)), int(np.count_nonzero(both)) - 1
+            said = what.format(entity=self.values[first], row=self.rows[first])
+            raise InputError(said + (f", and {more} others" if more else ""), where=where, fix=fix)
+
+
+def is_one_each(targets: Any) -> bool:
+    """Whether targets are one entity of each query, not sets."""
+    if isinstance(targets, np.ndarray) or is_tensor(targets):
+        return bool(targets.ndim == 1)
+    return isinstance(targets, range) or (isinstance(targets, list) and bool(targets) and _is_flat(targets))
+
+
+def frame_columns(frame: Any, where: str, count: int = 2) -> list[AnyArray]:
+    """The columns of a frame of any library, of which there must be this many."""
+    names = list(frame.columns)
+    if len(names) != count:
+        listed = ", ".join(map(str, names))
+        fix = f"Choose {count}, in order: {where}[[{', '.join(repr(str(name)) for name in names[:count])}]]."
+        raise InputError(f"a frame with the columns {listed:.80}", where=where, fix=fix)
+    return [np.asarray(frame[name]) for name in names]
+
+
+def _is_flat(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, str) or not (np.ndim(each) or isinstance(each, set | frozenset)) for each in values)
+
+
+def _ambiguous(found: str, pairs: str, sets: str, of: Numbering) -> InputError:
+    what = f"{found} for {of.queries} {_plural(of.query)} can be pairs of {of.query} and {of.entity}, or two "
+    what += f"{_plural(of.entity)} of each"
+    return InputError(what, fix=f"Write {pairs} for pairs, {sets} for two of each.")
+
+
+def _below(numbers: Ints, count: int, where: str, what: str) -> Ints:
+    if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= count):
+        outside = numbers[(numbers < 0) | (numbers >= count)][0]
+        raise InputError(f"{outside} is not among the {count} {_plural(what)}, numbered from 0", where=where)
+    return numbers
+
+
+def _plural(noun: str) -> str:
+    return noun.removesuffix("y") + "ies" if noun.endswith("y") else noun + "s"

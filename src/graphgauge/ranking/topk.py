@@ -1,0 +1,198 @@
+"""Lists of the first items of each query, best first, as FAISS, recommenders and search engines return them.
+
+Known from them are `recall@k`, `precision@k`, `ndcg@k`, `map@k`, `f1@k`, `hit_ratio@k` and `mrr_first@k` for k up to
+their length. What depends on items further down (ranks, `mrr`, AUC) is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats, Ints, Mask, as_labels, is_tensor, on_host
+from graphgauge.core.errors import InputError
+from graphgauge.core.options import whole_number
+from graphgauge.ranking.adapters import Judged
+from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.queries import Queries, Rows
+from graphgauge.ranking.sets import Numbering, Sets, numbers_of
+
+_LISTS = "One row of items per query, best first; −1 marks unfilled places at the end."
+
+
+class TopQueries(Queries):
+    """Lists `values[offsets[i] : offsets[i + 1]]` of items, of which the first `depth` places of all are known.
+
+    `grades` are those of the right items, in the order of `targets.values`; None if all are 1. `met` is what all lists
+    together have of unfilled places and of items that were passed over.
+    """
+
+    def __init__(
+        self, values: Ints, offsets: Ints, targets: Sets, known: Sets, labels: Labels, grades: Floats | None = None
+    ) -> None:
+        self.labels, self.targets, self._grades = labels, targets, grades
+        self.n, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
+        unfilled = self.n * longest - len(values)
+        rows = np.repeat(np.arange(self.n), np.diff(offsets))
+        passed = known.contain(rows, values)
+        gone = np.bincount(rows[passed], minlength=self.n)
+        self.values, self.offsets = values[~passed], offsets - np.append(0, np.cumsum(gone))
+        self.depth = longest - int(gone.max(initial=0))
+        if self.n and not self.depth:
+            what = f"list {int(np.argmax(gone))} has known items only" if longest else "lists without places"
+            raise InputError(what, where="indices", fix="Ask for longer lists.")
+        # Targets are never left out.
+        self._candidates = targets.entities - known.sizes
+        self._met = Met(unfilled=unfilled, passed_over=int(passed.sum()))
+
+    def work(self) -> int:
+        return len(self.values)
+
+    def answered(self) -> Mask | None:
+        has = self.targets.sizes > 0
+        return None if has.all() else has
+
+    # What all lists together have is said once.
+    block_work = 1 << 62
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        has = self.targets.sizes[rows] > 0
+        asked = self.rows(rows)[has]
+        targets, lists = self.targets.take(asked), Sets(self.values, self.offsets, self.targets.entities).take(asked)
+        query, item = lists.rows, lists.values
+        right = targets.contain(query, item)
+        place = (np.arange(len(item)) - lists.offsets[query])[right]
+        hits = np.bincount(query[right], minlength=len(asked))
+        # Right items at their places, one run each, and those that are not in a list in one run behind all lists.
+        behind = np.maximum(lists.sizes, self.depth)
+        left = np.flatnonzero(targets.sizes > hits)
+        run_query, above = np.append(query[right], left), np.append(place, behind[left])
+        positives = np.append(np.ones(len(place), np.int64), (targets.sizes - hits)[left])
+        order = np.lexsort((above, run_query))
+        counts = Counts(
+            query=run_query[order],
+            above=above[order],
+            length=positives[order],
+            positives=positives[order],
+            candidates=np.maximum(self._candidates[asked], behind + targets.sizes - hits),
+            relevant=targets.sizes,
+            grades=self._ordered_grades(asked, targets, query[right], item[right]),
+            met=self._met + Met(unanswered=len(has) - len(asked)),
+            depth=self.depth,
+            lists=True,
+        )
+        return counts, None if has.all() else has
+
+    def _ordered_grades(self, asked: Ints, targets: Sets, query: Ints, item: Ints) -> Floats | None:
+        """The grades of right items in the order of runs: as they are listed, then the others from the highest."""
+        if self._grades is None:
+            return None
+        own = Sets(np.arange(len(self._grades)), self.targets.offsets, len(self._grades)).take(asked)
+        grades, span = self._grades[own.values], max(targets.entities, 1)
+        keys, listed = targets.rows * span + targets.values, query * span + item
+        rank = np.full(len(keys), len(item))
+        rank[np.searchsorted(keys, listed)] = np.arange(len(item))
+        return grades[np.lexsort((-grades, rank, targets.rows))]
+
+
+def from_topk(
+    indices: Any,
+    targets: Any,
+    about: Mapping[str, Any],
+    *,
+    known: Any,
+    n_items: int | None,
+    catalog: Any,
+    names: Any,
+) -> TopQueries:
+    """What `Queries.from_topk` describes; `about` are ids, groups, cluster and weights."""
+    if isinstance(indices, Mapping):
+        return _from_run(indices, targets, n_items, about)
+    every = None if names is None else as_labels(names, "names")
+    values, offsets = _lists(indices, every)
+    queries = len(offsets) - 1
+    labels = Labels.given(queries, **about)
+    count = _items(n_items, every, values, targets, known)
+    if values.size and int(values.max()) >= count:
+        raise InputError(f"item {values.max()} is not among the {count} items", where="indices")
+    of = Numbering(queries, count, labels.ids, every, entity="item")
+    right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
+    fix = "Leave it out of the targets or out of known=."
+    right.refuse_common(left_out, "targets", "item {entity} of query {row} is known", fix)
+    return TopQueries(values, offsets, right, left_out, labels)
+
+
+def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about: Mapping[str, Any]) -> TopQueries:
+    """A run and its judgements, as in TREC."""
+    if not isinstance(relevance, Mapping):
+        raise InputError("a run goes with judgements", where="targets", fix="Pass {query: {document: grade}}.")
+    judged = Judged.of(run, relevance)
+    query, document, grade = judged.relevant
+    queries, count = len(judged.queries), judged.count if n_items is None else whole_number("n_items", n_items, 1)
+    order = np.lexsort((document, query))
+    targets = Sets.from_pairs(query[order], document[order], queries, max(count, judged.count))
+    nothing = Sets.from_pairs(query[:0], document[:0], queries, targets.entities)
+    labels = Labels.given(queries, **{**about, "ids": judged.queries})
+    graded = None if (grade == 1).all() else grade[order]
+    return TopQueries(judged.documents, judged.offsets, targets, nothing, labels, graded)
+
+
+def _items(n_items: int | None, names: Any, values: Ints, *sets: Any) -> int:
+    """The number of items: as given, that of the names, that of the columns of a matrix, or the largest plus one."""
+    if n_items is not None:
+        return whole_number("n_items", n_items, 1)
+    if names is not None:
+        return len(names)
+    for given in sets:
+        if hasattr(given, "tocsr") or str(getattr(given, "dtype", "")).endswith("bool"):
+            return int(given.shape[1])
+    return 1 + max(int(values.max(initial=-1)), *(_largest(given) for given in sets))
+
+
+def _largest(given: Any) -> int:
+    """The largest item that sets name, in any form."""
+    if given is None:
+        return -1
+    if isinstance(given, tuple):
+        return int(np.max(np.asarray(on_host(given[0], "targets")), initial=-1))
+    if isinstance(given, Mapping):
+        return max((int(each) for part in given.values() for each in part), default=-1)
+    if hasattr(given, "columns") and not is_tensor(given):
+        return int(np.max(np.asarray(given[list(given.columns)[-1]]), initial=-1))
+    if isinstance(given, np.ndarray) or is_tensor(given):
+        array = np.asarray(on_host(given, "targets"))
+        return int((array[:, -1] if array.ndim == 2 else array).max(initial=-1))
+    return max((int(np.max(list(each) if isinstance(each, set) else each, initial=-1)) for each in given), default=-1)
+
+
+def _lists(indices: Any, names: Any) -> tuple[Ints, Ints]:
+    """The items of all lists, and where each begins; each item once in a list, unfilled places at the end."""
+    needed = "names= of all items in order"
+    if isinstance(indices, list) and any(np.ndim(each) for each in indices):
+        parts = [numbers_of(each, names, f"indices[{number}]", needed) for number, each in enumerate(indices)]
+        flat = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        size = np.array([len(part) for part in parts], np.int64)
+        if any(part.ndim != 1 for part in parts):
+            raise InputError("a list is not flat", where="indices", fix=_LISTS)
+    else:
+        rows = numbers_of(indices, names, "indices", needed)
+        if rows.ndim != 2 or not rows.shape[1]:
+            raise InputError(f"found the shape {rows.shape}", where="indices", fix=_LISTS)
+        flat, size = rows.reshape(-1), np.full(len(rows), rows.shape[1])
+    row = np.repeat(np.arange(len(size)), size)
+    filled = flat >= 0
+    follows = np.append(False, row[1:] == row[:-1])[: len(row)]
+    wrong = (flat < -1) | (filled & follows & ~np.append(True, filled[:-1])[: len(row)])
+    if wrong.any():
+        what = f"list {row[np.argmax(wrong)]} has an unfilled place before its end, or a number below −1"
+        raise InputError(what, where="indices", fix="Items are numbered from 0; −1 marks places at the end.")
+    row, flat = row[filled], flat[filled]
+    order = np.lexsort((flat, row))
+    twice = np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(flat[order]) == 0))
+    if twice.size:
+        what = f"list {row[order][twice[0]]} contains item {flat[order][twice[0]]} twice"
+        raise InputError(what, where="indices", fix="Every item has one place.")
+    return flat, np.append(0, np.cumsum(np.bincount(row, minlength=len(size))))

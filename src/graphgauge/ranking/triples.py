@@ -1,0 +1,242 @@
+"""Knowledge graphs: the heads and tails of test triples among all entities, filtered by known triples."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, Ints, Mask, as_numeric, is_tensor, require_shape
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import whole_number
+from graphgauge.ranking.adapters import TripleNames, triples_of
+from graphgauge.ranking.counts import Counts
+from graphgauge.ranking.edges import Edges, dense
+from graphgauge.ranking.entities import EntityQueries, require_allowed
+from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.queries import Queries, Rows
+from graphgauge.ranking.scorers import FunctionOf, Scorer, Task
+from graphgauge.ranking.sets import Numbering, Sets
+
+SIDES = ("head", "tail")
+# How embeddings of entities and relations are scored: the distances are those of TransE.
+TRIPLE_SCORES = ("distmult", "l1", "l2")
+_MODEL = (
+    'A function of heads, relations and tails that broadcasts, a dictionary {"tail": f, "head": g} of functions of '
+    "pairs (b, 2) that score all entities, a model with predict_t and predict_h, or embeddings (entities, relations)."
+)
+
+
+class TripleQueries(Queries):
+    """The queries of all sides, one side after the other."""
+
+    def __init__(self, sides: Sequence[EntityQueries], labels: Labels) -> None:
+        self._sides, self.labels = sides, labels
+        self.n = sum(side.n for side in sides)
+
+    def work(self) -> int:
+        return sum(side.work() for side in self._sides)
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        numbers = self.rows(rows)
+        size = self._sides[0].n
+        parts, order = [], [np.empty(0, np.int64)]
+        for place, side in enumerate(self._sides):
+            own = np.flatnonzero(numbers // max(size, 1) == place)
+            parts.append(side.count_rows(numbers[own] - place * size)[0])
+            order.append(own)
+        return Counts.join(parts).take(np.argsort(np.concatenate(order))), None
+
+
+class Answers:
+    """The tasks of one side: its right answers, and those of known triples to the same question, which are left out.
+
+    Edges are turned so that their tail is asked for. `allowed` has one set per relation.
+    """
+
+    def __init__(self, asked: Edges, known: Edges, entities: int, allowed: Sets | None) -> None:
+        self.targets = Sets(asked.tail, np.arange(len(asked) + 1), entities)
+        self._allowed, self._relation = allowed, asked.relation
+        both = Edges.joined([asked, known])
+        question = dense(both.head, both.relation)
+        self._question, others = np.split(question, [len(asked)])
+        self._known = Sets.from_pairs(others, known.tail, int(question.max(initial=-1)) + 1, entities)
+        if allowed is not None:
+            require_allowed(self.targets, allowed.take(self._relation))
+
+    def take(self, rows: Any) -> Task:
+        targets = self.targets.take(rows)
+        known = self._known.take(self._question[rows]).without(targets)
+        return Task(targets, known, None if self._allowed is None else self._allowed.take(self._relation[rows]))
+
+
+def from_triples(
+    model: Any,
+    test: Any,
+    about: Mapping[str, Any],
+    *,
+    known: Any,
+    score: str | None,
+    sides: Sequence[str],
+    entities: int | None,
+    candidates: Mapping[str, Any] | None,
+    names: Any,
+) -> TripleQueries:
+    """What `Queries.from_triples` describes; `about` are groups, cluster and weights."""
+    chosen = (sides,) if isinstance(sides, str) else tuple(sides)
+    for side in chosen:
+        one_of("side", side, SIDES)
+    if not chosen or len({*chosen}) < len(chosen):
+        raise OptionError("each side once, at least one", fix='For example sides=("head", "tail").')
+    by_name = TripleNames.of(names)
+    triples = triples_of(test, "test", by_name)
+    # Without known triples nothing is left out; with them the test triples are known, too.
+    others = triples.take(slice(0, 0))
+    if known is not None:
+        others = Edges.joined([triples_of(known, "known", by_name), triples])
+    rows = getattr(test, "mapped_triples", test)
+    ask = _asker(model, score, rows if is_tensor(rows) else triples.rows, entities)
+    for name, edges in (("test", triples), ("known", others)):
+        if edges.nodes > ask.count:
+            what = f"names the entity {edges.nodes - 1}, and entity numbers must be in 0 … {ask.count - 1}"
+            raise InputError(what, where=name, fix="Number entities from 0, or pass their number as entities=.")
+    by_side = _by_side(candidates, ask.count)
+    parts = []
+    for side in chosen:
+        turned = (triples, others) if side == "tail" else (triples.reversed, others.reversed)
+        tasks = Answers(*turned, ask.count, by_side.get(side))
+        parts.append(EntityQueries(ask.scorer(side), tasks, Labels(), lists=False, minus_inf="rank"))
+    return TripleQueries(parts, _labels(triples, chosen, about))
+
+
+def _labels(triples: Edges, sides: Sequence[str], about: Mapping[str, Any]) -> Labels:
+    """Sides and relations as groups; the queries of one triple, also where it is repeated, are one cluster."""
+    n = len(triples)
+    cluster = triples.numbers if about["cluster"] is None else about["cluster"]
+    given = Labels.given(n, **{**about, "cluster": cluster})
+    for name in ("side", "relation"):
+        if name in given.groups:
+            raise OptionError(f"groups already have {name!r}", fix="Leave it out, or rename it.")
+    every = given.take(np.tile(np.arange(n), len(sides)))
+    own = {"side": np.repeat(np.array(sides), n), "relation": np.tile(triples.relation, len(sides))}
+    ids = np.concatenate([len(SIDES) * np.arange(n) + SIDES.index(side) for side in sides])
+    return Labels(ids, {**own, **every.groups}, every.cluster, every.weights)
+
+
+def _by_side(candidates: Mapping[str, Any] | None, entities: int) -> dict[str, Sets]:
+    """The allowed candidates of each relation, by side."""
+    if candidates is None:
+        return {}
+    if not isinstance(candidates, Mapping):
+        what = f"expected sets by side, found {type(candidates).__name__}"
+        raise InputError(what, where="candidates", fix='For example {"tail": sets}, one set per relation.')
+    sets = {}
+    for side, given in candidates.items():
+        one_of("side", side, SIDES)
+        shaped = given[1][:-1] if isinstance(given, tuple) else given
+        relations = int(shaped.shape[0]) if hasattr(shaped, "shape") else len(shaped)
+        of = Numbering(relations, entities, query="relation")
+        sets[side] = Sets.read(given, of, f"candidates[{side!r}]")
+    return sets
+
+
+# ---- models
+
+
+class _Asker:
+    """What scores all entities for the queries of a side."""
+
+    def __init__(self, count: int, scorer: Callable[[str], Scorer]) -> None:
+        self.count, self.scorer = count, scorer
+
+
+def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _Asker:
+    if isinstance(model, tuple):
+        return _of_embeddings(model, score, as_numeric(rows, "test").astype(np.int64), entities)
+    if score is not None:
+        raise OptionError("score goes with embeddings", fix="A model scores triples itself.")
+    count = getattr(model, "num_entities", None) if entities is None else entities
+    if count is None:
+        raise OptionError("entities not given", fix="Pass the number of entities.")
+    count = whole_number("entities", int(count) if hasattr(count, "__index__") else count, 1)
+    rows = _where_the_model_is(model, rows)
+    functions = _functions(model)
+
+    def scorer(side: str) -> Scorer:
+        function = _broadcast(model, side) if functions is None else _of_pairs(functions.get(side), side)
+        every: Any = np.arange(count)
+        if is_tensor(rows):
+            every = sys.modules["torch"].arange(count, device=rows.device)
+        return FunctionOf(rows[:, 1:] if side == "head" else rows[:, :2], every, function)
+
+    return _Asker(count, scorer)
+
+
+def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Ints, entities: int | None) -> _Asker:
+    """DistMult and TransE: a query is an embedding too, and is compared with those of all entities."""
+    from graphgauge.ranking.exact import Embeddings
+
+    if len(model) != 2:
+        raise OptionError(f"expected embeddings of entities and relations, found {len(model)} parts", fix=_MODEL)
+    if score not in TRIPLE_SCORES:
+        what = "score not given" if score is None else f"score is {score!r:.60}"
+        raise OptionError(what, fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.")
+    vectors, shifts = as_numeric(model[0], "entities"), as_numeric(model[1], "relations")
+    require_shape(vectors, (None, None), "entities", "Embeddings have shape (entities, d).")
+    require_shape(shifts, (None, vectors.shape[1]), "relations", "Entities and relations have the same width.")
+    if entities is not None and entities != len(vectors):
+        raise OptionError(f"entities is {entities}, and there are {len(vectors)} embeddings", fix="Leave it out.")
+    for column, table, what in ((0, vectors, "entity"), (1, shifts, "relation"), (2, vectors, "entity")):
+        last = int(rows[:, column].max(initial=-1))
+        if last >= len(table):
+            said = f"names the {what} {last}, and {what} numbers must be in 0 … {len(table) - 1}"
+            raise InputError(said, where="test", fix="Number them from 0.")
+
+    def scorer(side: str) -> Scorer:
+        dtype = np.result_type(vectors, shifts, np.float32)
+        fixed, moved = (
+            vectors[rows[:, 0 if side == "tail" else 2]].astype(dtype),
+            shifts[rows[:, 1]].astype(dtype),
+        )
+        if score == "distmult":
+            return Embeddings((fixed, moved), vectors, score)
+        return Embeddings(fixed + moved if side == "tail" else fixed - moved, vectors, str(score))
+
+    return _Asker(len(vectors), scorer)
+
+
+def _where_the_model_is(model: Any, rows: Any) -> Any:
+    """The triples as a tensor on the device of a module of torch."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or is_tensor(rows) or not isinstance(model, torch.nn.Module):
+        return rows
+    device = next((parameter.device for parameter in model.parameters()), None)
+    return torch.as_tensor(rows, device=device)
+
+
+def _functions(model: Any) -> dict[str, Any] | None:
+    """The functions of pairs, by side; None if the model is a function of triples."""
+    if isinstance(model, Mapping):
+        return dict(model)
+    if hasattr(model, "predict_t") and hasattr(model, "predict_h"):
+        return {"tail": model.predict_t, "head": model.predict_h}
+    if callable(model):
+        return None
+    raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
+
+
+def _of_pairs(score: Any, side: str) -> Callable[[Any, Any], Any]:
+    """A function of pairs (head, relation) or (relation, tail), which scores all entities."""
+    if not callable(score):
+        raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
+    return lambda pairs, _: score(pairs)
+
+
+def _broadcast(score: Callable[..., Any], side: str) -> Callable[[Any, Any], Any]:
+    def scored(pairs: AnyArray, every: AnyArray) -> Any:
+        first, second = pairs[:, :1], pairs[:, 1:]
+        return score(first, second, every[None]) if side == "tail" else score(every[None], first, second)
+
+    return scored
