@@ -1,7 +1,6 @@
 #include "bits.hpp"
 
 #include <bit>
-#include <limits>
 
 namespace graphgauge {
 namespace {
@@ -155,35 +154,6 @@ Common common_bits(const BitRows& rows, i64* similar, int threads) {
   Common common;
   for (const auto& [cell, times] : found) common.cells.push_back(cell), common.pairs.push_back(times);
   return common;
-}
-
-void nearest_by_jaccard(const BitRows& rows, const BitRows& others, double* similarity,
-                        std::vector<std::vector<i64>>& nearest, int threads) {
-  const std::vector<i32> sizes = sizes_of(rows), other_sizes = sizes_of(others);
-  nearest.resize(rows.rows);
-  parallel((rows.rows + ROWS - 1) / ROWS, threads, [&](i64 block) {
-    const i64 last = std::min(rows.rows, (block + 1) * ROWS);
-    i32 shared[OTHERS];
-    double ratios[OTHERS], best[ROWS];
-    std::fill(best, best + ROWS, -1.0);
-    for (i64 start = 0; start < others.rows; start += OTHERS) {
-      const i64 count = std::min(others.rows - start, OTHERS);
-      for (i64 row = block * ROWS; row < last; row++) {
-        shared_of(rows[row], others[start], count, rows.width, shared);
-        ratios_of(shared, sizes[row], other_sizes.data() + start, count, ratios);
-        double& highest = best[row - block * ROWS];
-        for (i64 other = 0; other < count; other++) {
-          if (ratios[other] < highest) continue;
-          if (ratios[other] > highest) nearest[row].clear();
-          highest = ratios[other];
-          nearest[row].push_back(start + other);
-        }
-      }
-    }
-    for (i64 row = block * ROWS; row < last; row++) {
-      similarity[row] = others.rows ? best[row - block * ROWS] : std::numeric_limits<double>::quiet_NaN();
-    }
-  });
 }
 
 }  // namespace graphgauge

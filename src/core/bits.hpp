@@ -28,8 +28,4 @@ struct Common {
 // whose sum does not depend on the order. Rows without bits are alike.
 Common common_bits(const BitRows& rows, i64* similar, int threads);
 
-// For each of `rows` the highest Jaccard similarity among `others` (NaN if there are none), and all rows that have it.
-void nearest_by_jaccard(const BitRows& rows, const BitRows& others, double* similarity,
-                        std::vector<std::vector<i64>>& nearest, int threads);
-
 }  // namespace graphgauge

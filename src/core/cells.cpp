@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#define GRAPHGAUGE_EACH_CELL(F) F(bool) F(std::int8_t) F(u8) F(i32) F(i64) F(float) F(double)
+
 namespace graphgauge {
 namespace {
 
@@ -65,13 +67,7 @@ GRAPHGAUGE_INLINE CellKinds pack_rows(const T* values, i64 first, i64 last, i64 
                                       Compared<T> high, bool nan_is_edge, u64* words) {                           \
     return pack_rows(values, first, last, d, loopless, low, high, nan_is_edge, words);                            \
   }
-GRAPHGAUGE_CELLS(bool)
-GRAPHGAUGE_CELLS(std::int8_t)
-GRAPHGAUGE_CELLS(u8)
-GRAPHGAUGE_CELLS(i32)
-GRAPHGAUGE_CELLS(i64)
-GRAPHGAUGE_CELLS(float)
-GRAPHGAUGE_CELLS(double)
+GRAPHGAUGE_EACH_CELL(GRAPHGAUGE_CELLS)
 #undef GRAPHGAUGE_CELLS
 
 // Swaps rows and columns of 64 x 64 bits: halves, quarters, ... are exchanged (Hacker's Delight, 7-3).
@@ -149,13 +145,7 @@ void pair_states(const u64* truth, const u64* prediction, i64 graphs, i64 d, i64
 }
 
 #define GRAPHGAUGE_CELLS(T) template CellKinds cell_bits<T>(const T*, i64, i64, i64, double, double, bool, u64*, int);
-GRAPHGAUGE_CELLS(bool)
-GRAPHGAUGE_CELLS(std::int8_t)
-GRAPHGAUGE_CELLS(u8)
-GRAPHGAUGE_CELLS(i32)
-GRAPHGAUGE_CELLS(i64)
-GRAPHGAUGE_CELLS(float)
-GRAPHGAUGE_CELLS(double)
+GRAPHGAUGE_EACH_CELL(GRAPHGAUGE_CELLS)
 #undef GRAPHGAUGE_CELLS
 
 }  // namespace graphgauge

@@ -25,6 +25,9 @@
 #define GRAPHGAUGE_INLINE inline __attribute__((always_inline))
 #endif
 
+// What is said once for each type of scores that loops read, because clones cannot be templates.
+#define GRAPHGAUGE_EACH_SCORE(F) F(float) F(double) F(i32) F(i64) F(u64)
+
 // Start reading what is needed soon, from an address that need not exist.
 #if defined(__GNUC__)
 #define GRAPHGAUGE_AHEAD(address) __builtin_prefetch(address)

@@ -24,28 +24,19 @@ std::vector<i64> chunks_of(const i64* size, i64 lists) {
   return starts;
 }
 
-// Four levels at a time, so that a candidate is loaded once for all of them.
 template <class T>
 GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) {
   using Counter = std::conditional_t<sizeof(T) == 8, i64, i32>;
-  constexpr i64 together = 4, counted = i64(1) << 20;
-  for (i64 done = 0; done < count; done += together) {
-    T levels[together];
-    i64 more[together] = {}, same[together] = {};
-    for (i64 j = 0; j < together; j++) levels[j] = rising[std::min(done + j, count - 1)];
-    for (i64 start = 0; start < size; start += counted) {
-      Counter more0 = 0, more1 = 0, more2 = 0, more3 = 0, same0 = 0, same1 = 0, same2 = 0, same3 = 0;
+  constexpr i64 counted = i64(1) << 13;  // scores that stay in the nearest cache
+  std::fill_n(greater, count, 0), std::fill_n(equal, count, 0);
+  for (i64 start = 0; start < size; start += counted) {
+    for (i64 level = 0; level < count; level++) {
+      Counter more = 0, same = 0;
       for (i64 i = start; i < std::min(size, start + counted); i++) {
-        const T score = scores[i];
-        more0 += score > levels[0], same0 += score == levels[0];
-        more1 += score > levels[1], same1 += score == levels[1];
-        more2 += score > levels[2], same2 += score == levels[2];
-        more3 += score > levels[3], same3 += score == levels[3];
+        more += scores[i] > rising[level], same += scores[i] == rising[level];
       }
-      more[0] += more0, more[1] += more1, more[2] += more2, more[3] += more3;
-      same[0] += same0, same[1] += same1, same[2] += same2, same[3] += same3;
+      greater[level] += more, equal[level] += same;
     }
-    for (i64 j = 0; j < together && done + j < count; j++) greater[done + j] = more[j], equal[done + j] = same[j];
   }
 }
 
@@ -53,11 +44,7 @@ GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 
   GRAPHGAUGE_CLONES void compare_of(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) { \
     compare(rising, count, scores, size, greater, equal);                                                              \
   }
-GRAPHGAUGE_SCORES(float)
-GRAPHGAUGE_SCORES(double)
-GRAPHGAUGE_SCORES(i32)
-GRAPHGAUGE_SCORES(i64)
-GRAPHGAUGE_SCORES(u64)
+GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
 // A positive by an unsigned number that falls as its score rises; zeros of either sign have the same.
@@ -67,6 +54,7 @@ struct Positive {
   static constexpr Key SIGN = Key(1) << (8 * sizeof(T) - 1);
   Key key;
   u32 turn;
+  bool operator<(const Positive& other) const { return key != other.key ? key < other.key : turn < other.turn; }
 
   Positive() = default;
   Positive(T of, i64 at) : turn(static_cast<u32>(at)) {
@@ -79,19 +67,14 @@ struct Positive {
   }
 };
 
-// In the order of their keys, those with the same key as they were; by bytes, lowest first, if they are many.
+// By bytes, lowest first, unless they are few: those with the same key stay as they were.
 template <class T>
 void order(std::vector<Positive<T>>& positives, std::vector<Positive<T>>& spare) {
-  if (positives.size() < 128) {
-    std::stable_sort(positives.begin(), positives.end(),
-                     [](const Positive<T>& one, const Positive<T>& other) { return one.key < other.key; });
-    return;
-  }
+  if (positives.size() < 128) return std::sort(positives.begin(), positives.end());
   spare.resize(positives.size());
   for (int shift = 0; shift < int(8 * sizeof(T)); shift += 8) {
     i64 next[257] = {};
     for (const auto& each : positives) next[(each.key >> shift & 255) + 1]++;
-    if (*std::max_element(next, next + 257) == i64(positives.size())) continue;
     for (int byte = 0; byte < 255; byte++) next[byte + 1] += next[byte];
     for (const auto& each : positives) spare[next[each.key >> shift & 255]++] = each;
     positives.swap(spare);
@@ -106,6 +89,7 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
   const std::vector<i64> starts = chunks_of(size, lists);
   parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
     std::vector<Positive<T>> own, spare;
+    Placing<T> placing;
     std::vector<T> rising;
     std::vector<i64> given, greater, equal;
     for (i64 list = starts[chunk]; list < starts[chunk + 1]; list++) {
@@ -127,7 +111,9 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
       if (level <= FEW) {
         compare_of(rising.data(), level, candidates, size[list], greater.data(), equal.data());
       } else {
-        placed_counts(rising.data(), level, candidates, size[list], greater.data(), equal.data(), 1);
+        placing.start(rising.data(), level, size[list]);
+        placing.add(candidates, size[list]);
+        placing.counts(greater.data(), equal.data());
       }
       for (i64 i = 0; i < count; i++) {
         if (!i || own[i].key != own[i - 1].key) level--;
@@ -162,11 +148,7 @@ void kth_highest(const T* scores, const i64* begin, const i64* size, i64 lists, 
 #define GRAPHGAUGE_SCORES(T)                                                                              \
   template void list_places<T>(const T*, const i64*, const i64*, const i64*, i64, i64*, i64*, i64*, int); \
   template void kth_highest<T>(const T*, const i64*, const i64*, i64, i64, T*, int);
-GRAPHGAUGE_SCORES(float)
-GRAPHGAUGE_SCORES(double)
-GRAPHGAUGE_SCORES(i32)
-GRAPHGAUGE_SCORES(i64)
-GRAPHGAUGE_SCORES(u64)
+GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
 }  // namespace graphgauge

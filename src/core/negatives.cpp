@@ -103,19 +103,6 @@ void draw_distinct(const Draws& draws, i64* out, int threads) {
   });
 }
 
-std::vector<i64> first_free(const i64* drawn, i64 size, const i64* edges, i64 edge_count, i64 nodes, i64 count) {
-  count = std::min(count, size);
-  Met met(edge_count + count);
-  for (i64 edge = 0; edge < edge_count; edge++) met.add(edges[edge]);
-  std::vector<i64> found;
-  for (i64 i = 0; i < size && i64(found.size()) < count; i++) {
-    const i64 one = drawn[i] / (nodes - 1), rest = drawn[i] % (nodes - 1), other = rest + (rest >= one);
-    const i64 pair = std::min(one, other) * nodes + std::max(one, other);
-    if (met.add(pair)) found.push_back(pair);
-  }
-  return found;
-}
-
 std::vector<Near> push_pagerank(const i64* offsets, const i64* neighbours, i64 nodes, const i64* sources, i64 count,
                                 double restart, double limit, int threads) {
   std::vector<Near> found(count);

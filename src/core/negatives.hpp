@@ -15,10 +15,6 @@ struct Draws {
 };
 void draw_distinct(const Draws& draws, i64* out, int threads);
 
-// Pairs of nodes, low * nodes + high, from numbers below nodes * (nodes - 1): the first `count` of `drawn` that are no
-// edge and were not drawn before, or fewer.
-std::vector<i64> first_free(const i64* drawn, i64 size, const i64* edges, i64 edge_count, i64 nodes, i64 count);
-
 // Approximate PageRank of a walk that returns to `source` with probability `restart`, by pushing probability along
 // edges (Andersen, Chung and Lang 2006) until less than `limit` times its degree is left at each node.
 struct Near {

@@ -9,15 +9,9 @@ constexpr i64 NODES = 64;  // of a chunk
 
 struct Counts {
   std::vector<i64> degree, triangles, ends, cycles, complete, pendant, opposite, common;
-  explicit Counts(i64 nodes, i64 edges)
-      : degree(nodes),
-        triangles(nodes),
-        ends(nodes),
-        cycles(nodes),
-        complete(nodes),
-        pendant(nodes),
-        opposite(nodes),
-        common(edges) {}
+  Counts(i64 nodes, i64 edges) : degree(nodes), common(edges) {
+    for (auto* each : {&triangles, &ends, &cycles, &complete, &pendant, &opposite}) each->resize(nodes);
+  }
 };
 
 // Paths of two edges: two nodes with c common neighbours are opposite in c(c - 1) / 2 cycles of four.

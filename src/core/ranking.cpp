@@ -52,8 +52,11 @@ GRAPHGAUGE_INLINE void count_row(const T* row, const u8* mask, i64 k, T positive
     for (i64 i = start; i < stop; i++) {
       const auto key = key_of(row[i]);
       const Counter on = MASKED ? Counter(mask[i] != 0) : Counter(1);
-      const Counter number = Rules::floats ? Counter(Rules::is_number(key)) : Counter(1);
-      above += Counter(key > reference) & number & on;
+      if constexpr (Rules::floats && !std::is_floating_point_v<typename Rules::Key>) {
+        above += Counter(key > reference) & Counter(Rules::is_number(key)) & on;  // NaN has a key above all numbers
+      } else {
+        above += Counter(key > reference) & on;
+      }
       if constexpr (Rules::floats) {
         below += Counter(key < reference) & Counter(key > Rules::lowest()) & on;
       } else {
@@ -118,11 +121,7 @@ GRAPHGAUGE_INLINE void count_ragged(const T* pos, const T* values, const i64* of
     count_ragged(pos, values, offsets, first, last, out);                                                  \
   }
 GRAPHGAUGE_SCORES(half)
-GRAPHGAUGE_SCORES(float)
-GRAPHGAUGE_SCORES(double)
-GRAPHGAUGE_SCORES(i32)
-GRAPHGAUGE_SCORES(i64)
-GRAPHGAUGE_SCORES(u64)
+GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
 }  // namespace
@@ -150,11 +149,7 @@ void ragged_rank_counts(const T* pos, const T* values, const i64* offsets, i64 r
   template void rank_counts<T>(const T*, const T*, const u8*, i64, i64, const RankCounts&, int); \
   template void ragged_rank_counts<T>(const T*, const T*, const i64*, i64, const RankCounts&, int);
 GRAPHGAUGE_SCORES(half)
-GRAPHGAUGE_SCORES(float)
-GRAPHGAUGE_SCORES(double)
-GRAPHGAUGE_SCORES(i32)
-GRAPHGAUGE_SCORES(i64)
-GRAPHGAUGE_SCORES(u64)
+GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
 }  // namespace graphgauge

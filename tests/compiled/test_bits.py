@@ -74,21 +74,6 @@ def test_many_different_pairs():
     assert dict(zip(zip(both.tolist(), either.tolist(), strict=True), pairs.tolist(), strict=True)) == expected
 
 
-@THREADS
-@pytest.mark.parametrize(("n", "m", "width"), [(0, 3, 9), (3, 0, 9), (1, 1, 0), (20, 300, 12), (18, 257, 70)])
-@DENSITIES
-def test_nearest_by_jaccard(n, m, width, density, threads):
-    rows, words = drawn((n, width), density)
-    others, pool = drawn((m, width), density, seed=1)
-    similarity, offsets, indices = _core.nearest_by_jaccard(words, pool, threads=threads)
-    assert (offsets[0], offsets[-1]) == (0, len(indices))
-    for place, row in enumerate(rows):
-        found = indices[offsets[place] : offsets[place + 1]].tolist()
-        near = [jaccard(row, other) for other in others]
-        assert found == [at for at, value in enumerate(near) if value == max(near)]
-        assert similarity[place] == float(max(near)) if near else np.isnan(similarity[place])
-
-
 def test_mapped_words(tmp_path):
     _, words = drawn((20, 70), 0.5)
     np.save(tmp_path / "words.npy", words)
@@ -101,7 +86,7 @@ def test_mapped_words(tmp_path):
     [np.zeros((4, 4), np.uint64)[:, ::2], np.zeros((4, 2), ">u8"), np.zeros((4, 2), np.int64), np.zeros(4, np.uint64)],
 )
 def test_other_arrays_are_refused(words):
-    for call in (_core.common_bits, lambda w: _core.squared_products(w, 64), lambda w: _core.nearest_by_jaccard(w, w)):
+    for call in (_core.common_bits, lambda w: _core.squared_products(w, 64)):
         with pytest.raises(TypeError, match="incompatible function arguments"):
             call(words)
 
@@ -116,5 +101,3 @@ def test_sizes_that_do_not_fit_are_refused():
         _core.common_bits(wide)
     with pytest.raises(ValueError, match="may exceed 64 bits"):
         _core.squared_products(wide.reshape(-1)[: 3 * ((1 << 25) - 2)].reshape(3, -1), (1 << 31) - 128)
-    with pytest.raises(ValueError, match="differ in their number of words"):
-        _core.nearest_by_jaccard(words, np.zeros((2, 2), np.uint64))

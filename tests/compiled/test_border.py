@@ -131,11 +131,6 @@ def two_sides(make):
     return made
 
 
-def nearest(rng):
-    sides = two_sides(words)(rng)
-    return {"words": sides["rows"], "others": sides["others"]}
-
-
 def by_group(rng):
     given, groups = two_sides(floats)(rng), 3
     return given | {"codes": indices(rng, len(given["others"]), groups), "groups": groups}
@@ -179,11 +174,6 @@ def draws(rng):
         "take": nothing + width,
         "uniform": rng.random((rows, width)),
     }
-
-
-def free(rng):
-    nodes = 2 + length(rng)
-    return {"drawn": indices(rng, 20, nodes * (nodes - 1)), "edges": cells(rng, nodes), "nodes": nodes, "count": 5}
 
 
 def pagerank(rng):
@@ -242,7 +232,6 @@ CALLED = {
     "pair_states": two_graphs,
     "squared_products": bits,
     "common_bits": lambda rng: {"words": words(rng, length(rng), length(rng))},
-    "nearest_by_jaccard": nearest,
     "squared_distances": two_sides(floats),
     "group_distances": by_group,
     "kth_distances": kth,
@@ -250,7 +239,6 @@ CALLED = {
     "orbits": lambda rng: dict(zip(("offsets", "indices"), neighbours(rng, length(rng)), strict=True)),
     "graph_words": graphs,
     "draw_distinct": draws,
-    "first_free": free,
     "push_pagerank": pagerank,
     "error_sums": forecast,
     "grouped_sums": grouped,

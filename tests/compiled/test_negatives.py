@@ -66,25 +66,6 @@ def test_draws_that_do_not_fit_are_refused(change, message):
         _core.draw_distinct(**arrays, uniform=np.array(change.get("uniform", np.zeros((1, 3)))))
 
 
-@pytest.mark.parametrize(("nodes", "edges", "count"), [(2, 0, 1), (2, 1, 1), (7, 5, 16), (50, 300, 900), (9, 0, 0)])
-def test_first_free(nodes, edges, count):
-    rng = np.random.default_rng(nodes)
-    drawn = rng.integers(0, nodes * (nodes - 1), 2 * count)
-    pairs = [(low, high) for low in range(nodes) for high in range(low + 1, nodes)]
-    taken = [pairs[place] for place in rng.permutation(len(pairs))[:edges]]
-    ordered = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
-    expected = [pair for pair in dict.fromkeys(tuple(sorted(ordered[n])) for n in drawn) if pair not in taken][:count]
-    codes = np.array([low * nodes + high for low, high in taken], np.int64)
-    assert _core.first_free(drawn, codes, nodes, count).tolist() == [low * nodes + high for low, high in expected]
-
-
-def test_pairs_of_no_nodes_are_refused():
-    with pytest.raises(ValueError, match="nodes must be from 2"):
-        _core.first_free(np.zeros(1, np.int64), np.zeros(0, np.int64), 1, 1)
-    with pytest.raises(ValueError, match="drawn has 6 at index 0, outside of 0 to 5"):
-        _core.first_free(np.array([6]), np.zeros(0, np.int64), 3, 1)
-
-
 def csr(graph):
     rows = [sorted(graph[node]) for node in sorted(graph)]
     return np.cumsum([0, *map(len, rows)], dtype=np.int64), np.array([n for row in rows for n in row], np.int64)

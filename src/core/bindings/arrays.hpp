@@ -208,6 +208,12 @@ class Out {
   std::vector<std::size_t> shape_;
 };
 
+// f<T>() for each of these types.
+template <class... Types, class F>
+void each_type(F&& f) {
+  (f.template operator()<Types>(), ...);
+}
+
 // A loop, while other Python threads may run.
 template <class F>
 void compute(F&& loop) {

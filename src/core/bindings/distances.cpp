@@ -6,6 +6,28 @@
 namespace graphgauge {
 namespace {
 
+nb::object products(const In<u64, 2>& words, i64 length, int threads) {
+  const BitRows rows = bit_rows(words);
+  require(length >= 0 && length <= 64 * rows.width, "length must be from 0 to 64 times the number of words");
+  require(double(length) * double(length) * double(rows.rows) < 9.2e18, "sums of so many bits may exceed 64 bits");
+  Out<i64> sums({rows.rows});
+  compute([&] { squared_products(rows, length, sums.data(), threads); });
+  return sums.array();
+}
+
+nb::tuple common(const In<u64, 2>& words, int threads) {
+  const BitRows rows = bit_rows(words);
+  Out<i64> similar({rows.rows});
+  Common found;
+  compute([&] { found = common_bits(rows, similar.data(), threads); });
+  const i64 cells = i64(found.cells.size());
+  Out<i64> both({cells}), either({cells});
+  for (i64 cell = 0; cell < cells; cell++) {
+    both.data()[cell] = i64(found.cells[cell] >> 32), either.data()[cell] = i64(found.cells[cell] & 0xffffffff);
+  }
+  return nb::make_tuple(both.array(), either.array(), Out<i64>::copied(found.pairs.data(), cells), similar.array());
+}
+
 Points rows_of(const In<double, 2>& array) { return {array.data(), i64(array.shape(0)), i64(array.shape(1))}; }
 BitRows rows_of(const In<u64, 2>& words) { return bit_rows(words); }
 
@@ -56,19 +78,18 @@ nb::tuple balls(const In<T, 2>& rows, const In<Distance, 1>& radii, const In<T, 
   return nb::make_tuple(inside.array(), reached.array(), held.array());
 }
 
-template <class T, class Distance>
-void bind_rows(nb::module_& module) {
-  module.def("kth_distances", &kth<T, Distance>, "rows"_a, "k"_a, "threads"_a = 1);
-  module.def("ball_counts", &balls<T, Distance>, "rows"_a, "radii"_a, "others"_a, "other_radii"_a, "threads"_a = 1);
-}
-
 }  // namespace
 
 void bind_distances(nb::module_& module) {
+  module.def("squared_products", &products, "words"_a, "length"_a, "threads"_a = 1);
+  module.def("common_bits", &common, "words"_a, "threads"_a = 1);
+
   module.def("squared_distances", &squared, "rows"_a, "others"_a, "threads"_a = 1);
   module.def("group_distances", &by_group, "rows"_a, "others"_a, "codes"_a, "groups"_a, "threads"_a = 1);
-  bind_rows<double, double>(module);
-  bind_rows<u64, i32>(module);
+  module.def("kth_distances", &kth<double, double>, "rows"_a, "k"_a, "threads"_a = 1);
+  module.def("ball_counts", &balls<double, double>, "rows"_a, "radii"_a, "others"_a, "other_radii"_a, "threads"_a = 1);
+  module.def("kth_distances", &kth<u64, i32>, "rows"_a, "k"_a, "threads"_a = 1);
+  module.def("ball_counts", &balls<u64, i32>, "rows"_a, "radii"_a, "others"_a, "other_radii"_a, "threads"_a = 1);
 }
 
 }  // namespace graphgauge

@@ -76,19 +76,15 @@ nb::tuple by_group(const In<double, 2>& values, const In<i64, 1>& group, i64 gro
   return nb::make_tuple(high.array(), low.array());
 }
 
-template <class T>
-void bind_floats(nb::module_& module) {
-  module.def("error_sums", &errors<T>, "y"_a, "mean"_a, "std"_a.none(), "mask"_a.none(), "asked"_a, "widths"_a,
-             "place"_a, "threads"_a = 1);
-  module.def("add_positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "by_horizon"_a,
-             "by_node"_a);
-}
-
 }  // namespace
 
 void bind_forecast(nb::module_& module) {
-  bind_floats<float>(module);
-  bind_floats<double>(module);
+  each_type<float, double>([&]<class T>() {
+    module.def("error_sums", &errors<T>, "y"_a, "mean"_a, "std"_a.none(), "mask"_a.none(), "asked"_a, "widths"_a,
+               "place"_a, "threads"_a = 1);
+    module.def("add_positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "by_horizon"_a,
+               "by_node"_a);
+  });
   module.def("grouped_sums", &by_group, "values"_a, "group"_a, "groups"_a);
 }
 

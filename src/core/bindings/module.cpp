@@ -1,4 +1,5 @@
 #include "../common.hpp"
+#include "../special.hpp"
 #include "bindings.hpp"
 
 namespace {
@@ -40,22 +41,20 @@ int planted_fault() {
 }  // namespace
 
 NB_MODULE(_core, module) {
+  using namespace graphgauge;
+  using namespace nanobind::literals;
   module.doc() = "The loops of graphgauge.";
   module.attr("compiler") = GRAPHGAUGE_COMPILER;
   module.attr("level") = level();
 #if defined(GRAPHGAUGE_SANITIZE)
   module.def("planted_fault", &planted_fault);
 #endif
-  graphgauge::bind_bits(module);
-  graphgauge::bind_canonical(module);
-  graphgauge::bind_cells(module);
-  graphgauge::bind_curves(module);
-  graphgauge::bind_dags(module);
-  graphgauge::bind_distances(module);
-  graphgauge::bind_negatives(module);
-  graphgauge::bind_orbits(module);
-  graphgauge::bind_forecast(module);
-  graphgauge::bind_lists(module);
-  graphgauge::bind_ranking(module);
-  graphgauge::bind_special(module);
+  bind_distances(module);
+  bind_forecast(module);
+  bind_graphs(module);
+  bind_ranking(module);
+  module.def("normal_tail", &normal_tail, "z"_a);
+  module.def("normal_quantile", &normal_quantile, "tail"_a);
+  module.def("student_tail", &student_tail, "t"_a, "freedom"_a);
+  module.def("student_quantile", &student_quantile, "tail"_a, "freedom"_a);
 }

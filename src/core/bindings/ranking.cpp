@@ -1,5 +1,7 @@
 #include "../ranking.hpp"
 
+#include "../curves.hpp"
+#include "../lists.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
 
@@ -43,20 +45,80 @@ nb::tuple ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>& 
 }
 
 template <class T>
-void bind_scores(nb::module_& module) {
-  module.def("rank_counts", &dense<T>, "pos"_a, "neg"_a, "mask"_a = nb::none(), "threads"_a = 1);
-  module.def("ragged_rank_counts", &ragged<T>, "pos"_a, "values"_a, "offsets"_a, "threads"_a = 1);
+nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>& size, const In<i64, 1>& positive,
+                 const In<i64, 1>& first, int threads) {
+  const Spans lists(begin, size, i64(scores.shape(0)), "lists");
+  const Indices<i64> given(positive, i64(scores.shape(0)), "positive");
+  const Offsets own(first, given.count(), "first");
+  require(own.parts() == lists.count(), "n lists need n + 1 offsets of positives");
+  Out<i64> ordered({given.count()}), ahead({given.count()}), tied({given.count()});
+  std::copy_n(given.data(), given.count(), ordered.data());
+  std::fill_n(ahead.data(), given.count(), 0), std::fill_n(tied.data(), given.count(), 0);
+  compute([&] {
+    list_places(scores.data(), lists.begin(), lists.size(), own.data(), lists.count(), ordered.data(), ahead.data(),
+                tied.data(), threads);
+  });
+  return nb::make_tuple(ordered.array(), ahead.array(), tied.array());
+}
+
+template <class T>
+nb::object kth(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>& size, i64 k, int threads) {
+  const Spans lists(begin, size, i64(scores.shape(0)), "lists");
+  require(k > 0, "k must be at least 1");
+  for (i64 list = 0; list < lists.count(); list++) require(lists.size()[list] > 0, "a list is empty");
+  Out<T> found({lists.count()});
+  compute([&] { kth_highest(scores.data(), lists.begin(), lists.size(), lists.count(), k, found.data(), threads); });
+  return found.array();
+}
+
+template <class T>
+nb::tuple distinct(const In<T, 1>& ascending) {
+  const i64 size = i64(ascending.shape(0));
+  std::vector<T> values(size);
+  std::vector<i64> counts(size);
+  i64 found = 0;
+  compute([&] { found = distinct_values(ascending.data(), size, values.data(), counts.data()); });
+  return nb::make_tuple(Out<T>::copied(values.data(), found), Out<i64>::copied(counts.data(), found));
+}
+
+template <class T>
+nb::tuple merged(const In<T, 1>& falling, const In<T, 1>& ascending, int threads) {
+  const i64 count = i64(falling.shape(0));
+  Out<i64> greater({count}), equal({count});
+  compute([&] {
+    merged_counts(falling.data(), count, ascending.data(), i64(ascending.shape(0)), greater.data(), equal.data(),
+                  threads);
+  });
+  return nb::make_tuple(greater.array(), equal.array());
+}
+
+template <class T>
+nb::tuple placed(const In<T, 1>& rising, const In<T, 1>& scores, int threads) {
+  const i64 count = i64(rising.shape(0));
+  require(count <= INT32_MAX / 2, "more than 2**30 values to place scores among");
+  Out<i64> greater({count}), equal({count});
+  i64 missing = 0;
+  compute([&] {
+    missing =
+        placed_counts(rising.data(), count, scores.data(), i64(scores.shape(0)), greater.data(), equal.data(), threads);
+  });
+  return nb::make_tuple(greater.array(), equal.array(), missing);
 }
 
 }  // namespace
 
 void bind_ranking(nb::module_& module) {
-  bind_scores<float>(module);
-  bind_scores<double>(module);
-  bind_scores<half>(module);
-  bind_scores<i32>(module);
-  bind_scores<i64>(module);
-  bind_scores<u64>(module);
+  each_type<half, float, double, i32, i64, u64>([&]<class T>() {
+    module.def("rank_counts", &dense<T>, "pos"_a, "neg"_a, "mask"_a = nb::none(), "threads"_a = 1);
+    module.def("ragged_rank_counts", &ragged<T>, "pos"_a, "values"_a, "offsets"_a, "threads"_a = 1);
+  });
+  each_type<float, double, i32, i64, u64>([&]<class T>() {
+    module.def("list_places", &places<T>, "scores"_a, "begin"_a, "size"_a, "positive"_a, "first"_a, "threads"_a = 1);
+    module.def("kth_highest", &kth<T>, "scores"_a, "begin"_a, "size"_a, "k"_a, "threads"_a = 1);
+    module.def("distinct_values", &distinct<T>, "ascending"_a);
+    module.def("merged_counts", &merged<T>, "falling"_a, "ascending"_a, "threads"_a = 1);
+    module.def("placed_counts", &placed<T>, "rising"_a, "scores"_a, "threads"_a = 1);
+  });
 }
 
 }  // namespace graphgauge

@@ -1,7 +1,7 @@
 """Pairs of nodes without an edge, drawn without replacement: distinct, unordered, without loops.
 
-If there are many non-edges, random pairs are drawn in turn and rejected if they are an edge or were drawn before,
-using a hash table with twice as many places as entries. If there are few, their ranks are drawn.
+If there are many non-edges, random pairs are drawn in turn and rejected if they are an edge or were drawn before.
+If there are few, their ranks are drawn.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from graphgauge import _core
 from graphgauge.core.types import Ints
 
 # Above this share of pairs that are edges or wanted, ranks are drawn: rejections would dominate.
@@ -33,9 +32,18 @@ def non_edges(edges: Ints, nodes: int, count: int, rng: np.random.Generator) -> 
     taken = (len(edges) + count) / pairs
     draws = math.ceil(count / (1 - taken) + 6 * math.sqrt(count) / (1 - taken) + 16)
     drawn = rng.integers(0, nodes * (nodes - 1), draws)
-    while len(found := _core.first_free(drawn, edges, nodes, count)) < count:
+    while len(found := _first_free(drawn, edges, nodes, count)) < count:
         drawn = np.concatenate([drawn, rng.integers(0, nodes * (nodes - 1), draws)])
-    return np.asarray(found)
+    return found
+
+
+def _first_free(drawn: Ints, edges: Ints, nodes: int, count: int) -> Ints:
+    """Of pairs drawn by number, the first `count` that are no edge and were not drawn before, or fewer."""
+    one, rest = np.divmod(drawn, nodes - 1)
+    other = rest + (rest >= one)
+    pairs = np.minimum(one, other) * nodes + np.maximum(one, other)
+    distinct, first = np.unique(pairs, return_index=True)
+    return np.asarray(pairs[np.sort(first[~np.isin(distinct, edges)])[:count]])
 
 
 def _by_rank(edges: Ints, nodes: int, count: int, free: int, rng: np.random.Generator) -> Ints:
