@@ -157,6 +157,9 @@ class Gate(Struct, frozen=True):
         """On a mean of which not all items were read: decided only where its whole interval is on one side."""
         if result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
+        decided = self._decided(adaptive, limit)
+        if decided is not None:
+            return GateOutcome(gate=self.text, verdict=decided, value=result.value, limit=limit)
         low, high = result.interval
         is_open = self.holds(low, limit) != self.holds(high, limit)
         if not (low <= limit <= high if self.sign in ("==", "!=") else is_open):
@@ -164,6 +167,17 @@ class Gate(Struct, frozen=True):
         read = f"after {adaptive['read']:,} of {adaptive['of']:,} items"
         why = f"{self.key} is between {shown(low)} and {shown(high)} {read}"
         return GateOutcome(gate=self.text, verdict="undecided", value=result.value, limit=limit, why=why)
+
+    def _decided(self, adaptive: Mapping[str, Any], limit: float) -> Verdict | None:
+        """What a test of the run has decided, which is sharper than the interval, however the gate is written."""
+        verdicts = {Gate.parse(text): verdict for text, verdict in dict(adaptive.get("gates") or {}).items()}
+        for gate, verdict in verdicts.items():
+            if (gate.key, gate.sign, gate.limit) == (self.key, self.sign, limit) and verdict != "undecided":
+                return "passed" if verdict == "passed" else "failed"
+        side = dict(adaptive.get("decided") or {}).get(self.key) if limit == 0 else None
+        if side is None or self.sign in ("==", "!="):
+            return None
+        return "passed" if (side == "above") == (self.sign in (">", ">=")) else "failed"
 
     def _check_groups(self, results: Mapping[str, Result], axis: str) -> GateOutcome:
         if not isinstance(results, Evaluation):
