@@ -156,7 +156,7 @@ def evaluation_of(
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: each.grid for axis, each in axes.items()},
         skipped=measured.skipped | skipped,
-        per_item=_per_item(counts, ties, list(measured.estimates)),
+        per_item=per_item(counts, ties, list(measured.estimates)),
         materials={"ranks": ranks, "pooled": samples.get("pooled"), "counts": counts},
         drawings=partial(_drawings, ranks, confidence),
     )
@@ -405,7 +405,7 @@ class _Weights(Mapping[str, Floats]):
         return len(list(iter(self)))
 
 
-def _per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:
+def per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:
     """The value of each query; None if queries were folded, or if there are none."""
     if counts.count is not None or not len(counts):
         return None

@@ -1,0 +1,353 @@
+"""One adaptive run: units drawn in random order, sequences that follow their values, and a file to go on from.
+
+The file has the counts of what was read, in the order read, and the schedule of what was asked for when. Going on is
+replaying: the counts go through the same code under the same schedule, so nothing is scored again, no sum is stored,
+and what was read keeps the aims and gates under which it was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.archive import read_archive, write_archive
+from graphgauge.core.arrays import AnyArray, Floats, Ints
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.gate import Gate
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.random import Random
+from graphgauge.ranking.assist import Assist
+from graphgauge.ranking.counts import Counts
+from graphgauge.ranking.evaluate import per_item
+from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.queries import Queries
+from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
+
+# The half-width that an interval is tightest at where no width was asked for.
+AIM = 0.03
+# Looks come after this many units, and then whenever this share more was read.
+_FIRST_LOOK, _MORE = 64, 0.02
+# A predictor is fitted after this many units, and again whenever twice as many were read.
+_FIRST_FIT = 32
+# A run that takes long is saved after this many seconds, so that little is lost if it is killed.
+_SAVE_SECONDS = 60.0
+# Queries of a saved run that are counted again when it goes on.
+_AGAIN = 64
+_KIND = "ranking-until"
+
+
+class Units:
+    """What is drawn: single queries, or whole clusters, whose value is the weighted mean of their queries."""
+
+    def __init__(self, query_weights: Floats, cluster: Ints) -> None:
+        self.query_weights, self.sizes = query_weights, np.bincount(cluster)
+        self.weights = np.bincount(cluster, query_weights).astype(np.float64)
+        self.single = len(self.sizes) == len(cluster)
+        self._members = np.argsort(cluster, kind="stable")
+        self._begin = np.cumsum(self.sizes) - self.sizes
+
+    def members(self, units: Ints) -> tuple[Ints, Ints]:
+        """The queries of these units, and the place of each query's unit among them."""
+        size = self.sizes[units]
+        owner = np.repeat(np.arange(len(units)), size)
+        inside = np.arange(len(owner)) - np.repeat(np.cumsum(size) - size, size)
+        return self._members[np.repeat(self._begin[units], size) + inside], owner
+
+    def means(self, values: Floats, queries: Ints, owner: Ints) -> Floats:
+        """The values of units, from those of their queries."""
+        if self.single:
+            return values
+        weight = self.query_weights[queries]
+        return np.asarray(np.bincount(owner, weight * values) / np.bincount(owner, weight))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for from a number of units on: half-widths by key, and requirements to decide."""
+
+    units: int
+    within: Mapping[str, float]
+    gates: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"units": self.units, "within": dict(self.within), "gates": list(self.gates)}
+
+
+class Followed:
+    """One mean: of a metric, or of its difference between two models, with what was asked about it."""
+
+    def __init__(self, key: str, metric: str, paired: bool, weights: Floats, alpha: float) -> None:
+        self.key, self.metric, self.paired, self.alpha = key, metric, paired, alpha
+        self.walk = Walk(weights, paired)
+        self.bound = Bound(self.walk, alpha)
+        self.bets: dict[str, Bets] = {}
+        self._late: set[str] = set()
+        self.aim, self.width = AIM, math.nan
+
+    def ask(self, asked: Asked) -> None:
+        """From here on follow these; a gate that is new bets from here on, because its limit may depend on the data.
+
+        Such a gate is decided by its bets or by the interval, each with half of the errors that are allowed.
+        """
+        self.width = asked.within.get(self.key, math.nan)
+        self.aim = asked.within.get(self.key, AIM)
+        gates = {text: Gate.parse(text) for text in asked.gates}
+        own = {text: gate for text, gate in gates.items() if gate.key == self.key}
+        self.bets = {text: bets for text, bets in self.bets.items() if text in own}
+        for text in [text for text in own if text not in self.bets]:
+            share = (2 if asked.units else 1) * (2 if own[text].sign == "!=" else 1)
+            self.bets[text] = Bets(self.walk, float(own[text].limit), self.alpha / share)
+            (self._late.add if asked.units else self._late.discard)(text)
+
+    def follow(self, x: Floats, weights: Floats, fit: tuple[Floats, Floats] | None) -> None:
+        steps = self.walk.step(x, weights, fit)
+        self.bound.follow(steps, self.aim)
+        for bets in self.bets.values():
+            bets.follow(steps)
+
+    def side(self, text: str) -> str | None:
+        """On which side of a gate's limit the mean is, if that is known."""
+        bets = self.bets[text]
+        low, high = self.bound.interval
+        if bets.side is None and text in self._late and not low <= bets.limit <= high:
+            return "above" if low > bets.limit else "below"
+        return bets.side
+
+    @property
+    def settled(self) -> bool:
+        wide = not math.isnan(self.width) and self.bound.half_width > self.width
+        return not wide and all(self.side(text) is not None for text in self.bets)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Predictions for all units, and their weighted mean over the units unread before each of the order."""
+
+    units: Floats
+    unread: Floats
+
+
+class Reading:
+    """Reads units in random order until everything asked for is known."""
+
+    def __init__(
+        self,
+        sides: Sequence[Queries],
+        rows: Ints,
+        units: Units,
+        followed: Sequence[Followed],
+        assists: Mapping[str, Assist],
+        *,
+        ties: str,
+        seed: int,
+    ) -> None:
+        self.sides, self.rows, self.units, self.followed, self.ties = sides, rows, units, followed, ties
+        self.seed, self._assists = seed, assists
+        # The order does not depend on the predictors in a way that they could know.
+        seeds = [seed, *(each.digest for each in assists.values())]
+        self.order = reading_order(units.weights, Random(seeds if assists else seed))
+        self.metrics = tuple(dict.fromkeys(each.metric for each in followed))
+        self.schedule: list[Asked] = []
+        self.done = self.scores = 0
+        self.trail: list[tuple[int, float, float]] = []
+        self._counted: list[list[Counts]] = [[] for _ in sides]
+        self._values: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
+        self._fits: dict[str, Fit] = {}
+        total = len(self.order)
+        grid = np.ceil(_FIRST_LOOK * (1 + _MORE) ** np.arange(int(math.log(max(total, 2), 1 + _MORE)) + 1))
+        self._looks = np.unique(np.append(np.minimum(grid, total), total)).astype(np.int64)
+
+    @property
+    def read(self) -> int:
+        """The number of queries read."""
+        return int(self.units.sizes[self.order[: self.done]].sum())
+
+    @property
+    def complete(self) -> bool:
+        return self.done == len(self.order)
+
+    @property
+    def settled(self) -> bool:
+        return all(each.settled for each in self.followed)
+
+    def queries_read(self) -> Ints:
+        """In the order read, by their place among those that are drawn."""
+        return self.units.members(self.order[: self.done])[0]
+
+    def counts(self, side: int) -> Counts:
+        """The counts of what was read, in the order read, of one model."""
+        return Counts.join(self._counted[side])
+
+    def run(self, most: int | None, save: Path | None, progress: Progress = SILENT) -> str:
+        """Read until everything is known or may not go on; returns why it stopped."""
+        limit = self._allowed(most)
+        saved = time.monotonic()
+        try:
+            while not (self.complete or self.done >= limit or (self.done in self._looks and self.settled)):
+                look = int(self._looks[np.searchsorted(self._looks, self.done, side="right")])
+                self._read(min(look, limit))
+                progress.stage("reading queries", self.read, len(self.rows), self._state())
+                if save is not None and time.monotonic() - saved > _SAVE_SECONDS:
+                    self.save(save)
+                    saved = time.monotonic()
+        finally:
+            if save is not None and self.done:
+                self.save(save)
+        if self.complete:
+            return "everything was read"
+        if self.settled and self.done in self._looks:
+            return "everything asked for is known"
+        return f"no more than {most:,} queries may be read"
+
+    def _allowed(self, most: int | None) -> int:
+        """How many units can be read without more queries than this."""
+        if most is None:
+            return len(self.order)
+        allowed = int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), most, side="right"))
+        if allowed < 1:
+            what = f"max_queries is {most}, fewer than the queries that are drawn together"
+            raise OptionError(what, fix=f"Allow at least {int(self.units.sizes.max())}, the largest cluster.")
+        return allowed
+
+    def _state(self) -> str:
+        wide = [each for each in self.followed if not math.isnan(each.width)]
+        parts = [f"{each.key} ± {each.bound.half_width:.2g}" for each in wide]
+        undecided = sum(each.side(text) is None for each in self.followed for text in each.bets)
+        return ", ".join([*parts, *([f"{undecided} undecided"] if undecided else [])])
+
+    def _read(self, stop: int) -> None:
+        queries, _ = self.units.members(self.order[self.done : stop])
+        self._add(stop, [side.count(self.rows[queries]) for side in self.sides])
+
+    def _add(self, stop: int, counted: Sequence[Counts]) -> None:
+        """Follow the units up to `stop`, whose queries have these counts."""
+        queries, owner = self.units.members(self.order[self.done : stop])
+        values = {metric: [self._value(counts, metric, len(queries)) for counts in counted] for metric in self.metrics}
+        for metric in self.metrics:
+            self._values[metric].append(values[metric][0])
+        means = {metric: [self.units.means(each, queries, owner) for each in both] for metric, both in values.items()}
+        for start, end in self._cuts(stop):
+            self._prepare(start)
+            units, part = self.order[start:end], slice(start - self.done, end - self.done)
+            for each in self.followed:
+                x = [mean[part] for mean in means[each.metric]]
+                fit = None if each.paired else self._fits.get(each.metric)
+                known = None if fit is None else (fit.units[units], fit.unread[start:end])
+                each.follow(x[0] - x[1] if each.paired else x[0], self.units.weights[units], known)
+        for side, counts in zip(self._counted, counted, strict=True):
+            side.append(replace(counts, labels=Labels()))
+        self.scores += sum(int(counts.candidates.sum()) for counts in counted)
+        self.done = stop
+        if stop in self._looks:
+            self.trail.append((self.read, *self.followed[0].bound.interval))
+
+    def _value(self, counts: Counts, metric: str, queries: int) -> Floats:
+        if len(counts.candidates) != queries:
+            raise OptionError("a query that was drawn has no value", fix="Every query needs a score and an answer.")
+        items = per_item(replace(counts, labels=Labels()), self.ties, [metric])
+        if items is None:
+            return np.empty(0)
+        if metric in {*items.weights}:
+            fix = "Use mrr or hits@k, or with several right answers recall@k or ndcg@k."
+            raise OptionError(f"{metric} is not a mean over queries, which count differently in it", fix=fix)
+        return items[metric]
+
+    def _cuts(self, stop: int) -> Iterator[tuple[int, int]]:
+        """The units from `done` to `stop`, cut where predictors are fitted anew and where something new is asked."""
+        fits = _FIRST_FIT << np.arange(40) if self._assists else np.empty(0, np.int64)
+        cuts = np.unique(np.concatenate([fits, [asked.units for asked in self.schedule], [self.done, stop]]))
+        cuts = cuts[(cuts >= self.done) & (cuts <= stop)].astype(np.int64)
+        yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+
+    def _prepare(self, start: int) -> None:
+        """What changes before a unit: what is asked for, and predictors, fitted on what was read before it."""
+        for asked in self.schedule:
+            if asked.units == start:
+                for each in self.followed:
+                    each.ask(asked)
+        if start < _FIRST_FIT or start & (start - 1) or not self._assists:
+            return
+        queries, _ = self.units.members(self.order[:start])
+        weight = self.units.weights[self.order][::-1]
+        for metric, assist in self._assists.items():
+            values = np.concatenate(self._values[metric])[: len(queries)]
+            every, owner = self.units.members(np.arange(len(self.order)))
+            predicted = self.units.means(assist.fit(queries, values)[every], every, owner)
+            unread = (np.cumsum(weight * predicted[self.order][::-1]) / np.cumsum(weight))[::-1]
+            self._fits[metric] = Fit(predicted, np.clip(unread, 0.0, 1.0))
+
+    # ---- file
+
+    def save(self, path: Path) -> None:
+        """Write the counts of what was read, and the schedule."""
+        arrays: dict[str, AnyArray] = {}
+        for side in range(len(self.sides)):
+            arrays |= {f"{side}.{name}": values for name, values in self.counts(side).to_arrays().items()}
+        facts = {"run": self._facts(), "units": self.done, "schedule": [each.to_json() for each in self.schedule]}
+        write_archive(path, _KIND, facts, arrays)
+
+    def _facts(self) -> dict[str, Any]:
+        """What a run that goes on must have in common."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.order).tobytes())
+        digest.update(np.ascontiguousarray(self.units.weights).tobytes())
+        return {
+            "queries": len(self.rows),
+            "order": digest.hexdigest()[:24],
+            "seed": self.seed,
+            "ties": self.ties,
+            "models": len(self.sides),
+            "confidence": 1 - self.followed[0].alpha,
+        }
+
+    def replay(self, path: Path) -> None:
+        """Go through what a saved run has read, under its schedule."""
+        facts, arrays = read_archive(path, _KIND)
+        differing = [name for name, value in self._facts().items() if facts["run"].get(name) != value]
+        if differing:
+            fix = "Give the same queries and options, or begin anew with another file."
+            raise InputError(f"the saved run differs in {', '.join(differing)}", where=str(path), fix=fix)
+        self.schedule = [
+            Asked(int(each["units"]), dict(each["within"]), tuple(each["gates"])) for each in facts["schedule"]
+        ]
+        parts = []
+        for side in range(len(self.sides)):
+            prefix = f"{side}."
+            own = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
+            parts.append(Counts.from_arrays(own))
+        self._require_same_scores(parts, int(facts["units"]), path)
+        start = 0
+        stops = [*self._looks[self._looks < facts["units"]].tolist(), int(facts["units"])]
+        for stop in stops:
+            end = start + int(self.units.sizes[self.order[self.done : stop]].sum())
+            self._add(stop, [part.take(slice(start, end)) for part in parts])
+            start = end
+
+    def ask(self, within: Mapping[str, float], gates: Sequence[str]) -> None:
+        """Ask for these from here on."""
+        asked = Asked(self.done, dict(within), tuple(gates))
+        same = bool(self.schedule) and replace(self.schedule[-1], units=self.done) == asked
+        if not same:
+            self.schedule = [each for each in self.schedule if each.units < self.done]
+            self.schedule.append(asked)
+        for each in self.followed:
+            each.ask(self.schedule[-1])
+
+    def _require_same_scores(self, parts: Sequence[Counts], units: int, path: Path) -> None:
+        """Count some queries again: other counts belong to another run."""
+        queries, _ = self.units.members(self.order[:units])
+        if any(len(part.candidates) != len(queries) for part in parts):
+            raise InputError("not the counts of its queries", where=str(path), fix="Begin anew with another file.")
+        again = np.unique(np.linspace(0, max(len(queries) - 1, 0), _AGAIN).astype(np.int64))
+        for side, part in zip(self.sides, parts, strict=True):
+            one, other = side.count(self.rows[queries[again]]), part.take(again)
+            names = ("query", "above", "length", "positives", "candidates", "relevant")
+            if not all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names):
+                what = "the saved run has read other scores"
+                raise InputError(what, where=str(path), fix="Begin anew with another file.")

@@ -1,0 +1,396 @@
+"""Adaptive evaluation: read queries in random order, only as many as the asked precision or a gate needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.gate import Gate, GateOutcome
+from graphgauge.core.grid import Grid
+from graphgauge.core.items import Items
+from graphgauge.core.number import shown
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.registry import find
+from graphgauge.core.result import Interval, Result
+from graphgauge.ranking.assist import Assist
+from graphgauge.ranking.evaluate import evaluation_of
+from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.queries import Queries
+from graphgauge.ranking.reading import Followed, Reading, Units
+from graphgauge.ranking.ties import TIES
+
+_DIFFERENCE = "_difference"
+# The test that is followed if two models are compared and nothing else is asked.
+_DECIDE = "mrr_difference != 0"
+
+
+def evaluate_until(
+    queries: Queries,
+    *,
+    against: Queries | None = None,
+    within: Mapping[str, float] | None = None,
+    gates: Sequence[str] | str = (),
+    average: str = "micro",
+    assist: Any = (),
+    max_queries: int | None = None,
+    ties: str = "realistic",
+    confidence: float = 0.95,
+    seed: int = 0,
+    resume: str | Path | None = None,
+    save: str | Path | None = None,
+    progress: Progress = SILENT,
+) -> Evaluation:
+    """Read queries in random order until the asked precision is reached or the gates are decided.
+
+    The interval of each value is for the mean over all queries of this test set, and holds at every look: the
+    probability that it ever misses is at most 1 − confidence. Each gate is called passed or failed by mistake with
+    probability at most 1 − confidence.
+
+    Parameters
+    ----------
+    queries
+        The queries, of which only those that are drawn are counted.
+    against
+        The same queries of another model. By default the run goes on until it is known which has the higher MRR;
+        `mrr_difference` is the mean of the first minus the second, a key for `within` and `gates`.
+    within
+        Half-widths to reach, by metric: a mean of values between 0 and 1 per query, such as `mrr`, `hits@10`,
+        `recall@20`, `ndcg@10`. The value is the middle of the interval then.
+    gates
+        Requirements to decide, such as `mrr >= 0.30`; undecided if the run ends before.
+    average
+        `micro`, or the name of a group: the mean over groups with equal weights. Queries are drawn accordingly.
+    assist
+        What predicts the values, to narrow the interval: names of groups, an evaluation of an earlier model or its
+        `per_item`, or one number per query. It is fitted on queries already read. A bad one costs queries, never
+        validity.
+    max_queries
+        The run ends after this many queries.
+    ties, confidence
+        As in `evaluate`.
+    seed
+        Seed of the order of queries.
+    resume, save
+        A file to go on from, and one to write: at the end, every minute, and if the run fails. A run can go on with
+        other widths and gates: what was read keeps those under which it was read, and is not scored again.
+
+    Returns
+    -------
+    Evaluation
+        Values with intervals that hold at every look; `options["until"]` says how much was read, and `gate(text)` what
+        became of a gate. Queries of one cluster are drawn together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> rng = np.random.default_rng(0)
+    >>> queries = ranking.Queries.from_scores(rng.normal(2, 1, 3000), rng.normal(0, 1, (3000, 9)))
+    >>> ev = ranking.evaluate_until(queries, gates="mrr >= 0.3")
+    >>> ev.gate("mrr >= 0.3").passed, ev["mrr"].n < 3000
+    (True, True)
+    """
+    one_of("tie rule", ties, TIES)
+    alpha, seed = 1 - confidence_level(confidence), whole_number("seed", seed)
+    most = None if max_queries is None else whole_number("max_queries", max_queries, 1)
+    if against is not None and len(against) != len(queries):
+        what = f"{len(queries)} queries of one model and {len(against)} of the other"
+        raise InputError(what, where="against", fix="Compare them on the same queries.")
+    widths, requirements = _asked(within, gates, against is not None, average)
+    keys = dict.fromkeys([*widths, *(Gate.parse(text).key for text in requirements)])
+    metrics = {key: _metric_of(key, average, against is not None) for key in keys}
+    has = queries.answered()
+    rows = np.arange(len(queries)) if has is None else np.flatnonzero(has)
+    if not len(rows):
+        raise InputError("there are no queries", fix="Pass at least one.")
+    labels = queries.labels.take(rows)
+    weights = _drawn_weights(labels, len(rows), average)
+    cluster = np.arange(len(rows)) if labels.cluster is None else _codes(labels.cluster)
+    units = Units(weights, cluster)
+    followed = [
+        Followed(key, metric, key.endswith(_DIFFERENCE), units.weights, alpha) for key, metric in metrics.items()
+    ]
+    assists = _assists(assist, labels, rows, len(queries), tuple(dict.fromkeys(metrics.values())))
+    sides = [queries] if against is None else [queries, against]
+    reading = Reading(sides, rows, units, followed, assists, ties=ties, seed=seed)
+    if resume is not None:
+        reading.replay(Path(resume))
+    reading.ask(widths, requirements)
+    stopped = reading.run(most, None if save is None else Path(save), progress)
+    return _Finished(reading, labels, average, stopped, confidence).evaluation()
+
+
+# ---- what is asked for
+
+
+def _asked(
+    within: Mapping[str, float] | None, gates: Sequence[str] | str, paired: bool, average: str
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Widths by key, and gates, both with the whole names of what they are about."""
+    if within is not None and not isinstance(within, Mapping):
+        raise OptionError(f"within is {within!r:.60}", fix='For example within={"mrr": 0.01}.')
+    texts = [gates] if isinstance(gates, str) else list(gates or ())
+    if not all(isinstance(text, str) for text in [*texts, *(within or ())]):
+        raise OptionError("metrics and gates are texts", fix='Such as within={"mrr": 0.01}, gates=["mrr >= 0.3"].')
+    widths = {}
+    for key, width in (within or {}).items():
+        if not isinstance(width, int | float | np.number) or isinstance(width, bool) or not 0 < width < math.inf:
+            raise OptionError(f"within {width!r:.40} for {key}", fix="Give a half-width above 0, such as 0.01.")
+        if _whole_key(key, average) in widths:
+            raise OptionError(f"two widths for {_whole_key(key, average)}", fix="Give one.")
+        widths[_whole_key(key, average)] = float(width)
+    for gate in map(Gate.parse, texts):
+        plain = gate.end is None and gate.axis is None and gate.sign not in ("==", "!=")
+        if not plain or isinstance(gate.limit, str) or not math.isfinite(gate.limit):
+            fix = "Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean."
+            raise OptionError(f"gate {gate.text!r} cannot be decided by reading until it is", fix=fix)
+        if gate.key != _whole_key(gate.key, average):
+            what = f"gate {gate.text!r}: queries are drawn for the average over {average}"
+            raise OptionError(what, fix=f"Write {_whole_key(gate.key, average)}.")
+    keys = [*widths, *(Gate.parse(text).key for text in texts)]
+    if paired and not any(key.endswith(_DIFFERENCE) for key in keys):
+        texts.append(_whole_key("mrr_difference", average) + _DECIDE.removeprefix("mrr_difference"))
+    elif not keys:
+        raise OptionError("nothing to stop at", fix='Give within={"mrr": 0.01} or gates=["mrr >= 0.3"].')
+    return widths, tuple(dict.fromkeys(Gate.parse(text).text for text in texts))
+
+
+def _whole_key(key: str, average: str) -> str:
+    """The key of the average that queries are drawn for."""
+    name, ending = key.removesuffix(_DIFFERENCE), _DIFFERENCE if key.endswith(_DIFFERENCE) else ""
+    return key if average == "micro" or name.endswith(f"_macro_{average}") else f"{name}_macro_{average}{ending}"
+
+
+def _metric_of(key: str, average: str, paired: bool) -> str:
+    """The metric that a key is about, if it is a mean of values between 0 and 1 per query."""
+    if key.endswith(_DIFFERENCE) and not paired:
+        raise OptionError(f"{key} needs a second model", fix="Pass it as against=.")
+    name = key.removesuffix(_DIFFERENCE).removesuffix(f"_macro_{average}")
+    metric, params = find(name, "ranking")
+    if metric.key_of(**params) != name:
+        raise OptionError(f"{name} is not a whole key", fix=f"Write {metric.key_of(**params)}.")
+    if metric.bounds != (0, 1) or not (metric.name in ("mrr", "hits", "ndcg") or "lists" in metric.needs):
+        fix = "Use mrr or hits@k, or with several right answers recall@k or ndcg@k."
+        raise OptionError(f"{name} is not a mean of values between 0 and 1 per query", fix=fix)
+    return name
+
+
+# ---- queries and predictors
+
+
+def _codes(labels: Any) -> Ints:
+    codes: Ints = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    return codes
+
+
+def _group_codes(labels: Labels, axis: str, option: str) -> Ints:
+    if axis not in labels.groups:
+        has = f"they are {', '.join(labels.groups)}" if labels.groups else "there are none"
+        raise OptionError(f"{option}: there are no groups {axis!r:.60}, {has}", fix="Pass their labels in groups.")
+    return _codes(labels.groups[axis])
+
+
+def _drawn_weights(labels: Labels, queries: int, average: str) -> Floats:
+    """How much each query counts in the mean that is asked for."""
+    own = np.ones(queries) if labels.weights is None else labels.weights
+    # By a power of two, so that nothing is rounded.
+    own = np.ldexp(own, -int(np.frexp(own.max())[1]) + 1)
+    if average == "micro":
+        return own
+    if average.endswith(_DIFFERENCE):
+        raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
+    code = _group_codes(labels, average, "average")
+    total = np.bincount(code, own)
+    return np.asarray(own * own.sum() / (len(total) * total[code]))
+
+
+def _assists(assist: Any, labels: Labels, rows: Ints, queries: int, metrics: Sequence[str]) -> dict[str, Assist]:
+    """A predictor for each metric, of the queries that are drawn."""
+    parts = list(assist) if isinstance(assist, tuple | list) else [assist]
+    if not parts or assist is None:
+        return {}
+    codes = [_group_codes(labels, part, "assist") for part in parts if isinstance(part, str)]
+    others = [part for part in parts if not isinstance(part, str)]
+    ids = rows if labels.ids is None else labels.ids
+    return {
+        metric: Assist(len(rows), codes, [_proxy(part, metric, ids, rows, queries) for part in others])
+        for metric in metrics
+    }
+
+
+def _proxy(given: Any, metric: str, ids: Any, rows: Ints, queries: int) -> Floats:
+    """One number per query that goes with the metric; NaN where there is none."""
+    items = given.per_item if isinstance(given, Evaluation) else given
+    if items is None:
+        raise InputError("the evaluation has no values per query", where="assist", fix="Evaluate again.")
+    if not isinstance(items, Items):
+        proxy = as_numeric(items, "assist").astype(np.float64)
+        require_shape(proxy, (queries,), "assist", "One number per query.")
+        return proxy[rows]
+    order = np.argsort(ids, kind="stable")
+    place = order[np.minimum(np.searchsorted(ids, items.ids, sorter=order), len(ids) - 1)]
+    there = ids[place] == items.ids
+    if not there.any():
+        what = "none of its queries is among those to be read"
+        raise InputError(what, where="assist", fix="Give both the same ids.")
+    values = np.full(len(ids), np.nan)
+    values[place[there]] = items[metric][there]
+    return values
+
+
+# ---- the finished run
+
+
+class _Finished:
+    """A finished run as an evaluation."""
+
+    def __init__(self, reading: Reading, labels: Labels, average: str, stopped: str, confidence: float) -> None:
+        self.reading, self.labels, self.average = reading, labels, average
+        self.stopped, self.confidence = stopped, confidence
+
+    def evaluation(self) -> Evaluation:
+        reading = self.reading
+        bases = [self._whole(side) for side in range(len(reading.sides))]
+        results = [self._result(each, bases) for each in reading.followed]
+        outcomes = self._outcomes({each.key: each for each in results})
+        base = bases[0]
+        trail = np.array(reading.trail, np.float64).reshape(-1, 3).T
+        drawings = {"trail": Grid(dict(zip(("read", "low", "high"), trail, strict=True)))}
+        ev = Evaluation(
+            "ranking",
+            results,
+            conventions=base.conventions,
+            options={**base.options, "until": self._facts(outcomes)},
+            breakdowns=base.breakdowns if reading.complete else None,
+            per_item=base.per_item,
+            findings=base.findings if reading.complete else (),
+            drawings={**base.drawings, **drawings},
+        )
+        ev.gates = tuple(outcomes)
+        return ev
+
+    def _whole(self, side: int) -> Evaluation:
+        """The usual evaluation of the queries that were read."""
+        reading = self.reading
+        queries = reading.queries_read()
+        order = np.argsort(queries)
+        labels = self.labels.take(queries[order])
+        if labels.ids is None:
+            labels = Labels(reading.rows[queries[order]], labels.groups, labels.cluster, labels.weights)
+        counts = reading.counts(side).take(order)
+        names = list(reading.metrics)
+        if self.average != "micro" and reading.complete:
+            names += [f"{metric}_macro_{self.average}" for metric in reading.metrics]
+        counts = dataclasses.replace(counts, labels=labels)
+        return evaluation_of(counts, metrics=names, ties=reading.ties, confidence=self.confidence)
+
+    def _result(self, each: Followed, bases: Sequence[Evaluation]) -> Result:
+        complete = self.reading.complete
+        key = each.key.removesuffix(_DIFFERENCE)
+        if not each.paired:
+            if complete:
+                return bases[0][key]
+            value, interval = self._known(each)
+            params = dict(bases[0][each.metric].params)
+            params |= {"macro": self.average} if self.average != "micro" else {}
+            levels = tuple(replace(level, note="of the queries read") for level in bases[0][each.metric].references)
+            kept = levels if self.average == "micro" else ()
+            result = replace(bases[0][each.metric], key=each.key, params=params, value=value, interval=interval)
+            return replace(result, no_interval=None, references=kept, interpretation=self._progress(each))
+        metric, params = find(each.metric, "ranking")
+        if complete:
+            value = bases[0][key].value - bases[1][key].value
+            interval = Interval(value, value, self.confidence, "everything was read", "this test set")
+        else:
+            value, interval = self._known(each)
+        return Result(
+            key=each.key,
+            metric=metric.name,
+            value=value,
+            n=self.reading.read,
+            unit="query",
+            direction="higher",
+            bounds=(-1.0, 1.0),
+            params={**params, "difference": "first − second"},
+            interval=interval,
+            conventions={"ties": self.reading.ties},
+            interpretation=self._progress(each),
+        )
+
+    def _known(self, each: Followed) -> tuple[float, Interval]:
+        """The value, in the middle of an interval that is as narrow as was asked for, and the interval."""
+        low, high = each.bound.interval
+        for text in each.bets:
+            # A test that has not decided which is better is not contradicted by the interval.
+            if Gate.parse(text).sign == "!=" and each.side(text) is None:
+                low, high = min(low, 0.0), max(high, 0.0)
+        interval = Interval(low, high, self.confidence, "confidence sequence", "this test set, at every look")
+        narrow = not math.isnan(each.width) and each.bound.half_width <= each.width
+        value = (low + high) / 2 if narrow else min(max(each.bound.estimate, low), high)
+        return value, interval
+
+    def _progress(self, each: Followed) -> str:
+        reading = self.reading
+        total = len(reading.rows)
+        said = f"{reading.read:,} of {total:,} queries read ({reading.read / total:.1%}): {self.stopped}"
+        if each.paired:
+            side = self._better(each)
+            ends = {"above": "the first is better", "below": "the second is better"}
+            said = f"{ends.get(side or '', 'not decided which is better')}; {said}"
+        if not math.isnan(each.width) and each.bound.half_width > each.width:
+            said += f"; {each.key} is known to ± {shown(each.bound.half_width)}, not ± {each.width:g}"
+        return said
+
+    def _better(self, each: Followed) -> str | None:
+        sides = [each.side(text) for text in each.bets if Gate.parse(text).limit == 0]
+        low, high = each.bound.interval
+        by_interval = "above" if low > 0 else "below" if high < 0 else None
+        return next((side for side in sides if side is not None), by_interval if not sides else None)
+
+    def _outcomes(self, results: Mapping[str, Result]) -> list[GateOutcome]:
+        """What became of each gate; with everything read, it holds for the value or it does not."""
+        outcomes = []
+        for each in self.reading.followed:
+            for text in each.bets:
+                gate = Gate.parse(text)
+                if gate.sign == "!=":
+                    continue
+                value, limit = results[each.key].value, float(gate.limit)
+                side = each.side(text)
+                if self.reading.complete:
+                    verdict: Any = "passed" if gate.holds(value, limit) else "failed"
+                else:
+                    upwards = gate.sign in (">", ">=")
+                    verdict = "undecided" if side is None else "passed" if (side == "above") == upwards else "failed"
+                low, high = each.bound.interval
+                read = f"{self.reading.read:,} of {len(self.reading.rows):,} queries"
+                why = f"{each.key} is between {shown(low)} and {shown(high)} after {read}; {self.stopped}"
+                said = why if verdict == "undecided" else None
+                outcomes.append(GateOutcome(gate=text, verdict=verdict, value=value, limit=limit, why=said))
+        return outcomes
+
+    def _facts(self, outcomes: Sequence[GateOutcome]) -> dict[str, Any]:
+        reading = self.reading
+        return {
+            "read": reading.read,
+            "of": len(reading.rows),
+            "scores": reading.scores,
+            "complete": reading.complete,
+            "stopped": self.stopped,
+            "seed": reading.seed,
+            "average": self.average,
+            "schedule": [asked.to_json() for asked in reading.schedule],
+            "gates": {each.gate: each.verdict for each in outcomes},
+            "decided": {each.key: side for each in reading.followed if each.paired and (side := self._better(each))},
+            "trail": [list(point) for point in reading.trail],
+        }
