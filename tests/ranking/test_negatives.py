@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 
 from graphgauge.core.errors import InputError
 from graphgauge.ranking.heart import best_ranks
-from graphgauge.ranking.negatives import AMONG, SAMPLERS, SIDES, Negatives, negatives
+from graphgauge.ranking.negative_sampling import AMONG, SAMPLERS, SIDES, Negatives, negatives
 
 TEMPORAL = ("historical", "inductive")
 

@@ -1,8 +1,7 @@
 """Link prediction and retrieval: how high the right answers rank."""
 
-# Imported first, because the modules have the names of functions.
-import graphgauge.ranking.evaluate
-import graphgauge.ranking.negatives  # noqa: F401
+# Imported first, because the module has the name of a function.
+import graphgauge.ranking.evaluate  # noqa: F401
 from graphgauge.old.ranking.all_entities import rank_all
 from graphgauge.old.ranking.beyond import Catalog
 from graphgauge.old.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc

@@ -14,7 +14,7 @@ from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Mask
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.edges import Edges
-from graphgauge.ranking.evaluate import mrr
+from graphgauge.ranking.numbers import mrr
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.samples import Ranks
 

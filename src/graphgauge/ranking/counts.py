@@ -6,7 +6,7 @@ that score higher and `length` the negatives that score the same, plus one. Ever
 breakdown and every interval follows from these integers, so that data may be split, ordered and joined in any way.
 
     a source (`queries.Queries`) ── count(rows) ──▶ Counts ── join, take, fold ──▶ Counts
-    Counts ── under(ties, axis) ──▶ `samples.Ranks`, `samples.Lists` ── metrics ──▶ results
+    Counts ── under(ties, axis) ──▶ `samples.Ranks`, `lists.Lists` ── metrics ──▶ results
     Counts ── to_arrays, from_arrays ──▶ the .npz of a state and of single queries
 """
 

@@ -1,4 +1,4 @@
-"""The entry point `evaluate`, and plain functions that return numbers.
+"""The entry point `evaluate`: queries are counted, and the chosen metrics computed.
 
 inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts ── Ranks, Lists, Pooled ──▶ metrics ──▶ Evaluation
 """
@@ -6,30 +6,29 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid, column
-from graphgauge.core.items import Items
-from graphgauge.core.loop import Measured, broken_down, measure
+from graphgauge.core.grid import Grid
+from graphgauge.core.loop import Measured, measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, find, select
-from graphgauge.core.result import Interval, Result
-from graphgauge.core.types import AnyArray, Floats
-from graphgauge.kernels.tally import numbered
-from graphgauge.ranking import errors
+from graphgauge.core.result import Result
 from graphgauge.ranking.counts import Counts
+from graphgauge.ranking.lists import Lists
+from graphgauge.ranking.per_query import per_item
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking.samples import Lists, Ranks
+from graphgauge.ranking.samples import Ranks
 from graphgauge.ranking.ties import TIES
+
+if TYPE_CHECKING:
+    from graphgauge.ranking.breakdown import Axis
 
 # The metrics that are computed without being named: of queries with one positive, with several, of lists of which the
 # first places are known, and of one pool of negatives.
@@ -146,7 +145,7 @@ def evaluation_of(
         confidence=confidence,
         conventions=partial(_conventions_of, conventions),
     )
-    axes = {axis: _Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
+    axes = _broken_down(counts, ties, chosen, measured, confidence)
     macros = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macro_keys, axes, chosen)]
     ranks = samples["ranks"]
     return Evaluation(
@@ -268,62 +267,14 @@ def _warned(result: Result, ties: str, samples: Mapping[str, Any]) -> Result:
 # ---- breakdowns
 
 
-class _Axis:
-    """The metrics by the groups of one axis, and their means over groups, with equal weights."""
+def _broken_down(
+    counts: Counts, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
+) -> dict[str, Axis]:
+    if not counts.labels.groups:
+        return {}
+    from graphgauge.ranking.breakdown import Axis
 
-    def __init__(
-        self, counts: Counts, axis: str, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
-    ) -> None:
-        self.axis, self.chosen, self.confidence = axis, chosen, confidence
-        self.samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
-        if counts.lists:
-            self.samples["lists"] = Lists.of(counts, ties, axis)
-        names = numbered(counts.labels.groups[axis])[0]
-        if axis in measured.estimates:
-            raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
-        along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*self.samples}]
-        n = self.samples["lists" if counts.lists else "ranks"].n
-        table = broken_down(axis, names, n, along, self.samples, confidence=confidence, skipped=measured.skipped)
-        self.macros = {
-            key: self._macro(metric, params) for metric, params in along if (key := metric.key_of(**params)) in table
-        }
-        self.grid = self._with_macro(table, names)
-
-    def _macro(self, metric: Metric, params: Mapping[str, Any]) -> tuple[float, float, float]:
-        sample = next(self.samples[need] for need in metric.needs if need in self.samples)
-        found: tuple[float, float, float] = errors.macro(
-            sample, metric(sample, **params), self.confidence, metric.bounds
-        )
-        return found
-
-    def _with_macro(self, table: Grid, names: AnyArray) -> Grid:
-        if not len(names):
-            return table
-        last: dict[str, Any] = {self.axis: "macro", "n": int(table["n"].sum())}
-        for key, ends in self.macros.items():
-            last |= dict(zip((key, f"{key}.low", f"{key}.high"), ends, strict=True))
-        return Grid({name: column([*values.tolist(), last[name]]) for name, values in table.columns.items()})
-
-    def macro_result(self, key: str, measured: Measured) -> Result:
-        from msgspec.structs import replace as changed
-
-        micro = next(each for each in measured.results if each.key == key)
-        value, low, high = self.macros[key]
-        groups, over = len(self.grid) - 1, f"groups of {self.axis}"
-        interval = None if np.isnan(low) else Interval(low, high, self.confidence, "macro-score-t", over)
-        return changed(
-            micro,
-            key=f"{key}_macro_{self.axis}",
-            params={**micro.params, "macro": self.axis},
-            value=value,
-            n=0 if np.isnan(value) else groups,
-            unit=self.axis,
-            interval=interval,
-            no_interval=None if interval else "the groups do not show how their mean errs",
-            references=(),
-            warnings=(),
-            reason="a group has no value" if np.isnan(value) else None,
-        )
+    return {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
 
 
 def _split_macro(metrics: Any) -> tuple[Any, list[str]]:
@@ -352,85 +303,7 @@ def _named_macros(
         yield from ((each, axis) for each in keys if each == key or find(each, "ranking")[0] is entry)
 
 
-# ---- single queries and drawings
-
-
-class _Values(Mapping[str, Floats]):
-    """The value of each query, computed when it is read; of any metric of ranks or lists."""
-
-    def __init__(self, samples: Mapping[str, Any], keys: Sequence[str]) -> None:
-        self._samples, self._keys = samples, keys
-        self._known: dict[str, tuple[Floats, Floats]] = {}
-
-    def __getitem__(self, key: str) -> Floats:
-        return self.both(key)[0]
-
-    def both(self, key: str) -> tuple[Floats, Floats]:
-        """Values and what they weigh: the mean of the whole is the weighted mean."""
-        if key not in self._known:
-            try:
-                metric, params = find(key, "ranking")
-            except OptionError:
-                raise KeyError(key) from None
-            sample = next((self._samples[need] for need in metric.needs if need in self._samples), None)
-            if sample is None or metric.name == "median_rank":
-                raise KeyError(key)
-            estimate = metric(sample, **params)
-            weight = sample.mass * estimate.facts.get("denominator", np.ones(sample.groups))
-            self._known[key] = estimate.value, weight
-        return self._known[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return (key for key in self._keys if find(key, "ranking")[0].needs[0] in self._samples)
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-class _Weights(Mapping[str, Floats]):
-    """What the value of each query weighs; only of metrics in which queries count differently."""
-
-    def __init__(self, values: _Values) -> None:
-        self._values = values
-
-    def __getitem__(self, key: str) -> Floats:
-        if key not in self._values:
-            raise KeyError(key)
-        return self._values.both(key)[1]
-
-    def __iter__(self) -> Iterator[str]:
-        return (key for key in self._values if np.ptp(self[key]) > 0)
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-def per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:
-    """The value of each query; None if queries were folded, or if there are none."""
-    if counts.count is not None or not len(counts):
-        return None
-    n = len(counts.candidates)
-    ids = np.arange(n) if counts.labels.ids is None else counts.labels.ids
-    alone = replace(counts, labels=replace(counts.labels, ids=None, cluster=None, groups={}))
-    values = _Values(_EachAlone(alone, ties), keys)
-    return Items("query", ids, values, _Weights(values), counts.labels.cluster)
-
-
-class _EachAlone(dict[str, Any]):
-    """The samples in which every query is a group of its own, made when they are first read."""
-
-    def __init__(self, counts: Counts, ties: str) -> None:
-        super().__init__({"ranks": None, **({"lists": None} if counts.lists else {})})
-        self._counts, self._ties = counts, ties
-
-    def __getitem__(self, name: str) -> Any:
-        if super().__getitem__(name) is None:
-            n = len(self._counts.candidates)
-            sample: Any = (Ranks if name == "ranks" else Lists).of(self._counts, self._ties)
-            if name == "ranks":
-                sample = Ranks.each(self._counts, self._ties)
-            self[name] = replace(sample, group=np.arange(n) if name == "lists" else sample.group, groups=n)
-        return super().__getitem__(name)
+# ---- what figures are drawn from
 
 
 def _drawings(ranks: Ranks, confidence: float) -> dict[str, Grid]:
@@ -449,147 +322,3 @@ def hits_curve(ranks: Ranks, confidence: float) -> Grid:
         rows.append((result.value, low, high, result.references[-1].value if result.references else np.nan))
     values = np.array(rows, np.float64).reshape(-1, 4).T
     return Grid({"k": ks, **dict(zip(("value", "low", "high", "random"), values, strict=True))})
-
-
-# ---- plain numbers
-
-
-def mrr(pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", **options: Any) -> float:
-    """Mean reciprocal rank.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores, options
-        As in `Queries.from_scores`.
-    ties
-        `realistic`, `optimistic`, `pessimistic` or `expected`.
-
-    Returns
-    -------
-    float
-        In (0, 1]; 1 if every positive has the first rank; NaN without positives.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> ranking.mrr([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]])
-    0.75
-    >>> round(ranking.mrr([0.5], [[0.5] * 9], ties="expected"), 5)
-    0.2929
-    """
-    sample = _ranks(pos_scores, neg_scores, ties, options)
-    return float(sample.mean(sample.reciprocal)[0])
-
-
-def hits_at_k(pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "realistic", **options: Any) -> float:
-    """Share of positives among the first k.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores, options
-        As in `Queries.from_scores`.
-    k
-        The last rank that counts as a hit.
-    ties
-        `realistic`, `optimistic`, `pessimistic` or `expected`.
-
-    Returns
-    -------
-    float
-        In [0, 1]; NaN without positives.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> ranking.hits_at_k([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]], k=1)
-    0.5
-    """
-    last = whole_number("k", k, 1)
-    sample = _ranks(pos_scores, neg_scores, ties, options)
-    return float(sample.mean(sample.within(last))[0])
-
-
-def ranks(pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", **options: Any) -> Floats:
-    """The rank of every positive among its candidates; under `expected` the mean rank.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores, options
-        As in `Queries.from_scores`.
-    ties
-        `realistic`, `optimistic`, `pessimistic` or `expected`.
-
-    Returns
-    -------
-    array (n,)
-        One rank per positive, in their order, 1 for the first place; NaN where nan="omit" drops a query.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> ranking.ranks([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]]).tolist()
-    [2.0, 1.0]
-    """
-    one_of("tie rule", ties, TIES)
-    queries = queries_of(pos_scores, neg_scores, options)
-    counts, kept = queries.count_rows(slice(0, queries.n))
-    found = np.full(queries.n, np.nan)
-    found[slice(None) if kept is None else kept] = Ranks.each(counts, ties).rank
-    return found
-
-
-def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
-    """Area under the ROC curve of two 1-D arrays of scores; ties count half.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores
-        Scores of the positives and of the negatives, higher is better.
-
-    Returns
-    -------
-    float
-        In [0, 1], 0.5 at chance; NaN if either array is empty.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> ranking.roc_auc([0.9, 0.4], [0.4, 0.1])
-    0.875
-    """
-    return _pooled(pos_scores, neg_scores).roc_auc
-
-
-def average_precision(pos_scores: Any, neg_scores: Any) -> float:
-    """Step-wise average precision of two 1-D arrays of scores.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores
-        Scores of the positives and of the negatives, higher is better.
-
-    Returns
-    -------
-    float
-        In (0, 1]; NaN if either array is empty. Its chance level is the share of positives among all scores.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> round(ranking.average_precision([0.9, 0.4], [0.7, 0.1]), 4)
-    0.8333
-    """
-    return _pooled(pos_scores, neg_scores).average_precision
-
-
-def _ranks(pos_scores: Any, neg_scores: Any, ties: str, options: Mapping[str, Any]) -> Ranks:
-    one_of("tie rule", ties, TIES)
-    return Ranks.of(queries_of(pos_scores, neg_scores, options).count(), ties)
-
-
-def _pooled(pos_scores: Any, neg_scores: Any) -> Pooled:
-    pos, neg = as_numeric(pos_scores, "pos_scores"), as_numeric(neg_scores, "neg_scores")
-    for name, scores in (("pos_scores", pos), ("neg_scores", neg)):
-        require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")
-        refuse_nan(scores, name, fix="Repair the model or drop them before the call.")
-    return Pooled(pos, neg)

@@ -19,8 +19,9 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import errors, pooled
+from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import AT_ENDS, Lists, Ranks
+from graphgauge.ranking.samples import AT_ENDS, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,

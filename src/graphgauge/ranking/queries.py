@@ -144,7 +144,7 @@ class Queries(ABC):
         >>> ranking.evaluate(queries, k=1)["recall@1"].value
         0.5
         """
-        from graphgauge.ranking.lists import from_lists
+        from graphgauge.ranking.flat import from_lists
 
         about = {"groups": groups, "cluster": cluster, "weights": weights}
         return from_lists(scores, labels, queries, about, minus_inf=minus_inf, nan=nan)

@@ -25,8 +25,8 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.random import Random
 from graphgauge.ranking.assist import Assist
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.evaluate import per_item
 from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.per_query import per_item
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
 

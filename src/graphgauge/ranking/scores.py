@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphgauge import _core
-from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, refuse_nan, require_shape
+from graphgauge.core.arrays import as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy
 from graphgauge.core.threads import threads_for
@@ -59,7 +59,9 @@ def from_scores(
     if negatives is not None:
         if mask is not None:
             raise OptionError("drawn negatives have a mask of their own", fix="Leave out mask.").about("mask")
-        mask, drawn = _mask_of(negatives, neg_scores), str(negatives)
+        from graphgauge.ranking.negative_sampling import scored_mask
+
+        mask, drawn = scored_mask(negatives, neg_scores), str(negatives)
     pos = pos_scores if is_cuda(pos_scores) else as_numeric(pos_scores, "pos_scores")
     require_shape(pos, (None,), "pos_scores", _SHAPES)
     offsets = None
@@ -126,20 +128,6 @@ def _checked_mask(mask: Any, neg: Any) -> Any:
         raise InputError(f"expected booleans, found {array.dtype}", where="mask", fix="True marks a valid negative.")
     require_shape(array, tuple(neg.shape), "mask", "The mask has the shape of neg_scores.")
     return array
-
-
-def _mask_of(negatives: Any, neg_scores: Any) -> Mask | None:
-    """The mask of drawn negatives whose scores are evaluated; None if every query has all of them."""
-    from graphgauge.ranking.negatives import Negatives
-
-    if not isinstance(negatives, Negatives):
-        what = f"expected drawn negatives, found {type(negatives).__name__}"
-        raise InputError(what, where="negatives", fix="Pass what ranking.negatives() returned.")
-    shape = tuple(neg_scores.shape if is_tensor(neg_scores) else np.shape(neg_scores))
-    if shape != negatives.nodes.shape:
-        what = f"the scores have the shape {shape}, and negatives of the shape {negatives.nodes.shape} were drawn"
-        raise InputError(what, where="neg_scores", fix="Score every negative of every edge, in their order.")
-    return negatives.mask if negatives.short else None
 
 
 # ---- each positive with negatives of its own
