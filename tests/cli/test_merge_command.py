@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from graphgauge.cli.app import cli
 from graphgauge.cli.merge import command
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.engines.merge import merge_files
 from graphgauge.forecasting import ForecastState
+from graphgauge.old.engines.merge import merge_files
 from graphgauge.ranking import RankingState
 
 

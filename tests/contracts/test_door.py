@@ -4,69 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-import types
 from typing import Literal
 
-import msgspec
 import numpy as np
 import pytest
-from tests.contracts import hardest, toy
+from tests.contracts import hardest
+from tests.contracts.toy_doors import RANKS
 
-from graphgauge.core.door import METRICS, Door, Input, Option, door_of, in_words, reworded
+from graphgauge.core.door import Door, Input, Option, door_of, in_words, reworded
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Run
 from graphgauge.core.items import Items
 from graphgauge.io.request import Request, evaluate_files
 
 
-class RankState:
-    """Ranks that come in parts."""
-
-    def __init__(self, cap=None):
-        self.cap, self.parts = cap, {}
-
-    def update(self, *, ranks, start):
-        assert start not in self.parts, "counted twice"
-        self.parts[start] = np.minimum(ranks, self.cap or 10**9)
-
-    def evaluate(self, **options):
-        return toy.evaluate(np.concatenate([self.parts[start] for start in sorted(self.parts)]), **options)
-
-
-def evaluate_ranks(ranks, *, k=(1, 3), cap=None, groups=None, metrics=None):
-    if len(ranks) < 2:
-        raise InputError("one rank is too few", where="ranks", fix='Pass k=1 and metrics="all".')
-    return toy.evaluate(np.minimum(ranks, cap or 10**9), k=k, groups=groups, metrics=metrics)
-
-
-RANKS = Door(
-    "",
-    "Ranks.",
-    f"{__name__}:evaluate_ranks",
-    inputs=(
-        Input("ranks", "A rank per query.", required=True, many="parts"),
-        Input("groups", "Labels of the queries.", "labels", many="named"),
-    ),
-    options=(
-        Option("k", tuple[int, ...], (1, 3), "Cut-offs.", 1),
-        Option("cap", int | None, None, "The last rank.", 1),
-    ),
-    common=(METRICS,),
-    of_state=("cap",),
-    example="graphgauge toy --ranks ranks.npy",
-)
-
-
 @pytest.fixture(autouse=True)
-def _toy_doors(monkeypatch, tmp_path):
-    module = types.ModuleType("toy_family.doors")
-    module.DOORS = (
-        RANKS,
-        *(msgspec.structs.replace(each, name=f"{each.name}{n}") for n, each in enumerate(hardest.DOORS)),
-    )
-    module.__spec__ = types.SimpleNamespace(name="toy_family.doors", _initializing=False)
-    monkeypatch.setitem(sys.modules, "toy_family.doors", module)
-    monkeypatch.setattr("graphgauge.io.request.state_class", lambda name: RankState)
+def _in_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
@@ -110,7 +63,7 @@ def test_values_of_commands_files_and_python_are_read_alike(values, expected):
 def test_refusals_name_the_field_as_the_command_does(values, words):
     with pytest.raises(OptionError) as refusal:
         RANKS.read(values)
-    assert str(reworded(refusal.value, RANKS, flag)).startswith(words)
+    assert str(reworded(refusal.value, RANKS.fields, flag)).startswith(words)
 
 
 def test_choices_and_bounds_are_refused_with_what_there_is():
@@ -129,11 +82,11 @@ def test_words_change_names_of_arguments_and_nothing_else():
     door = Door(
         "", "", "", inputs=(Input("pos_scores", ""),), options=(Option("k", int, 1, ""), Option("nan", str, "", ""))
     )
-    assert in_words(door, 'pos_scores[3] is NaN. Pass nan="omit" or k=3, not pos_scores_of or k.', flag) == (
+    assert in_words(door.fields, 'pos_scores[3] is NaN. Pass nan="omit" or k=3, not pos_scores_of or k.', flag) == (
         "--pos-scores[3] is NaN. Pass --nan omit or --k 3, not pos_scores_of or k."
     )
-    assert in_words(door, "k must be 1", flag) == "--k must be 1"
-    assert in_words(door, "see data/pos_scores.npy", flag) == "see data/pos_scores.npy"
+    assert in_words(door.fields, "k must be 1", flag) == "--k must be 1"
+    assert in_words(door.fields, "see data/pos_scores.npy", flag) == "see data/pos_scores.npy"
 
 
 def test_schema_has_types_bounds_and_help():
@@ -178,7 +131,10 @@ def test_errors_of_the_function_are_in_the_words_of_the_door():
     np.save("ranks.npy", [1])
     with pytest.raises(InputError) as refusal:
         toy_request(ranks="ranks.npy").evaluate()
-    assert str(reworded(refusal.value, RANKS, flag)) == "--ranks: one rank is too few. Pass --k 1 and --metrics all."
+    assert (
+        str(reworded(refusal.value, RANKS.fields, flag))
+        == "--ranks: one rank is too few. Pass --k 1 and --metrics all."
+    )
 
 
 def test_three_sides_and_their_columns_fit(tmp_path):

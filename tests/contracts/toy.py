@@ -18,8 +18,10 @@ from graphgauge.core.metric import Bounds, Exempt, NoInterval, whole
 from graphgauge.core.registry import metric, select
 from graphgauge.core.result import Reference
 
-NAME = "toy"
-FAMILY = Family(name=NAME, line="Ranks.", question="How good are ranks?", package="toy_family", headlines=("hits@3",))
+NAME, STATE = "toy", "tests.contracts.toy_doors:RankState"
+FAMILY = Family(
+    name=NAME, line="Ranks.", question="How good are ranks?", package="toy_family", headlines=("hits@3",), state=STATE
+)
 
 if NAME not in families.family_names():
     package, example = types.ModuleType("toy_family"), types.ModuleType("toy_family.example")

@@ -10,7 +10,7 @@ import pytest
 from graphgauge import forecasting, generation, ranking
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
-from graphgauge.engines.merge import merge_files
+from graphgauge.old.engines.merge import merge_files
 from graphgauge.ranking import RankingState
 
 OUTPUTS = ("--output", "--flat", "--figure", "--save-state", "--per-query")

@@ -27,8 +27,6 @@ from tests.explanation.brute import Weighted, random_explanations
 
 from graphgauge import evolution, explanation, forecasting, generation, ranking, recovery
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.engines import dask as dask_engine
-from graphgauge.engines.merge import merge_files
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (
@@ -50,6 +48,8 @@ from graphgauge.old.core.forms import chosen_form
 from graphgauge.old.core.metric import metrics
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import evaluation_to_dict, read_content
+from graphgauge.old.engines import dask as dask_engine
+from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.io.graphs import read_graph
 from graphgauge.old.io.hashing import HashIndex
 from graphgauge.recovery.from_files import Nodes

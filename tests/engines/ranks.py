@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch.distributed as dist
 
-from graphgauge.engines.distributed import merged
+from graphgauge.old.engines.distributed import merged
 from graphgauge.ranking import RankingState
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphgauge import forecasting, ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.engines.dask import evaluate, state
+from graphgauge.old.engines.dask import evaluate, state
 
 SCHEDULERS = ("synchronous", "threads", "processes")
 

@@ -14,7 +14,7 @@ import torch
 
 from graphgauge import forecasting, ranking
 from graphgauge.core.errors import InputError
-from graphgauge.engines.distributed import merged
+from graphgauge.old.engines.distributed import merged
 
 WORLD = 3
 PROCESS = """
@@ -23,7 +23,7 @@ import numpy as np
 import torch.distributed as dist
 sys.path.insert(0, sys.argv[6])
 from graphgauge import forecasting, ranking
-from graphgauge.engines.distributed import merged
+from graphgauge.old.engines.distributed import merged
 
 rank, world, store, data = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], np.load(sys.argv[4])
 dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)

@@ -20,8 +20,8 @@ from tests.engines.processes import ALONE, ended, killed_one, started, workers_o
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.core.progress import Progress
-from graphgauge.engines.merge import merge_files
 from graphgauge.old.core import cluster as clusters
+from graphgauge.old.engines.merge import merge_files
 
 KEYS = ["mrr", "hits@3", "mean_rank", "median_rank", "adjusted_mrr"]
 
@@ -76,7 +76,7 @@ def test_dask_threads(shards, serial):
     import dask
     import dask.array as da
 
-    from graphgauge.engines.dask import evaluate
+    from graphgauge.old.engines.dask import evaluate
 
     pos, neg = (
         da.concatenate(

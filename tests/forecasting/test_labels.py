@@ -12,8 +12,8 @@ import pytest
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.engines.fold import Fold
 from graphgauge.forecasting import ForecastState
+from graphgauge.old.engines.fold import Fold
 
 RNG = np.random.default_rng(71)
 STEPS, NODES = 24, 4

@@ -66,7 +66,7 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
     import torch
     from torchmetrics import MetricCollection
 
-    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
 
     generator = torch.Generator().manual_seed(0)
     pos, neg = torch.randn(90, generator=generator) + 1, torch.randn(90, 7, generator=generator)
@@ -93,7 +93,7 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
 def test_torchmetrics_adds_batches_to_one_pool():
     import torch
 
-    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
 
     generator = torch.Generator().manual_seed(0)
     pos, neg = torch.randn(50, generator=generator) + 1, torch.randn(80, generator=generator)
@@ -105,7 +105,7 @@ def test_torchmetrics_adds_batches_to_one_pool():
 
 @pytest.mark.parametrize("step", ["update", "forward"])
 def test_batches_of_torchmetrics_do_not_divide_a_query(step):
-    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
 
     metric = GraphgaugeMetric("ranking", metrics="mrr")
     getattr(metric, step)(scores=[0.9, 0.8], labels=[1, 0], queries=[0, 0])
@@ -117,7 +117,7 @@ def test_batches_of_torchmetrics_do_not_divide_a_query(step):
 def test_torchmetrics_gates_against_a_baseline(tmp_path, shift, worse):
     torch = pytest.importorskip("torch")
     pytest.importorskip("torchmetrics")
-    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
 
     rng = np.random.default_rng(0)
     pos, neg = rng.normal(1, 1, 400), rng.normal(0, 1, (400, 9))
@@ -133,7 +133,7 @@ def test_torchmetrics_gates_against_a_baseline(tmp_path, shift, worse):
 def test_a_metric_of_torchmetrics_draws_what_it_counted() -> None:
     from matplotlib import pyplot
 
-    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
 
     rng = np.random.default_rng(0)
     metric = GraphgaugeMetric(metrics="mrr")

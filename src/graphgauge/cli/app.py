@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
-from collections.abc import Mapping
 
 import click
 
 from graphgauge._version import __version__
-from graphgauge.cli.lazy import LazyGroup
-from graphgauge.old.cli.flags import in_flags
-from graphgauge.old.core.family import is_declared, lines, unusable
 
 # One line each, shown by --help without importing the command. The families' commands come first.
 COMMANDS = {
@@ -37,29 +34,75 @@ INTERRUPTED = 130
 _COMPLETION = "_GRAPHGAUGE_COMPLETE"
 
 
-class _Commands(LazyGroup):
-    """The commands of the families, and the others."""
+class _Commands(click.Group):
+    """The commands of the families, of which a word after the name may be a door, and the others."""
 
-    @property
-    def _lines(self) -> Mapping[str, str]:
-        return {**lines(), **self._own}
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*_lines()]
 
-    def _has(self, name: str) -> bool:
-        """Without loading families of other packages, which one command does not need."""
-        return name in self._own or is_declared(name)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            command: click.Command = importlib.import_module(f"graphgauge.cli.{cmd_name}").command
+            return command
+        return self._family(cmd_name, [])[0] if _is_family(cmd_name) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not _is_family(name) and not ctx.resilient_parsing:  # completion does not need it
+            from graphgauge.core.errors import UnknownNameError
+
+            raise UnknownNameError("command", name, _lines())
+        if name == "merge":
+            return name, importlib.import_module("graphgauge.cli.merge").command_for(args[1:]), args[1:]
+        if name in COMMANDS or not _is_family(name):
+            return super().resolve_command(ctx, args)
+        command, rest = self._family(name, args[1:])
+        return command.name, command, rest
+
+    def _family(self, name: str, words: list[str]) -> tuple[click.Command, list[str]]:
+        from graphgauge.cli.door import family_command
+
+        if _is_old(name):
+            from graphgauge.old.cli.family import family_command as old_command
+
+            return old_command(name), words
+        return family_command(name, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_commands(ctx, formatter)
+        from graphgauge.old.core.family import unusable
+
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_lines().items()))
         if refused := unusable():
             with formatter.section("Installed, but cannot be used"):
                 formatter.write_dl(list(refused.items()))
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self._own or not is_declared(cmd_name):
-            return super().get_command(ctx, cmd_name)
-        from graphgauge.old.cli.family import family_command
 
-        return family_command(cmd_name)
+def _lines() -> dict[str, str]:
+    """What each command is for."""
+    from graphgauge.old.core.family import lines
+
+    return {**lines(), **COMMANDS}
+
+
+def _is_family(name: str) -> bool:
+    """Whether a family has this name; nothing is loaded."""
+    from graphgauge.core.family import family_names
+
+    return name in family_names()
+
+
+def _is_old(name: str) -> bool:
+    """Whether a family is not rebuilt, or cannot be loaded, which its old command reports."""
+    from graphgauge.core.door import doors
+    from graphgauge.core.errors import OptionError
+
+    try:
+        return not doors(name)
+    except OptionError:
+        return True
 
 
 def _print_version(context: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -76,8 +119,6 @@ def _print_version(context: click.Context, option: click.Parameter, asked: bool)
 
 @click.group(
     cls=_Commands,
-    lines=COMMANDS,
-    place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "
     "4 some evaluations of a study failed; 70 internal fault; 130 interrupted.",
@@ -130,11 +171,11 @@ def _status() -> int:
 
 def _explained(error: Exception) -> tuple[str, int]:
     """A paragraph about an error, and its exit code."""
+    from graphgauge.core.disk import DISK_ERRORS
     from graphgauge.core.errors import GraphgaugeError
-    from graphgauge.old.core.files import DISK_ERRORS
 
     if isinstance(error, GraphgaugeError):
-        return in_flags(str(error)), error.exit_code
+        return _in_flags(str(error)), error.exit_code
     if isinstance(error, OSError) and (error.filename is not None or error.errno in DISK_ERRORS):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}.", GraphgaugeError.exit_code
@@ -144,6 +185,13 @@ def _explained(error: Exception) -> tuple[str, int]:
     said = " ".join(str(error).split())
     what = f"internal fault: {type(error).__name__}{f': {said:.300}' if said else ''}."
     return f"{what} Please report it, unless your own imported code raised it", INTERNAL_FAULT
+
+
+def _in_flags(text: str) -> str:
+    """The words of commands that are not rebuilt."""
+    from graphgauge.old.cli.flags import in_flags
+
+    return in_flags(text)
 
 
 def _told(error: BaseException, text: str, status: int) -> int:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 import click
 from click.shell_completion import CompletionItem
 
-from graphgauge.old.core.metric import metrics
-
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -20,9 +18,11 @@ def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 def keys(family: str | None = None, *, several: bool = False) -> Complete:
     """Keys of a family's metrics, or of all; `several` are separated by commas."""
 
-    def found(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from graphgauge.core.registry import metrics
+
         before, comma, begun = incomplete.rpartition(",") if several else ("", "", incomplete)
         known = dict.fromkeys(entry.key_of(**entry.params) for entry in metrics(family))
         return [CompletionItem(f"{before}{comma}{key}") for key in known if key.startswith(begun)]
 
-    return found
+    return complete

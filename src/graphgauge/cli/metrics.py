@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from graphgauge.cli.complete import keys
 from graphgauge.core.references import REFERENCES
+from graphgauge.old.cli.complete import keys
 from graphgauge.old.core.family import family_names
 from graphgauge.old.core.metric import Metric, NoChance, NoInterval, find, metrics
 

@@ -33,7 +33,7 @@ from graphgauge.core.options import choice, confidence_level, number, whole_numb
 
 # Kinds of inputs that `io` reads. Another kind is the "module:function" of a family that makes a value of a path.
 KINDS = ("array", "ragged", "set", "table", "labels", "lines", "json", "items", "file", "folder", "code")
-# The default of an option without one.
+# The default of an option that has to be given.
 REQUIRED = NODEFAULT
 
 
@@ -58,7 +58,7 @@ class Input(Struct, frozen=True):
 
     @property
     def default(self) -> Any:
-        return NODEFAULT if self.required else None
+        return REQUIRED if self.required else None
 
     @property
     def is_code(self) -> bool:
@@ -92,7 +92,7 @@ class Option(Struct, frozen=True):
         """Its type with its bounds, for msgspec."""
         low, high = ("gt", "lt") if self.inside else ("ge", "le")
         bounds: dict[str, Any] = {name: end for name, end in ((low, self.low), (high, self.high)) if end is not None}
-        described = str if self.type is Path else self.type
+        described = str | None if self.is_output else self.type
         return Annotated[_bounded(described, Meta(**bounds)) if bounds else described, Meta(description=self.help)]
 
     @property
@@ -101,8 +101,18 @@ class Option(Struct, frozen=True):
         return get_args(self.plain) if get_origin(self.plain) is Literal else ()
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The texts that may stand in the place of a number."""
+        literals = [kind for kind in _alternatives(self.type) if get_origin(kind) is Literal]
+        return tuple(word for kind in literals for word in get_args(kind))
+
+    @property
     def is_list(self) -> bool:
         return any(get_origin(each) is tuple for each in _alternatives(self.type))
+
+    @property
+    def is_mapping(self) -> bool:
+        return get_origin(self.plain) is dict
 
     @property
     def is_output(self) -> bool:
@@ -170,7 +180,7 @@ class Door(Struct, frozen=True):
         given = {name: _prepared(fields[name], value) for name, value in values.items()}
         given = {name: value for name, value in given.items() if value is not None}
         for name, each in fields.items():
-            if each.default is NODEFAULT and name not in given:
+            if each.default is REQUIRED and name not in given:
                 raise OptionError(f"{name} is missing", fix=f"For example: {self.example}").about(name)
         try:
             struct = msgspec.convert(given, request_type(self), strict=False)
@@ -187,7 +197,7 @@ def request_type(door: Door) -> type[Struct]:
     fields: list[Any] = []
     for name, each in door.fields.items():
         kind = each.type if isinstance(each, Input) else each.bounded
-        fields.append((name, kind) if each.default is NODEFAULT else (name, kind, each.default))
+        fields.append((name, kind) if each.default is REQUIRED else (name, kind, each.default))
     title = f"{door.name or 'default'}-door"
     return msgspec.defstruct(title, fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
 
@@ -207,30 +217,33 @@ def door_of(name: str, door: str = "") -> Door:
     return known[door]
 
 
-def in_words(door: Door, text: str, shown: Callable[[str], str]) -> str:
-    """A message with the arguments of a door as `shown` writes them.
+def in_words(names: Iterable[str], text: str, shown: Callable[[str], str], *, hints: bool = False) -> str:
+    """A message with arguments of these names as `shown` writes them.
 
     `nan="omit"` is `--nan omit` on the command line, and `pos_scores[3]` is `--pos-scores[3]`. Names of one word are
-    words, too: they are arguments where a message begins with them, and before `=`, `:` or `[`.
+    words, too: they are arguments where a message begins with them, and before `=`. A text with `hints` has arguments
+    only before `=`.
     """
-    names = sorted(door.fields, key=len, reverse=True)
-    either = "|".join(map(re.escape, names)) or "(?!)"
-    long = "|".join(re.escape(name) for name in names if "_" in name) or "(?!)"
+    either = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
+    long = "|".join(name for name in either.split("|") if "_" in name) or "(?!)"
     text = re.sub(
         rf"(?<![\w.\[/{{-])(?P<name>{either})=(?:\"(?P<text>[^\"]*)\"|(?P<value>[\w.+-]*\w))?",
         lambda found: " ".join(filter(None, (shown(found["name"]), found["text"] or found["value"]))),
         text,
     )
+    if hints:
+        return text
     text = re.sub(rf"\A({either})(?=[\s:\[])", lambda found: shown(found[1]), text)
     return re.sub(rf"(?<![\w.\[/{{-])({long})(?![\w(/.=-])", lambda found: shown(found[1]), text)
 
 
-def reworded(error: GraphgaugeError, door: Door, shown: Callable[[str], str]) -> GraphgaugeError:
-    """An error with the arguments of a door as `shown` writes them."""
+def reworded(error: GraphgaugeError, names: Iterable[str], shown: Callable[[str], str]) -> GraphgaugeError:
+    """An error with arguments of these names as `shown` writes them."""
     if not isinstance(error, InputError):
         return error
-    what, fix = (None if part is None else in_words(door, part, shown) for part in (error.what, error.fix))
-    where = None if error.where is None else in_words(door, f"{error.where}:", shown)[:-1]
+    known = list(names)
+    what, fix = (None if part is None else in_words(known, part, shown) for part in (error.what, error.fix))
+    where = None if error.where is None else in_words(known, f"{error.where}:", shown)[:-1]
     other = type(error).__new__(type(error))
     other.__dict__ |= error.__dict__
     InputError.__init__(other, str(what), where=where, fix=fix)
@@ -277,11 +290,11 @@ def _prepared(each: Input | Option, value: Any) -> Any:
         return _paths(each, value)
     if isinstance(value, Path):
         return str(value)
-    if each.is_list and isinstance(value, str) and value not in ("all", *each.choices):
+    if each.is_list and isinstance(value, str) and value != "all":
         return tuple(split_list(value))
     if each.is_list and isinstance(value, int | float) and type(value) not in _alternatives(each.type):
         return (value,)
-    if get_origin(each.plain) is dict and value is not None and not isinstance(value, Mapping):
+    if each.is_mapping and value is not None and not isinstance(value, Mapping):
         return _pairs(each.name, [value] if isinstance(value, str) else value)
     return list(value) if isinstance(value, tuple | set | frozenset) else value
 
@@ -334,9 +347,8 @@ def _check(each: Input | Option, value: Any) -> None:
 
 def _check_part(each: Option, value: Any) -> None:
     inner = get_args(each.plain)[0] if get_origin(each.plain) is tuple else each.plain
-    words = [word for kind in _alternatives(inner) if get_origin(kind) is Literal for word in get_args(kind)]
-    if words and int in _alternatives(inner):
-        what = f"{each.name} must be a whole number of at least {each.low or 0:g}, or {' or '.join(words)}"
+    if each.words and int in _alternatives(inner):
+        what = f"{each.name} must be a whole number of at least {each.low or 0:g}, or {' or '.join(each.words)}"
         raise OptionError(f"{what}, not {value!r:.60}").about(each.name)
     if get_origin(inner) is Literal:
         choice(each.name, value, get_args(inner))

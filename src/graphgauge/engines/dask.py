@@ -1,49 +1,53 @@
-"""Dask: blocks of arrays are counted where they are stored; only states are sent."""
+"""Dask: parts of the items are counted where they are stored, and only states are sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.state import State, merged, split_options, state_class
 from graphgauge.core.threads import threads
-from graphgauge.engines.fold import Fold
-from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.io.request import Request
 
 # States that one task merges: many tasks can merge at once, and none has all states in memory.
 _TOGETHER = 16
+# How often a part may be counted again because its worker died.
+_RETRIES = 20
 
 
 def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
-    """`graphgauge.FAMILY.evaluate` of Dask arrays, on the scheduler or cluster that Dask is set to.
+    """The results of Dask arrays, on the scheduler or cluster that Dask is set to.
 
-    Arrays are read block by block along the items; all other axes must fit into memory. NumPy arrays given with
-    them (such as group labels) are split at the same places. Counts have the same bits as on one machine.
+    Arrays are cut along the items, all alike; NumPy arrays that are given with them, such as labels, at the same
+    places. All other axes must fit into memory. Counts have the same bits as on one machine.
 
     Parameters
     ----------
     family
-        `ranking` or `forecasting`.
+        One that has states: `ranking` or `forecasting`.
     arrays, options
-        Arguments of the family's `evaluate`; those that are large as Dask arrays.
+        The arguments of `update`, those that are large as Dask arrays; the options of the state and its `evaluate`.
 
     Returns
     -------
     Evaluation
-        As from the family's `evaluate`.
+        As of one state that counted everything.
 
     Raises
     ------
     MissingExtraError
         If Dask is not installed.
-    InputError
-        If a query is in two blocks, or the arrays do not fit together.
 
     Examples
     --------
@@ -53,141 +57,162 @@ def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
     >>> dask.evaluate("ranking", pos, neg)["mrr"].value
     0.75
     """
-    fold = Fold.of(family, arrays, options)
-    (whole,) = need("dask", "an evaluation of Dask arrays").compute(_state(fold))
-    return fold.evaluate(whole)
+    inputs, own, later = _routed(family, arrays, options)
+    return _computed(family, inputs, own).evaluate(**later)
 
 
-def state(family: str, *arrays: Any, **options: Any) -> Any:
-    """The state of all blocks, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker.
+def state(family: str, *arrays: Any, **options: Any) -> State:
+    """The state of all parts: for `save`, or for several evaluations.
 
     Parameters
     ----------
     family, arrays, options
-        As in `evaluate`.
+        As in `evaluate`, without the options of its last step.
 
     Returns
     -------
-    dask.delayed.Delayed
-        Of a `RankingState` or `ForecastState`.
+    State
+        The state of the family, such as a `RankingState`.
 
     Raises
     ------
     MissingExtraError
         If Dask is not installed.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from graphgauge.engines import dask
-    >>> pos, neg = da.from_array([0.9, 0.4], chunks=1), da.from_array([[0.7, 0.1], [0.8, 0.3]], chunks=(1, 2))
-    >>> dask.state("ranking", pos, neg).compute().n
-    2
     """
-    return _state(Fold.of(family, arrays, options))
+    inputs, own, later = _routed(family, arrays, options)
+    if later:
+        raise OptionError(f"{', '.join(later)} belongs to the state's evaluate()")
+    return _computed(family, inputs, own)
 
 
-def _state(fold: Fold) -> Any:
-    delayed = need("dask", "an evaluation of Dask arrays").delayed
-    pieces, starts = _parts_of_pool(fold) if _is_pool(fold) else _blocks(fold.arguments, fold.axis)
-    fixed = delayed(replace(fold, arguments={}), traverse=False)
-    states = [
-        delayed(_counted)(fixed, piece, start, f"block {number}")
-        for number, (piece, start) in enumerate(zip(pieces, starts, strict=True))
-    ]
-    # Merging also refuses a query in two blocks, but can no longer name the blocks.
-    apart = None
-    if "queries" in fold.arguments:
-        apart = delayed(_require_queries_apart)([delayed(np.unique)(piece["queries"]) for piece in pieces])
-    while len(states) > 1:
-        states = [
-            delayed(_merged)(fixed, states[first : first + _TOGETHER], apart)
-            for first in range(0, len(states), _TOGETHER)
-        ]
-    return states[0]
+def state_of(
+    request: Request, scheduler: Any = "local", folder: Path = Path(), *, progress: Progress = SILENT
+) -> State:
+    """The state of a request whose inputs are in parts, each counted by a worker.
+
+    The scheduler is `local`, for processes of this machine, an address, or a `distributed.Client`. A part whose worker
+    dies is counted again.
+    """
+    parts = request.parts(folder)
+    with _client(scheduler) as client:
+        fixed = {"retries": _RETRIES, "pure": False}
+        lengths = client.gather(client.map(_length, parts, [folder] * len(parts), **fixed))
+        starts = [0, *accumulate(lengths)][:-1]
+        tasks = client.map(_counted_request, parts, [folder] * len(parts), starts, **fixed)
+        done = need("distributed", "an evaluation with Dask").as_completed(tasks)
+        for number, task in enumerate(done, 1):
+            if task.status == "error":
+                task.result()
+            progress.stage("parts", number, len(parts))
+        while len(tasks) > 1:
+            groups = [tasks[first : first + _TOGETHER] for first in range(0, len(tasks), _TOGETHER)]
+            tasks = [client.submit(merged, group, **fixed) for group in groups]
+        whole: State = tasks[0].result()
+    return whole
 
 
-def _is_pool(fold: Fold) -> bool:
-    """Whether the negatives are one pool (m,) for all positives (n,), split otherwise than these."""
-    neg = fold.arguments.get("neg_scores")
-    return fold.family == "ranking" and neg is not None and np.ndim(neg) == 1
+@contextmanager
+def _client(scheduler: Any) -> Iterator[Any]:
+    distributed = need("distributed", "an evaluation with Dask")
+    if isinstance(scheduler, distributed.Client):
+        yield scheduler
+        return
+    settings = {"distributed.scheduler.allowed-failures": _RETRIES}
+    with need("dask", "an evaluation with Dask").config.set(settings):
+        if scheduler == "local":
+            with (
+                distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
+                distributed.Client(cluster) as client,
+            ):
+                yield client
+            return
+        try:
+            client = distributed.Client(scheduler, timeout="30s")
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"no scheduler at {scheduler!r:.80} ({error})", fix="Write local, or an address."
+            ) from None
+        with client:
+            yield client
 
 
-def _parts_of_pool(fold: Fold) -> tuple[list[dict[str, Any]], list[int]]:
-    """Blocks of positives without negatives, then blocks of negatives without positives."""
-    array_module = need("dask.array", "an evaluation of Dask arrays")
-    given: dict[str, Any] = {
-        name: value if isinstance(value, array_module.Array | Mapping) else array_module.from_array(np.asarray(value))
-        for name, value in fold.arguments.items()
-    }
-    neg = given.pop("neg_scores")
-    pieces, starts = _blocks(given, fold.axis)
-    pools, _ = _blocks({"neg_scores": neg}, fold.axis)
-    nothing = np.empty(0, neg.dtype), np.empty(0, given["pos_scores"].dtype)
-    with_positives = [piece | {"neg_scores": nothing[0]} for piece in pieces]
-    return [*with_positives, *(pool | {"pos_scores": nothing[1]} for pool in pools)], starts + [0] * len(pools)
+def _length(part: Request, folder: Path) -> int:
+    """How many items a part has: the rows of its first input in parts."""
+    return len(part.open(folder).arguments[part.declared.parts[0]])
 
 
-def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any:
+def _counted_request(part: Request, folder: Path, start: int) -> State:
+    with threads(1), _told(next(iter(part.files(folder)))[1]):  # other workers run beside it
+        counted: State = part.state(folder, start=start)
+        return counted
+
+
+def _counted(family: str, own: Mapping[str, Any], part: Mapping[str, Any], start: int) -> State:
+    with threads(1), _told(f"items from {start:,} on"):
+        return state_class(family)(**own).update(**part, start=start)
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Indices in a message are those of the part, which it names."""
     try:
-        with threads(1):  # others of Dask run beside it
-            return fold.count(part, start=start, shard=shard)
+        yield
     except OptionError:
         raise
     except InputError as error:
-        # Indices in the message are relative to the block.
-        where = shard if error.where is None else f"{shard}, {error.where}"
-        raise InputError(error.what, where=where, fix=error.fix) from None
+        place = where if error.where is None else f"{where}, {error.where}"
+        raise InputError(error.what, where=place, fix=error.fix) from None
+    except GraphgaugeError:
+        raise
 
 
-def _merged(fold: Fold, states: Sequence[Any], apart: None) -> Any:
-    """`apart` is only waited for."""
-    return fold.merge(states)
+def _routed(
+    family: str, arrays: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The inputs by name, the options of the state, and those of its evaluation."""
+    kind = state_class(family)
+    names = [name for name in inspect.signature(kind.update).parameters if name not in ("self", "start")]
+    if len(arrays) > len(names):
+        raise OptionError(f"states of {family} take {len(names)} arrays, not {len(arrays)}")
+    inputs = dict(zip(names, arrays, strict=False)) | {name: options[name] for name in names if name in options}
+    own, later = split_options(kind, {name: value for name, value in options.items() if name not in names})
+    return {name: value for name, value in inputs.items() if value is not None}, own, later
 
 
-def _require_queries_apart(names: Sequence[np.ndarray[Any, Any]]) -> None:
-    """Refuse candidates of one query in two blocks, which would count as two queries."""
-    every = np.concatenate(names)
-    block = np.repeat(np.arange(len(names)), [len(some) for some in names])
-    order = np.argsort(every, kind="stable")
-    twice = np.flatnonzero(every[order][1:] == every[order][:-1])
-    if len(twice):
-        first, second = block[order[twice[0]]], block[order[twice[0] + 1]]
-        raise InputError(
-            f"query {every[order[twice[0]]]} has candidates in block {first} and in block {second}",
-            where="queries",
-            fix="Sort by query and split between queries, for example with dask.dataframe's shuffle.",
-        )
+def _computed(family: str, inputs: Mapping[str, Any], own: Mapping[str, Any]) -> State:
+    dask = need("dask", "an evaluation of Dask arrays")
+    parts, starts = _parts(inputs)
+    tasks = [dask.delayed(_counted)(family, own, part, start) for part, start in zip(parts, starts, strict=True)]
+    while len(tasks) > 1:
+        tasks = [dask.delayed(merged)(tasks[first : first + _TOGETHER]) for first in range(0, len(tasks), _TOGETHER)]
+    (whole,) = dask.compute(tasks[0])
+    return whole  # type: ignore[no-any-return]
 
 
-def _blocks(arguments: Mapping[str, Any], axis: int) -> tuple[list[dict[str, Any]], list[int]]:
-    """The same items of every array, block by block, and the index of the first item of each block."""
-    array_module = need("dask.array", "an evaluation of Dask arrays")
-    groups = arguments.get("groups", {})
-    if not isinstance(groups, Mapping):
-        raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
-    flat = {name: value for name, value in arguments.items() if name != "groups"} | {
-        f"groups.{name}": value for name, value in groups.items()
-    }
-    lead = next((value for value in flat.values() if isinstance(value, array_module.Array)), None)
+def _parts(inputs: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[int]]:
+    """The same items of every input, part by part, and the number of the first item of each."""
+    arrays = need("dask.array", "an evaluation of Dask arrays")
+    flat: dict[tuple[str, ...], Any] = {}
+    for name, value in inputs.items():
+        flat |= {(name, key): each for key, each in value.items()} if isinstance(value, Mapping) else {(name,): value}
+    lead = next((value for value in flat.values() if isinstance(value, arrays.Array)), None)
     if lead is None:
         raise InputError("found no Dask array", fix="Use the family's own evaluate(), or dask.array.from_array.")
-    lengths = lead.chunks[axis]
+    lengths = lead.chunks[0]
     if any(isnan(length) for length in lengths):
         raise InputError("the blocks have unknown lengths", fix="Call compute_chunk_sizes() on the arrays first.")
-    cut = {name: _cut(array_module, name, value, axis, lengths) for name, value in flat.items()}
-    pieces = []
-    for number in range(len(lengths)):
-        piece = {name: blocks[number] for name, blocks in cut.items() if not name.startswith("groups.")}
-        if groups:
-            piece["groups"] = {name: cut[f"groups.{name}"][number] for name in groups}
-        pieces.append(piece)
-    return pieces, [0, *accumulate(lengths)][:-1]
+    parts: list[dict[str, Any]] = [{} for _ in lengths]
+    for (name, *key), value in flat.items():
+        for part, block in zip(parts, _cut(arrays, name, value, lengths), strict=True):
+            if key:
+                part.setdefault(name, {})[key[0]] = block
+            else:
+                part[name] = block
+    return parts, [0, *accumulate(lengths)][:-1]
 
 
-def _cut(array_module: Any, name: str, value: Any, axis: int, lengths: tuple[int, ...]) -> list[Any]:
-    array = value if isinstance(value, array_module.Array) else array_module.from_array(np.asarray(value), chunks=-1)
-    if array.ndim <= axis or array.shape[axis] != sum(lengths):
-        raise InputError(f"expected {sum(lengths)} items along axis {axis}, found shape {array.shape}", where=name)
-    array = array.rechunk({**dict.fromkeys(range(array.ndim), -1), axis: lengths})
-    return list(array.to_delayed().ravel())
+def _cut(arrays: Any, name: str, value: Any, lengths: tuple[int, ...]) -> list[Any]:
+    array = value if isinstance(value, arrays.Array) else arrays.from_array(np.asarray(value), chunks=-1)
+    if not array.ndim or array.shape[0] != sum(lengths):
+        raise InputError(f"expected {sum(lengths):,} items, found shape {array.shape}", where=name)
+    return list(array.rechunk({**dict.fromkeys(range(array.ndim), -1), 0: lengths}).to_delayed().ravel())

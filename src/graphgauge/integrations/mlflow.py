@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.integrations.numbers import tracked
-from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.integrations.numbers import result_text, tracked
 
 
 def log(evaluation: Evaluation, *, prefix: str = "", step: int | None = None) -> None:
@@ -18,4 +18,4 @@ def log(evaluation: Evaluation, *, prefix: str = "", step: int | None = None) ->
     mlflow.log_metrics(numbers, step=step)
     mlflow.set_tags({f"graphgauge.{prefix}{name}": rule for name, rule in evaluation.conventions.items()})
     at = "" if step is None else f"-{step}"
-    mlflow.log_text(evaluation.to_json(), f"graphgauge/{prefix}{evaluation.family}{at}.json")
+    mlflow.log_text(result_text(evaluation), f"graphgauge/{prefix}{evaluation.family}{at}.json")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
-from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.core.content import content_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.sealed import encode
+from graphgauge.old.bridge import new_evaluation
 
 
 def tracked(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:
@@ -17,3 +20,8 @@ def tracked(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:
         if interval is not None:
             numbers |= {f"{key}.low": interval.low, f"{key}.high": interval.high}
     return {f"{prefix}{name}": value for name, value in numbers.items() if not math.isnan(value)}
+
+
+def result_text(evaluation: Evaluation) -> str:
+    """The result file of an evaluation."""
+    return encode(content_of(new_evaluation(evaluation)))

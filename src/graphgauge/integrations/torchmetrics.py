@@ -1,25 +1,22 @@
-"""torchmetrics: an evaluation as a `torchmetrics.Metric`, for Lightning and custom training loops."""
+"""torchmetrics: a state as a `torchmetrics.Metric`, for Lightning and custom training loops."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
+from graphgauge.core.state import split_options, state_class
 from graphgauge.engines.distributed import merged
-from graphgauge.engines.fold import Fold
-from graphgauge.old.core.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from graphgauge.old.stats.regression import Regression
 
 torch = need("torch", "a torchmetrics metric")
 Metric = need("torchmetrics", "a torchmetrics metric").Metric
 
 
 class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
-    """Counts batches into a state: `update` is that of the family's state, `compute` returns float64 tensors.
+    """Counts batches into a state of a family: `update` is that of the state, `compute` returns float64 tensors.
 
-    Options are those of `graphgauge.FAMILY.evaluate`. `metrics` with one name makes it a metric of one value, for
+    Options are those of the state and of its `evaluate`. `metrics` with one name makes it a metric of one value, for
     `self.log`; otherwise `compute` returns a dictionary. Under torch.distributed the states of all processes are
     merged. `evaluation()` returns the values with intervals, chance levels and conventions.
     """
@@ -28,8 +25,9 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
 
     def __init__(self, family: str = "ranking", **options: Any) -> None:
         super().__init__()
-        self.fold = Fold.of(family, (), options)
-        self.state = self.fold.merge([])
+        kind = state_class(family)
+        own, self.options = split_options(kind, options)
+        self.state = kind(**own)
 
     def update(self, *arrays: Any, **named: Any) -> None:
         self.state.update(*arrays, **named)
@@ -38,36 +36,28 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
         return self._values(self.evaluation())
 
     def evaluation(self) -> Evaluation:
+        """The results of everything counted, in all processes."""
         together = torch.distributed.is_available() and torch.distributed.is_initialized()
-        return self.fold.evaluate(merged(self.state) if together else self.state)
-
-    def gate(self, against: Any, metric: str, margin: float, **options: Any) -> Regression:
-        """Whether a loss of more than `margin` against a baseline is excluded; see `graphgauge.old.stats.gate`.
-
-        `against` is a result file, a folder of results or an evaluation. With `keep="items"` on both sides the models
-        are paired item by item: by the `ids` given to `update`, or by their number if one process counted them all.
-        """
-        from graphgauge.old.stats.regression import gate
-
-        return gate(self.evaluation(), against, metric=metric, margin=margin, **options)
+        return (merged(self.state) if together else self.state).evaluate(**self.options)
 
     def forward(self, *arrays: Any, **named: Any) -> Any:
         """The values of this batch in this process. The batch is also counted into the state."""
-        before, self.state = self.state, self.fold.merge([])
-        try:
-            self.update(*arrays, **named)
-        finally:
-            batch, self.state = self.state, before
+        from copy import deepcopy
+
+        batch = deepcopy(self.state)
+        batch.reset()
+        batch.update(*arrays, **named)
         self.state.merge(batch)
-        return self._values(self.fold.evaluate(batch))
+        self._update_count += 1
+        return self._values(batch.evaluate(**self.options))
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Draw the family's figure of what was counted, or given values of one or several steps.
+        """Draw the family's figure of what was counted, or `val` as torchmetrics draws the values of steps.
 
         Parameters
         ----------
         val
-            What `compute` or `forward` returned, or a list of it: drawn as torchmetrics does.
+            What `compute` or `forward` returned, or a list of it.
         ax
             Matplotlib axes to draw on, instead of a new figure.
 
@@ -87,4 +77,5 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
 
     def _values(self, evaluation: Evaluation) -> Any:
         values = {key: torch.tensor(result.value, dtype=torch.float64) for key, result in evaluation.items()}
-        return values[self.fold.options["metrics"]] if isinstance(self.fold.options.get("metrics"), str) else values
+        name = self.options.get("metrics")
+        return values[name] if isinstance(name, str) and name in values else values

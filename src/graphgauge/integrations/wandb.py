@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.integrations.numbers import tracked
-from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.integrations.numbers import result_text, tracked
 
 
 def log(evaluation: Evaluation, *, run: Any = None, prefix: str = "", step: int | None = None) -> None:
@@ -21,5 +21,5 @@ def log(evaluation: Evaluation, *, run: Any = None, prefix: str = "", step: int 
     run.config.update(conventions, allow_val_change=True)
     artifact = wandb.Artifact(f"{prefix.replace('/', '-')}{evaluation.family}-{run.id}", type="graphgauge")
     with artifact.new_file("result.json", mode="w", encoding="utf-8") as stream:
-        stream.write(evaluation.to_json())
+        stream.write(result_text(evaluation))
     run.log_artifact(artifact)

@@ -12,13 +12,13 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphgauge.core import door as declarations
 from graphgauge.core.door import Door, Input, door_of, doors
 from graphgauge.core.errors import OptionError
 from graphgauge.core.evaluation import Evaluation, Run
 from graphgauge.core.family import Family, family
 from graphgauge.core.number import plain
 from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.state import State, state_class
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import array_hash, file_hash
 from graphgauge.io.kinds import open_input
@@ -129,55 +129,61 @@ class Request(Struct, frozen=True, kw_only=True):
         return self._called(self.open(folder, trust_code=trust_code), progress)
 
     def evaluate(
-        self, folder: Path = Path(), progress: Progress = SILENT, *, trust_code: bool = False, keep: bool = True
+        self,
+        folder: Path = Path(),
+        progress: Progress = SILENT,
+        *,
+        trust_code: bool = False,
+        keep: bool = True,
+        state: State | None = None,
     ) -> Evaluation:
-        """Open the inputs and evaluate them; to `keep` the result its receipt has the hashes of all files."""
+        """Open the inputs, or take a `state` of them, and evaluate; to `keep` it, its receipt has hashes of all files.
+
+        Inputs in several parts are counted one after the other if the family has states.
+        """
         if self.is_old:
             from graphgauge.old import doors as old
 
             return old.evaluate(self.family, self.door, self.fields, folder, progress).named(**_names(self.run))
         started = time.time()
-        parts = self.parts(folder)
-        if len(parts) > 1:
-            evaluation, files = self.of_state(self.state(folder, progress)), self._unopened(folder)
+        if state is None and len(self.parts(folder)) > 1:
+            state = self.state(folder, progress)
+        files: Files
+        if state is not None:
+            evaluation, files = self.of_state(state), tuple((name, text, None) for name, text in self.files(folder))
         else:
             opened = self.open(folder, trust_code=trust_code)
             evaluation, files = self._called(opened, progress), opened.files
-        return self.finished(evaluation, files if keep else None, folder, started)
+        if not isinstance(evaluation, Evaluation):
+            raise OptionError(f"{self.door or self.family} makes {self.declared.product}, and no results")
+        evaluation = evaluation.named(**_names(self.run))
+        if keep:
+            evaluation.receipt = self.receipt(files, folder, started)
+        return evaluation
 
-    def state(self, folder: Path = Path(), progress: Progress = SILENT, *, start: int = 0) -> Any:
+    def state(self, folder: Path = Path(), progress: Progress = SILENT, *, start: int = 0) -> State:
         """A state of the family with all parts of the inputs, of which the first begins with item `start`."""
         parts, door = self.parts(folder), self.declared
         if door.of_state is None:
             raise OptionError(f"states of {self.family} are not made by this door")
-        state: Any = None
+        values = door.read(self.fields)
+        state = state_class(self.family)(**{name: values[name] for name in door.of_state})
         for number, part in enumerate(parts):
             progress.stage("parts", number, len(parts))
             arguments = part.open(folder).arguments
-            state = state or self._new_state(arguments)
             inputs = {each.name: arguments[each.name] for each in door.inputs if arguments[each.name] is not None}
             state.update(**inputs, start=start)
+            # The first input in parts has an entry per item.
             start += len(inputs[door.parts[0]])
         progress.stage("parts", len(parts), len(parts))
         return state
 
-    def of_state(self, state: Any) -> Evaluation:
+    def of_state(self, state: State) -> Evaluation:
         """The results of a state, with the options of this request."""
         door = self.declared
         values, apart = door.read(self.fields), {*(door.of_state or ()), *(each.name for each in door.inputs)}
         evaluation: Evaluation = state.evaluate(**{name: each for name, each in values.items() if name not in apart})
         return evaluation
-
-    def finished(
-        self, evaluation: Any, files: Files | None, folder: Path = Path(), started: float | None = None
-    ) -> Evaluation:
-        """An evaluation with the names of the run and, if its files are given, a receipt."""
-        if not isinstance(evaluation, Evaluation):
-            raise OptionError(f"{self.door or self.family} makes {self.declared.product}, and no results")
-        named = evaluation.named(**_names(self.run))
-        if files is not None:
-            named.receipt = self.receipt(files, folder, started)
-        return named
 
     def receipt(self, files: Files, folder: Path = Path(), started: float | None = None) -> dict[str, Any]:
         """What a result file says about where its numbers come from."""
@@ -195,24 +201,10 @@ class Request(Struct, frozen=True, kw_only=True):
         extra = {"progress": progress} if self.declared.progress else {}
         return self.declared.function(**opened.arguments, **extra)
 
-    def _new_state(self, arguments: dict[str, Any]) -> Any:
-        return state_class(self.family)(**{name: arguments[name] for name in self.declared.of_state or ()})
-
-    def _unopened(self, folder: Path) -> Files:
-        return tuple((name, text, None) for name, text in self.files(folder))
-
     def _written(self) -> dict[str, Any]:
         """The fields, without files that are written."""
         outputs = {each.name for each in self.declared.options if each.is_output}
         return {name: value for name, value in self.fields.items() if name not in outputs}
-
-
-def state_class(name: str) -> Any:
-    """The class of the states of a family."""
-    declared = family(name)
-    if not isinstance(declared, Family) or declared.state is None:
-        raise OptionError(f"{name} has no states", fix="Evaluate all data at once.")
-    return declarations.named(declared.state)
 
 
 def declared_truths(name: str) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge._version import __version__
-from graphgauge.engines.merge import merge_files
 from graphgauge.old.core.family import family
 from graphgauge.old.core.fields import Fields, fields_of, named_factories, named_paths, read_all
 from graphgauge.old.core.files import files_named
+from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.io.code import source_hash
 from graphgauge.old.io.hashing import HashIndex
 from graphgauge.study.model import Item

@@ -21,12 +21,12 @@ from queue import SimpleQueue
 from typing import Any
 
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
-from graphgauge.engines.merge import merge_files
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import family
 from graphgauge.old.core.fields import Fields, located
 from graphgauge.old.core.files import UnwritableError
 from graphgauge.old.core.schema import evaluation_to_dict, write_result
+from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.io.code import source_hash
 from graphgauge.old.io.hashing import HashIndex, using
 from graphgauge.study.model import Item

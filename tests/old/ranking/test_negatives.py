@@ -376,7 +376,7 @@ def test_batches_have_rows_of_the_same_negatives() -> None:
 
 def test_engines_keep_the_record() -> None:
     dask = pytest.importorskip("dask.array")
-    from graphgauge.engines.dask import evaluate
+    from graphgauge.old.engines.dask import evaluate
 
     edges = np.random.default_rng(0).integers(0, 8, (40, 2))
     found = ranking.negatives(edges, k=6, nodes=8)

@@ -9,8 +9,8 @@ import torch
 from click.testing import CliRunner
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.engines.merge import merge_files
 from graphgauge.old.cli.family import family_command
+from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.ranking.evaluate import hits_curve
 from graphgauge.old.ranking.samples import Ranks
 from graphgauge.old.ranking.shared_error import pool_variance
@@ -333,7 +333,7 @@ def test_a_pool_takes_no_mask_and_no_matrix_of_positives(files):
 
 def test_blocks_of_dask_arrays():
     dask_array = pytest.importorskip("dask.array")
-    from graphgauge.engines import dask
+    from graphgauge.old.engines import dask
 
     pos, neg = scores(50, 80)
     side = np.arange(50) % 2

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.complete import Complete, files, keys
 from graphgauge.core.errors import OptionError
 from graphgauge.core.progress import Progress
 from graphgauge.old.cli.common import OUTPUT_OPTIONS, Run, stage_bars
+from graphgauge.old.cli.complete import Complete, files, keys
 from graphgauge.old.cli.options import OnceCommand, ParamType
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import Family, family

@@ -74,7 +74,7 @@ def merge_files(
     Examples
     --------
     >>> from graphgauge import ranking
-    >>> from graphgauge.engines.merge import merge_files
+    >>> from graphgauge.old.engines.merge import merge_files
     >>> for part, (pos, neg) in enumerate([(0.9, [0.7, 0.1]), (0.4, [0.8, 0.3])]):
     ...     state = ranking.RankingState()
     ...     _ = state.update([pos], [neg])

@@ -1,0 +1,1 @@
+"""Engines of families that are not rebuilt."""

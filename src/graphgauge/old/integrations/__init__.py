@@ -1,0 +1,1 @@
+"""Integrations of families that are not rebuilt."""
