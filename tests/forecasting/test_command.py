@@ -13,7 +13,7 @@ from tests.command import graphgauge
 from tests.forecasting.conftest import Forecasts
 
 from graphgauge import forecasting
-from graphgauge.cli.merge import command as merge
+from graphgauge.old.cli.merge import command as merge
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.io.tables import write_table
