@@ -13,9 +13,9 @@ from tests.command import graphgauge
 from tests.forecasting.conftest import Forecasts
 
 from graphgauge import forecasting
-from graphgauge.old.cli.merge import command as merge
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.old.cli.family import family_command
+from graphgauge.old.cli.merge import command as merge
 from graphgauge.old.io.tables import write_table
 
 command = family_command("forecasting")

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge.cli.app import cli
-from graphgauge.old.cli.merge import command
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.forecasting import ForecastState
+from graphgauge.old.cli.merge import command
 from graphgauge.old.engines.merge import merge_files
 from graphgauge.ranking import RankingState
 
