@@ -11,7 +11,7 @@ import pytest
 from graphgauge import ranking
 from graphgauge.core.errors import MissingExtraError
 from graphgauge.integrations import mlflow, wandb
-from graphgauge.integrations.numbers import tracked
+from graphgauge.integrations.numbers import result_text, tracked
 
 
 def test_values_go_with_their_bounds_and_nan_stays_behind():
@@ -41,5 +41,5 @@ def test_every_step_keeps_its_result_in_mlflow(monkeypatch):
     for step, evaluation in enumerate(evaluations):
         mlflow.log(evaluation, prefix="valid/", step=step)
     mlflow.log(evaluations[0])
-    assert logged.pop("graphgauge/ranking.json") == evaluations[0].to_json()
-    assert logged == {f"graphgauge/valid/ranking-{step}.json": evaluations[step].to_json() for step in range(3)}
+    assert logged.pop("graphgauge/ranking.json") == result_text(evaluations[0])
+    assert logged == {f"graphgauge/valid/ranking-{step}.json": result_text(evaluations[step]) for step in range(3)}
