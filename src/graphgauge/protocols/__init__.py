@@ -1,0 +1,104 @@
+"""Benchmarks by name: how each is evaluated, as rows of `protocols.toml`.
+
+A row fixes options of a family's function, such as its metrics, cut-offs and tie rule, as the benchmark's own evaluator
+has them; tests compare the values with that evaluator's. Whatever else is passed stays free.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+from msgspec import Struct, convert
+
+from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
+
+P = ParamSpec("P")
+
+
+class Protocol(Struct, frozen=True):
+    """How some benchmarks are evaluated.
+
+    `options` are fixed arguments, `doors` the doors of the family that take the data of these benchmarks, and `source`
+    the evaluator whose values are reproduced.
+    """
+
+    names: tuple[str, ...]
+    family: str
+    line: str
+    source: str
+    options: dict[str, Any]
+    doors: tuple[str, ...] = ("",)
+
+
+@cache
+def protocols() -> tuple[Protocol, ...]:
+    """All rows of the table."""
+    content = tomllib.loads(Path(__file__).with_name("protocols.toml").read_text(encoding="utf-8"))
+    return convert(content["protocol"], tuple[Protocol, ...])
+
+
+def protocol(family: str, name: str) -> Protocol:
+    """The protocol of this name, if it is one of the family's."""
+    rows = {each: row for row in protocols() for each in row.names}
+    if name in rows and rows[name].family != family:
+        own = rows[name].family
+        raise OptionError(f"{name!r} is a protocol of {own}, not of {family}", fix=f"Evaluate it with {own}.")
+    if name not in rows:
+        raise UnknownNameError("protocol", str(name), [each for each, row in rows.items() if row.family == family])
+    return rows[name]
+
+
+def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable[P, Evaluation]]:
+    """A decorator of functions with `protocol=None`, whose options a protocol then fixes.
+
+    An option that is passed with another value than the protocol's is refused.
+    """
+
+    def decorate(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
+        signature = inspect.signature(function)
+        names = [*signature.parameters]
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
+            name = kwargs.get("protocol")
+            if name is None:
+                return function(*args, **kwargs)
+            row = protocol(family, str(name))
+            defaults = {each: signature.parameters[each].default for each in names}
+            passed = {**dict(zip(names, args, strict=False)), **kwargs}
+            _require_free(row, str(name), passed, defaults)
+            evaluation = function(*args, **{**kwargs, **row.options})
+            evaluation.options["protocol"] = str(name)
+            return evaluation
+
+        return call
+
+    return decorate
+
+
+def _require_free(row: Protocol, name: str, passed: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Refuse options that the protocol fixes otherwise; a default counts as not passed."""
+    for option, fixed in row.options.items():
+        value = passed.get(option)
+        if value is not None and not _equal(value, fixed) and not _equal(value, defaults.get(option)):
+            what = f"{option} is {value!r:.60}, and the protocol {name} has {fixed!r:.60}"
+            raise OptionError(what, fix=f"Leave out {option}= or protocol=.").about(option)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    one, other = (list(each) if isinstance(each, tuple | list) else each for each in (one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def protocols_grid(family: str | None = None) -> Grid:
+    """A row per protocol: names, family, what it does, and the evaluator that it reproduces."""
+    rows = [row for row in protocols() if family in (None, row.family)]
+    cells = [(", ".join(row.names), row.family, row.line, row.source) for row in rows]
+    return Grid.of_rows(("protocol", "family", "what it does", "as"), cells)

@@ -1,0 +1,78 @@
+"""Protocols: what a name fixes, what it refuses, and that every row fits its family."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from graphgauge.core.door import doors
+from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.registry import find
+from graphgauge.protocols import Protocol, protocol, protocols, protocols_grid, under_protocols
+
+ROW = Protocol(("bench-a", "bench-b"), "toy", "As it does.", "a script", {"metrics": ["hits@3"], "ties": "low"})
+
+
+@pytest.fixture
+def _rows(monkeypatch):
+    rows = (ROW, replace(ROW, names=("other",), family="recovery"))
+    monkeypatch.setattr("graphgauge.protocols.protocols", lambda: rows)
+
+
+@under_protocols("toy")
+def evaluate(ranks, *, metrics=None, ties="mean", confidence=0.95, protocol=None):
+    """What the toy family computes."""
+    return Evaluation("toy", [], options={"metrics": metrics, "ties": ties, "confidence": confidence})
+
+
+@pytest.mark.usefixtures("_rows")
+def test_a_protocol_fixes_its_options_and_leaves_the_others_free():
+    assert evaluate([1], protocol="bench-b", confidence=0.9).options == {
+        "metrics": ["hits@3"],
+        "ties": "low",
+        "confidence": 0.9,
+        "protocol": "bench-b",
+    }
+    assert evaluate([1]).options == {"metrics": None, "ties": "mean", "confidence": 0.95}
+    assert evaluate.__doc__ == "What the toy family computes."
+
+
+@pytest.mark.usefixtures("_rows")
+def test_what_it_fixes_may_be_repeated_but_not_changed():
+    assert evaluate([1], metrics=("hits@3",), ties="mean", protocol="bench-a").options["ties"] == "low"
+    with pytest.raises(OptionError, match=r"ties is 'high', and the protocol bench-a has 'low'\. Leave out ties="):
+        evaluate([1], ties="high", protocol="bench-a")
+
+
+@pytest.mark.usefixtures("_rows")
+def test_unknown_names_and_those_of_other_families_are_refused():
+    with pytest.raises(UnknownNameError, match=r"unknown protocol 'bench-c'\. Did you mean"):
+        evaluate([1], protocol="bench-c")
+    with pytest.raises(OptionError, match=r"'other' is a protocol of recovery, not of toy"):
+        protocol("toy", "other")
+
+
+@pytest.mark.usefixtures("_rows")
+def test_the_list_has_a_row_per_protocol():
+    grid = protocols_grid("toy")
+    assert grid["protocol"].tolist() == ["bench-a, bench-b"]
+
+
+def test_names_are_unique():
+    names = [name for row in protocols() for name in row.names]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.names[0]) for row in protocols()])
+def test_every_row_fits_its_family(row):
+    known = doors(row.family)
+    if not known:  # a family that is not rebuilt has no doors: its rows come with them
+        assert row.family in ("ranking",)
+        return
+    for door in row.doors:
+        fields = known[door].fields
+        assert "protocol" in fields
+        assert row.options.keys() <= fields.keys()
+    for key in row.options.get("metrics", ()):
+        find(key, row.family)
