@@ -6,9 +6,9 @@ from click.testing import CliRunner
 from tests.generation.toy import case
 
 from graphgauge import generation
-from graphgauge.cli.metrics import listing
 from graphgauge.generation.declared import LAWS
 from graphgauge.old.cli.family import family_command
+from graphgauge.old.cli.metrics import listing
 from graphgauge.old.core import metric as registry
 from graphgauge.old.core.metric import Exempt, NoChance, NoInterval, metric, metrics, sections
 

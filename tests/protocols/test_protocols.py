@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
 
+from graphgauge.cli.app import cli
 from graphgauge.core.door import doors
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.registry import find
-from graphgauge.protocols import Protocol, protocol, protocols, protocols_grid, under_protocols
+from graphgauge.protocols import Protocol, protocol, protocols, under_protocols
 
 ROW = Protocol(("bench-a", "bench-b"), "toy", "As it does.", "a script", {"metrics": ["hits@3"], "ties": "low"})
 
@@ -53,10 +55,10 @@ def test_unknown_names_and_those_of_other_families_are_refused():
         protocol("toy", "other")
 
 
-@pytest.mark.usefixtures("_rows")
-def test_the_list_has_a_row_per_protocol():
-    grid = protocols_grid("toy")
-    assert grid["protocol"].tolist() == ["bench-a, bench-b"]
+def test_the_command_lists_them():
+    listed = CliRunner().invoke(cli, ["metrics", "--protocols", "--family", "ranking"])
+    assert listed.exit_code == 0
+    assert "ogbl-collab" in listed.output
 
 
 def test_names_are_unique():

@@ -17,7 +17,6 @@ from msgspec import Struct, convert
 
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid
 
 P = ParamSpec("P")
 
@@ -95,10 +94,3 @@ def _require_free(row: Protocol, name: str, passed: Mapping[str, Any], defaults:
 def _equal(one: Any, other: Any) -> bool:
     one, other = (list(each) if isinstance(each, tuple | list) else each for each in (one, other))
     return type(one) is type(other) and bool(one == other)
-
-
-def protocols_grid(family: str | None = None) -> Grid:
-    """A row per protocol: names, family, what it does, and the evaluator that it reproduces."""
-    rows = [row for row in protocols() if family in (None, row.family)]
-    cells = [(", ".join(row.names), row.family, row.line, row.source) for row in rows]
-    return Grid.of_rows(("protocol", "family", "what it does", "as"), cells)
