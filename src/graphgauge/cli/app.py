@@ -71,20 +71,38 @@ class _Commands(click.Group):
         return family_command(name, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from graphgauge.old.core.family import unusable
-
         with formatter.section("Commands"):
             formatter.write_dl(list(_lines().items()))
-        if refused := unusable():
+        if refused := _unusable():
             with formatter.section("Installed, but cannot be used"):
                 formatter.write_dl(list(refused.items()))
 
 
 def _lines() -> dict[str, str]:
     """What each command is for."""
+    from graphgauge.core.family import BUILT_IN
+
+    if not _installed():
+        return {**BUILT_IN, **COMMANDS}
     from graphgauge.old.core.family import lines
 
     return {**lines(), **COMMANDS}
+
+
+def _unusable() -> dict[str, str]:
+    """Why installed families cannot be used."""
+    if not _installed():
+        return {}
+    from graphgauge.old.core.family import unusable
+
+    return unusable()
+
+
+def _installed() -> bool:
+    """Whether other packages have families."""
+    from graphgauge.core.family import BUILT_IN, family_names
+
+    return len(family_names()) > len(BUILT_IN)
 
 
 def _is_family(name: str) -> bool:
