@@ -116,18 +116,79 @@ def read_log(path):
     return sorted(each.name for each in path.iterdir()) if path.is_dir() else path.read_text().split()
 
 
-def generation(real, generated, *, train=None, columns=None, **options):
-    return {"real": real, "generated": generated, "train": train, "columns": columns, **options}
+def generation(
+    real,
+    generated,
+    *,
+    train=None,
+    columns=None,
+    convention="graphgauge",
+    threshold=0.5,
+    empty="1",
+    node_labels=None,
+    labels=None,
+    ordered=False,
+    draws=999,
+    metrics=None,
+    confidence=0.95,
+    seed=0,
+):
+    return locals()
 
 
-def until(pos_scores, neg_scores, **options):
-    return {"pos_scores": pos_scores, "neg_scores": neg_scores, **options}
+def until(
+    pos_scores,
+    neg_scores,
+    *,
+    against_pos=None,
+    against_neg=None,
+    assist=None,
+    resume=None,
+    within=None,
+    gates=(),
+    average="micro",
+    max_queries=None,
+    keep=None,
+    confidence=0.95,
+    seed=0,
+):
+    return locals()
 
 
-def model(subject, *, progress, **options):
+def model(
+    subject,
+    *,
+    checkpoint=None,
+    data=None,
+    classifier_checkpoint=None,
+    num_samples=100,
+    temperature=1.0,
+    cpu=False,
+    save_samples=None,
+    metrics=None,
+    confidence=0.95,
+    seed=0,
+    progress,
+):
     progress.stage("asking", 1, 1)
-    return {"model": subject(options["checkpoint"]), **options}
+    return {"model": subject(checkpoint)}
 
 
-def evolution(log, **options):
-    return {"log": log, **options}
+def evolution(
+    log,
+    *,
+    embeddings=None,
+    ids=None,
+    labels=None,
+    node_types=None,
+    test_edges=None,
+    conditions=None,
+    order=None,
+    score="poincare",
+    negatives=1,
+    undeclared="refuse",
+    metrics=None,
+    confidence=0.95,
+    seed=0,
+):
+    return locals()

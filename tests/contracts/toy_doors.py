@@ -13,6 +13,7 @@ from tests.contracts import hardest, toy
 from graphgauge.core.archive import read_archive, write_archive
 from graphgauge.core.door import METRICS, Door, Input, Option
 from graphgauge.core.errors import InputError
+from graphgauge.core.options import whole_number
 
 
 class RankState:
@@ -54,9 +55,14 @@ class RankState:
 
 
 def evaluate_ranks(ranks, *, k=(1, 3), cap=None, groups=None, metrics=None):
+    for each in [k] if isinstance(k, int) else k:
+        whole_number("k", each, 1)
+    if cap is not None:
+        whole_number("cap", cap, 1)
     if len(ranks) < 2:
         raise InputError("one rank is too few", where="ranks", fix='Pass k=1 and metrics="all".')
-    return toy.evaluate(np.minimum(ranks, cap or 10**9), k=k, groups=groups, metrics=metrics)
+    labels = {name: np.asarray(each) for name, each in (groups or {}).items()}
+    return toy.evaluate(np.minimum(ranks, cap or 10**9), k=k, groups=labels, metrics=metrics)
 
 
 RANKS = Door(

@@ -37,7 +37,7 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-_LIBRARIES = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle", "fsspec")
+_LIBRARIES = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle", "fsspec", "tokenize")
 # A file may unpack to this many bytes in any case, or to a hundred times its size.
 _UNPACKED, _RATIO = 1 << 29, 100
 # Files that a pattern may match, and folders in it.

@@ -38,8 +38,11 @@ def read_columns(path: Path) -> dict[str, AnyArray]:
 
 def read_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     """The names in the header, if there is one, and the numbers as (rows, columns)."""
-    line, cells = next(_rows(path), (0, []))
+    rows = _rows(path)
+    line, cells = next(rows, (0, []))
     below = line if not all(_is_number(cell) for cell in cells if cell.strip()) else 0
+    if below and next(rows, None) is None:
+        raise InputError("contains no numbers", where=str(path))
     try:
         numbers = np.loadtxt(path, delimiter=",", quotechar='"', skiprows=below, ndmin=2, encoding="utf-8-sig")
     except ValueError:
