@@ -127,6 +127,18 @@ def test_files_that_match_a_pattern_are_parts_in_numeric_order():
     assert [entry["path"] for entry in whole.receipt["inputs"]] == ["ranks-1.npy", "ranks-2.npy", "ranks-10.npy"]
 
 
+def test_what_has_an_entry_per_item_is_cut_where_the_parts_are():
+    for part, ranks in enumerate(([1, 2, 2], [5, 9])):
+        np.save(f"ranks-{part}.npy", ranks)
+    np.save("side.npy", ["a", "a", "b", "b", "b"])
+    request = toy_request(ranks="ranks-*.npy", groups={"side": "side.npy"})
+    assert request.items() == 5
+    assert sorted(request.state().parts) == [0, 3]
+    np.save("side.npy", ["a", "a", "b", "b"])
+    with pytest.raises(InputError, match="groups: has 4 entries for 5 items"):
+        request.state()
+
+
 def test_errors_of_the_function_are_in_the_words_of_the_door():
     np.save("ranks.npy", [1])
     with pytest.raises(InputError) as refusal:

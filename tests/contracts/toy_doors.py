@@ -22,7 +22,8 @@ class RankState:
     def __init__(self, cap=None):
         self.cap, self.parts = cap, {}
 
-    def update(self, *, ranks, start):
+    def update(self, *, ranks, groups=None, start):
+        assert all(len(labels) == len(ranks) for labels in (groups or {}).values())
         assert start not in self.parts, "counted twice"
         self.parts[start] = np.minimum(ranks, self.cap or 10**9)
 
@@ -71,7 +72,7 @@ RANKS = Door(
     "tests.contracts.toy_doors:evaluate_ranks",
     inputs=(
         Input("ranks", "A rank per query.", required=True, many="parts"),
-        Input("groups", "Labels of the queries.", "labels", many="named"),
+        Input("groups", "Labels of the queries.", "labels", many="named", along=True),
     ),
     options=(
         Option("k", tuple[int, ...], (1, 3), "Cut-offs.", 1),

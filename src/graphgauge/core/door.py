@@ -41,7 +41,8 @@ class Input(Struct, frozen=True):
     """An argument that is read from a file.
 
     With `many="parts"` several files, or a pattern, are one array from its first row to its last; with `many="named"`
-    there is one file per name, NAME=FILE on the command line, and the argument is a mapping.
+    there is one file per name, NAME=FILE on the command line, and the argument is a mapping. An input `along` the items
+    has an entry for each, and is cut where those in parts are.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Input(Struct, frozen=True):
     kind: str = "array"
     required: bool = False
     many: Literal["", "parts", "named"] = ""
+    along: bool = False
 
     @property
     def type(self) -> Any:

@@ -97,8 +97,8 @@ def state_of(
     with _client(scheduler) as client:
         fixed = {"retries": _RETRIES, "pure": False}
         lengths = client.gather(client.map(_length, parts, [folder] * len(parts), **fixed))
-        starts = [0, *accumulate(lengths)][:-1]
-        tasks = client.map(_counted_request, parts, [folder] * len(parts), starts, **fixed)
+        *starts, total = [0, *accumulate(lengths)]
+        tasks = client.map(_counted_request, parts, [folder] * len(parts), starts, [total] * len(parts), **fixed)
         done = need("distributed", "an evaluation with Dask").as_completed(tasks)
         for number, task in enumerate(done, 1):
             if task.status == "error":
@@ -137,14 +137,12 @@ def _client(scheduler: Any) -> Iterator[Any]:
 
 
 def _length(part: Request, folder: Path) -> int:
-    """How many items a part has: the rows of its first input in parts."""
-    return len(part.open(folder).arguments[part.declared.parts[0]])
+    return part.items(folder)
 
 
-def _counted_request(part: Request, folder: Path, start: int) -> State:
+def _counted_request(part: Request, folder: Path, start: int, of: int) -> State:
     with threads(1), _told(next(iter(part.files(folder)))[1]):  # other workers run beside it
-        counted: State = part.state(folder, start=start)
-        return counted
+        return part.state(folder, start=start, of=of)
 
 
 def _counted(family: str, own: Mapping[str, Any], part: Mapping[str, Any], start: int) -> State:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphgauge.core.door import Door, Input, door_of, doors
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation, Run
 from graphgauge.core.family import Family, family
 from graphgauge.core.number import plain
@@ -161,20 +161,32 @@ class Request(Struct, frozen=True, kw_only=True):
             evaluation.receipt = self.receipt(files, folder, started)
         return evaluation
 
-    def state(self, folder: Path = Path(), progress: Progress = SILENT, *, start: int = 0) -> State:
-        """A state of the family with all parts of the inputs, of which the first begins with item `start`."""
+    def items(self, folder: Path = Path()) -> int:
+        """How many items its inputs have, by the first of those that may come in parts."""
+        door = self.declared
+        first = next(each for each in door.inputs if each.many == "parts")
+        texts = _texts(first, door.read(self.fields)[first.name], folder)
+        return sum(len(open_input(first, [text], folder, trust_code=False)) for text in texts)
+
+    def state(
+        self, folder: Path = Path(), progress: Progress = SILENT, *, start: int = 0, of: int | None = None
+    ) -> State:
+        """A state of the family with all parts of the inputs, from item `start` on, `of` so many there are."""
         parts, door = self.parts(folder), self.declared
         if door.of_state is None:
             raise OptionError(f"states of {self.family} are not made by this door")
         values = door.read(self.fields)
         state = state_class(self.family)(**{name: values[name] for name in door.of_state})
+        total = sum(part.items(folder) for part in parts) if of is None else of
         for number, part in enumerate(parts):
             progress.stage("parts", number, len(parts))
             arguments = part.open(folder).arguments
-            inputs = {each.name: arguments[each.name] for each in door.inputs if arguments[each.name] is not None}
+            stop = start + len(arguments[door.parts[0]])
+            given = [each for each in door.inputs if arguments[each.name] is not None]
+            inputs = {each.name: arguments[each.name] for each in given}
+            inputs |= {each.name: _cut(each, inputs[each.name], start, stop, total) for each in given if each.along}
             state.update(**inputs, start=start)
-            # The first input in parts has an entry per item.
-            start += len(inputs[door.parts[0]])
+            start = stop
         progress.stage("parts", len(parts), len(parts))
         return state
 
@@ -249,6 +261,15 @@ def _texts(declared: Input, value: Any, folder: Path) -> list[str]:
     if declared.many != "parts":
         return texts
     return [name for text in texts for name in (matching(text, folder) if is_pattern(text, folder) else [text])]
+
+
+def _cut(declared: Input, value: Any, start: int, stop: int, total: int) -> Any:
+    """The entries of some items."""
+    if isinstance(value, dict):
+        return {name: _cut(declared, each, start, stop, total) for name, each in value.items()}
+    if len(value) != total:
+        raise InputError(f"has {len(value):,} entries for {total:,} items", where=declared.name)
+    return value[start:stop]
 
 
 def _entry(name: str, text: str, value: Any, folder: Path, is_truth: bool) -> dict[str, Any]:
