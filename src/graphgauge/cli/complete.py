@@ -20,9 +20,11 @@ def keys(family: str | None = None, *, several: bool = False) -> Complete:
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from graphgauge.core.registry import metrics
+        from graphgauge.old.core.metric import metrics as old_metrics
 
         before, comma, begun = incomplete.rpartition(",") if several else ("", "", incomplete)
         known = dict.fromkeys(entry.key_of(**entry.params) for entry in metrics(family))
+        known |= {} if family else dict.fromkeys(entry.key_of(**entry.params) for entry in old_metrics())
         return [CompletionItem(f"{before}{comma}{key}") for key in known if key.startswith(begun)]
 
     return complete
