@@ -114,7 +114,7 @@ def from_triples(
 def _labels(triples: Edges, sides: Sequence[str], about: Mapping[str, Any]) -> Labels:
     """Sides and relations as groups; the queries of one triple, also where it is repeated, are one cluster."""
     n = len(triples)
-    cluster = triples.numbers if about["cluster"] is None else about["cluster"]
+    cluster = _codes(triples) if about["cluster"] is None else about["cluster"]
     given = Labels.given(n, **{**about, "cluster": cluster})
     for name in ("side", "relation"):
         if name in given.groups:
@@ -123,6 +123,14 @@ def _labels(triples: Edges, sides: Sequence[str], about: Mapping[str, Any]) -> L
     own = {"side": np.repeat(np.array(sides), n), "relation": np.tile(triples.relation, len(sides))}
     ids = np.concatenate([len(SIDES) * np.arange(n) + SIDES.index(side) for side in sides])
     return Labels(ids, {**own, **every.groups}, every.cluster, every.weights)
+
+
+def _codes(triples: Edges) -> Ints:
+    """A number of each triple that is the same in every batch, as far as numbers are large enough."""
+    if triples.nodes > 1 << 24 or int(triples.relation.max(initial=0)) >= 1 << 15:
+        return triples.numbers
+    codes: Ints = triples.head << 39 | triples.relation << 24 | triples.tail
+    return codes
 
 
 def _by_side(candidates: Mapping[str, Any] | None, entities: int) -> dict[str, Sets]:
