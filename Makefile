@@ -151,7 +151,7 @@ define installed
 rm -rf $(DIST)/empty
 	$(1) -m venv $(DIST)/empty
 	PATH=$(abspath $(DIST)/empty/bin) $(DIST)/empty/bin/python -m pip install --quiet --only-binary :all: --find-links dist \
-		"graphgauge==$$($(BIN)/python -c 'import graphgauge; print(graphgauge.__version__)')" hypothesis mpmath pytest
+		"graphgauge==$$($(BIN)/python -c 'import graphgauge; print(graphgauge.__version__)')" hypothesis mpmath networkx pytest
 	PATH=$(abspath $(DIST)/empty/bin) $(DIST)/empty/bin/python -m pytest -q -p no:cacheprovider -m 'not slow' tests/compiled
 	PATH=$(abspath $(DIST)/empty/bin) $(DIST)/empty/bin/graphgauge --version
 endef

@@ -467,7 +467,7 @@ void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges
 }
 
 void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low) {
-  std::vector<Sum> totals(groups);
+  std::vector<Sum> totals(rows ? groups : 0);
   for (i64 row = 0; row < rows; row++, values += count, high += groups, low += groups) {
     std::fill(totals.begin(), totals.end(), Sum());
     for (i64 i = 0; i < count; i++) totals[group[i]].add(values[i]);

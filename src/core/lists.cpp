@@ -1,7 +1,6 @@
 #include "lists.hpp"
 
 #include <bit>
-#include <functional>
 #include <type_traits>
 
 #include "curves.hpp"
@@ -125,29 +124,8 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
   });
 }
 
-template <class T>
-void kth_highest(const T* scores, const i64* begin, const i64* size, i64 lists, i64 k, T* found, int threads) {
-  const std::vector<i64> starts = chunks_of(size, lists);
-  parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
-    std::vector<T> best;  // a heap with the lowest on top
-    for (i64 list = starts[chunk]; list < starts[chunk + 1]; list++) {
-      const T *next = scores + begin[list], *last = next + size[list];
-      best.assign(next, next + std::min(k, size[list]));
-      std::make_heap(best.begin(), best.end(), std::greater<T>());
-      for (next += best.size(); next < last; next++) {
-        if (!(*next > best.front())) continue;
-        std::pop_heap(best.begin(), best.end(), std::greater<T>());
-        best.back() = *next;
-        std::push_heap(best.begin(), best.end(), std::greater<T>());
-      }
-      found[list] = best.front();
-    }
-  });
-}
-
-#define GRAPHGAUGE_SCORES(T)                                                                              \
-  template void list_places<T>(const T*, const i64*, const i64*, const i64*, i64, i64*, i64*, i64*, int); \
-  template void kth_highest<T>(const T*, const i64*, const i64*, i64, i64, T*, int);
+#define GRAPHGAUGE_SCORES(T) \
+  template void list_places<T>(const T*, const i64*, const i64*, const i64*, i64, i64*, i64*, i64*, int);
 GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 

@@ -12,8 +12,4 @@ template <class T>
 void list_places(const T* scores, const i64* begin, const i64* size, const i64* first, i64 lists, i64* positive,
                  i64* ahead, i64* tied, int threads);
 
-// For each list, which must not be empty: its k-th highest score, or the lowest if it has fewer.
-template <class T>
-void kth_highest(const T* scores, const i64* begin, const i64* size, i64 lists, i64 k, T* found, int threads);
-
 }  // namespace graphgauge

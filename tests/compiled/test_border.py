@@ -99,12 +99,6 @@ def list_places(rng):
     return given | {"positive": np.concatenate([np.empty(0, np.int64), *positive]), "first": first}
 
 
-def kth_highest(rng):
-    given = lists(rng)
-    kept = given["size"] > 0
-    return {"scores": given["scores"], "begin": given["begin"][kept], "size": given["size"][kept], "k": length(rng) + 1}
-
-
 def matrix(rng):
     types = (bool, np.int8, np.uint8, np.int32, np.int64, np.float32, np.float64)
     low, high = np.sort(rng.normal(size=2))
@@ -227,7 +221,6 @@ CALLED = {
     "merged_counts": merged,
     "placed_counts": placed,
     "list_places": list_places,
-    "kth_highest": kth_highest,
     "cell_bits": matrix,
     "pair_states": two_graphs,
     "squared_products": bits,

@@ -46,27 +46,11 @@ def test_places(dtype, sizes, levels, share, threads):
     assert list(zip(*(column.tolist() for column in found), strict=True)) == expected
 
 
-@THREADS
-@DTYPES
-@pytest.mark.parametrize("k", [1, 3, 50, 5000])
-def test_kth_highest(dtype, k, threads):
-    scores, begin, size = drawn(dtype, [1, 7, 3000, 40], 1000)
-    order = np.array([2, 0, 3, 1])  # lists in any order
-    found = _core.kth_highest(scores, begin[order], size[order], k, threads=threads)
-    expected = [
-        np.sort(scores[start : start + length])[max(length - k, 0)]
-        for start, length in zip(begin[order], size[order], strict=True)
-    ]
-    assert found.tolist() == expected
-
-
 def test_what_is_outside_is_refused():
     scores, one = np.zeros(5), np.array([0])
     for begin, size in (([-1], [2]), ([4], [2]), ([0], [-1]), ([6], [0]), ([2], [2**63 - 1])):
         with pytest.raises(ValueError, match="lists: number 0 is outside of 0 to 5"):
             _core.list_places(scores, np.array(begin), np.array(size), one, np.array([0, 1]))
-        with pytest.raises(ValueError, match="outside"):
-            _core.kth_highest(scores, np.array(begin), np.array(size), 1)
     five = np.array([5])
     for positive in (-1, 5):
         with pytest.raises(ValueError, match="positive has"):
@@ -75,11 +59,7 @@ def test_what_is_outside_is_refused():
         with pytest.raises(ValueError, match=said):
             _core.list_places(scores, one, five, one, np.array(first, np.int64))
     with pytest.raises(ValueError, match="as many sizes"):
-        _core.kth_highest(scores, one, np.array([5, 5]), 1)
-    with pytest.raises(ValueError, match="k must be"):
-        _core.kth_highest(scores, one, five, 0)
-    with pytest.raises(ValueError, match="a list is empty"):
-        _core.kth_highest(scores, one, one, 1)
+        _core.list_places(scores, one, np.array([5, 5]), one, np.array([0, 1]))
     for wrong in (np.zeros(10)[::2], np.zeros(5, ">f8"), np.zeros(5, np.float16), np.zeros((5, 1))):
         with pytest.raises(TypeError):
-            _core.kth_highest(wrong, one, five, 1)
+            _core.list_places(wrong, one, five, one, np.array([0, 1]))

@@ -62,16 +62,6 @@ nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 
 }
 
 template <class T>
-nb::object kth(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>& size, i64 k, int threads) {
-  const Spans lists(begin, size, i64(scores.shape(0)), "lists");
-  require(k > 0, "k must be at least 1");
-  for (i64 list = 0; list < lists.count(); list++) require(lists.size()[list] > 0, "a list is empty");
-  Out<T> found({lists.count()});
-  compute([&] { kth_highest(scores.data(), lists.begin(), lists.size(), lists.count(), k, found.data(), threads); });
-  return found.array();
-}
-
-template <class T>
 nb::tuple distinct(const In<T, 1>& ascending) {
   const i64 size = i64(ascending.shape(0));
   std::vector<T> values(size);
@@ -114,7 +104,6 @@ void bind_ranking(nb::module_& module) {
   });
   each_type<float, double, i32, i64, u64>([&]<class T>() {
     module.def("list_places", &places<T>, "scores"_a, "begin"_a, "size"_a, "positive"_a, "first"_a, "threads"_a = 1);
-    module.def("kth_highest", &kth<T>, "scores"_a, "begin"_a, "size"_a, "k"_a, "threads"_a = 1);
     module.def("distinct_values", &distinct<T>, "ascending"_a);
     module.def("merged_counts", &merged<T>, "falling"_a, "ascending"_a, "threads"_a = 1);
     module.def("placed_counts", &placed<T>, "rising"_a, "scores"_a, "threads"_a = 1);

@@ -47,15 +47,17 @@ def list_places(
     return Places(*places)
 
 
-def last_places(scores: Scores, begin: Ints, size: Ints, k: int, *, threads: int | None = None) -> Scores:
+def last_places(scores: Scores, begin: Ints, size: Ints, k: int) -> Scores:
     """The k-th highest score of each query, or the lowest if it has fewer candidates; each must have one.
 
     >>> last_places(np.array([0.5, 0.9, 0.1]), np.array([0]), np.array([3]), 2)
     array([0.5])
     """
     whole = exact(scores, working_dtype(scores.dtype))
-    spans = np.require(begin, None, ("C", "A")), np.require(size, None, ("C", "A"))
-    found: Scores = _core.kth_highest(whole, *spans, k, threads_for(scores.size, threads))
+    found = np.empty(len(begin), whole.dtype)
+    for query, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
+        place = max(length - k, 0)
+        found[query] = np.partition(whole[start : start + length], place)[place]
     return found
 
 

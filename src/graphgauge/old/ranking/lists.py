@@ -432,7 +432,7 @@ class FlatBatch:
         numbers = numbers if self.rows is None else numbers[self.rows]
         scores = self.scores
         ordered = scores if self.used.order is None else scores[self.used.order]
-        least = last_places(ordered, self.used.begin, self.used.size, k, threads=threads)
+        least = last_places(ordered, self.used.begin, self.used.size, k)
         chosen = np.flatnonzero(scores >= least[self.used.of_row])
         query, score, item = self.used.of_row[chosen], scores[chosen], numbers[chosen]
         # Best first; ascending scores are read from the end, because unsigned ones cannot be negated.
