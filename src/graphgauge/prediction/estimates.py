@@ -21,14 +21,14 @@ from graphgauge.stats import errors, intervals
 class Statistic(NamedTuple):
     """A value, what each item adds to its error, and how many of the equal items each row stands for.
 
-    Rows are items, with their weights, unless `count` says that they are cells of a table of independent items. `n` is
+    Rows are items, with their weights, unless `cells` says that they are cells of a table of independent items. `n` is
     the number of items that the value is of.
     """
 
     value: float
     influence: Floats
     n: int
-    count: Floats | None = None
+    cells: Floats | None = None
 
 
 NOTHING = Statistic(np.nan, np.empty(0), 0)
@@ -47,7 +47,7 @@ def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "
 
 def _error(part: Sample, each: Statistic) -> tuple[float, float]:
     """Standard error and degrees of freedom; a few items that carry most of the error have few of them."""
-    influence, count, cluster = each.influence, each.count, part.cluster
+    influence, count, cluster = each.influence, each.cells, part.cluster
     if each.n < 2 or np.isnan(each.value):
         return np.nan, 0.0
     if count is None and part.weights is not None:
@@ -59,7 +59,7 @@ def _error(part: Sample, each: Statistic) -> tuple[float, float]:
 
 
 def _effective(influence: Floats, count: Floats | None) -> float:
-    """Degrees of freedom of a variance that is estimated from units of this kurtosis: their number less one if normal."""
+    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal."""
     amount = np.ones(len(influence)) if count is None else count
     units = float(amount.sum())
     square = float(amount @ influence**2) / units

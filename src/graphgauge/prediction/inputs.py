@@ -40,18 +40,19 @@ class Reading:
     omitted: int = 0
 
 
-def read(
-    y_true: Any,
-    y_pred: Any,
-    scores: Any,
-    *,
-    task: Task | None,
-    positive: Any,
-    classes: Any,
-    probabilities: bool,
-    nan: str,
-    bins: int,
-) -> Reading:
+@dataclass(frozen=True)
+class Rules:
+    """How the user says that the arrays are to be read."""
+
+    task: Task | None = None
+    positive: Any = None
+    classes: Any = None
+    probabilities: bool = False
+    nan: str = "raise"
+    bins: int = 15
+
+
+def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
     """The samples of these arrays, without weights and clusters."""
     true = _column("y_true", y_true)
     pred = None if y_pred is None else _column("y_pred", y_pred)
@@ -61,14 +62,14 @@ def read(
     for name, values in (("y_pred", pred), ("scores", points)):
         if values is not None and len(values) != len(true):
             raise InputError(f"has {len(values)} rows, y_true {len(true)}", where=name, fix="One row per item.")
-    kind = task or _task_of(true, pred, points, positive)
-    if probabilities and points is None:
+    task = rules.task or _task_of(true, pred, points, rules.positive)
+    if rules.probabilities and points is None:
         raise OptionError("probabilities=True says what scores are, and there are none", fix="Pass scores=.")
-    if kind == "regression":
-        return _targets(true, pred, points, nan)
-    if kind == "multilabel":
-        return _tasks(true, pred, points, nan)
-    return _labels(kind, true, pred, points, positive, classes, probabilities, nan, bins)
+    if task == "regression":
+        return _targets(true, pred, points, rules.nan)
+    if task == "multilabel":
+        return _tasks(true, pred, points, rules.nan)
+    return _labels(task, true, pred, points, rules)
 
 
 def _column(name: str, values: Any) -> AnyArray:
@@ -92,13 +93,7 @@ def _task_of(true: AnyArray, pred: AnyArray | None, points: AnyArray | None, pos
         return _asked("y_true has several columns of numbers other than 0 and 1", "regression")
     wide = points is not None and points.ndim == 2
     if true.dtype.kind in "Ub" or positive is not None:
-        return (
-            "multiclass"
-            if wide and positive is None
-            else "binary"
-            if _two(true) or positive is not None
-            else "multiclass"
-        )
+        return "binary" if positive is not None or (not wide and _two(true)) else "multiclass"
     if wide:
         return "multiclass"
     known = true[~np.isnan(true)] if true.dtype.kind == "f" else true
@@ -120,59 +115,49 @@ def _asked(what: str, example: str) -> Task:
 
 
 def _two(labels: AnyArray) -> bool:
-    return labels.dtype.kind == "b" or len(np.unique(labels)) == 2 and set(np.unique(labels).tolist()) <= {0, 1}
+    return labels.dtype.kind == "b" or set(np.unique(labels).tolist()) <= {0, 1}
 
 
 # ---- one label per item
 
 
-def _labels(
-    kind: Task,
-    true: AnyArray,
-    pred: AnyArray | None,
-    points: AnyArray | None,
-    positive: Any,
-    classes: Any,
-    probabilities: bool,
-    nan: str,
-    bins: int,
-) -> Reading:
+def _labels(task: Task, true: AnyArray, pred: AnyArray | None, points: AnyArray | None, rules: Rules) -> Reading:
     for name, values in (("y_true", true), ("y_pred", pred)):
         if values is not None and values.ndim != 1:
-            raise InputError(
-                f"has shape {values.shape}, not one label per item", where=name, fix='Is it task="multilabel"?'
-            )
-    known, unlabelled = _known(true, nan)
-    usable, omitted = _usable(known, [("y_pred", pred), ("scores", points)], nan)
+            fix = 'Is it task="multilabel"?'
+            raise InputError(f"has shape {values.shape}, not one label per item", where=name, fix=fix)
+    known, unlabelled = _known(true, rules.nan)
+    usable, omitted = _usable(known, [("y_pred", pred), ("scores", points)], rules.nan)
     rows = np.flatnonzero(usable)
-    every = rows.size == true.size
-    true, pred, points = (each if each is None or every else each[rows] for each in (true, pred, points))
-    names = _names(kind, true, pred, points, positive, classes)
+    if rows.size < true.size:
+        true = true[rows]
+        pred, points = (None if each is None else each[rows] for each in (pred, points))
+    names = _names(task, true, pred, points, rules)
+    texts = tuple(str(each) for each in names.tolist())
     codes = _codes("y_true", true, names)
+    conventions: dict[str, str] = {"task": task}
     samples: dict[str, Sample] = {}
-    n, texts = len(codes), tuple(str(each) for each in names.tolist())
-    conventions = {"task": kind}
+    called = None if pred is None else _codes("y_pred", pred, names)
     if points is not None:
-        samples |= _scored(kind, codes, points, len(names), probabilities, bins)
-        if pred is None and (kind == "multiclass" or probabilities):
-            called = points.argmax(axis=1) if points.ndim == 2 else (points > 0.5).astype(np.int64)
-            conventions["labels"] = "largest score" if points.ndim == 2 else "probability above 0.5"
-            samples["classes"] = Classes(n=n, true=codes, pred=called, names=texts)
-    if pred is not None:
-        samples["classes"] = Classes(n=n, true=codes, pred=_codes("y_pred", pred, names), names=texts)
-    if kind == "binary":
+        samples |= _scored(task, codes, points, len(names), rules)
+        if called is None and points.ndim == 2:
+            called, conventions["labels"] = points.argmax(axis=1), "largest score"
+        elif called is None and rules.probabilities:
+            called, conventions["labels"] = (points > 0.5).astype(np.int64), "probability above 0.5"
+    if called is not None:
+        classes = Classes(n=len(codes), true=codes, pred=called, names=texts)
+        samples["classes"] = classes
+        if task == "binary":
+            samples["binary"] = replace(classes, positive=1)
+    if task == "binary":
         conventions["positive"] = texts[1]
-        if "classes" in samples:
-            samples["binary"] = replace(samples["classes"], positive=1)  # type: ignore[call-arg]
-    return Reading(kind, samples, rows, conventions, texts, 1, unlabelled, omitted)
+    return Reading(task, samples, rows, conventions, texts, 1, unlabelled, omitted)
 
 
-def _names(
-    kind: Task, true: AnyArray, pred: AnyArray | None, points: AnyArray | None, positive: Any, classes: Any
-) -> AnyArray:
+def _names(task: Task, true: AnyArray, pred: AnyArray | None, points: AnyArray | None, rules: Rules) -> AnyArray:
     """The classes in the order of their numbers; of two, the positive one last."""
-    if classes is not None:
-        names = as_labels(list(classes), "classes")
+    if rules.classes is not None:
+        names = as_labels(list(rules.classes), "classes")
     elif points is not None and points.ndim == 2:
         names = np.arange(points.shape[1])
         if true.dtype.kind == "U":
@@ -185,21 +170,21 @@ def _names(
         raise InputError(
             f"has {points.shape[1]} columns for {len(names)} classes", where="scores", fix="One column per class."
         )
-    if kind != "binary":
+    if task != "binary":
         return names
-    if positive is None:
+    if rules.positive is None:
         pair = set(names.tolist())
         if not pair <= {0, 1} and not pair <= {False, True}:
             raise OptionError(
                 f"two classes, {' and '.join(map(str, names.tolist()[:2]))}", fix="Pass positive=, the one of interest."
             )
         return np.array([0, 1], dtype=np.int64)
-    others = [each for each in names.tolist() if each != positive]
+    others = [each for each in names.tolist() if each != rules.positive]
     if len(others) > 1:
         raise InputError(
             f"has {len(others) + 1} classes", where="y_true", fix='Leave positive= out, for task="multiclass".'
         )
-    return np.asarray([*(others or [_other(positive)]), positive])
+    return np.asarray([*(others or [_other(rules.positive)]), rules.positive])
 
 
 def _other(positive: Any) -> Any:
@@ -208,21 +193,15 @@ def _other(positive: Any) -> Any:
 
 def _distinct(columns: list[AnyArray]) -> AnyArray:
     """The distinct labels of all columns, sorted."""
-    kinds = {"text" if each.dtype.kind == "U" else "number" for each in columns}
-    if len(kinds) > 1:
+    if len({each.dtype.kind == "U" for each in columns}) > 1:
         raise InputError("y_true and y_pred have names on one side, numbers on the other", fix="Write both alike.")
     columns = [_whole(each) for each in columns]
-    if columns[0].dtype.kind in "iu" and sum(each.size for each in columns):
-        low, high = (
-            int(end(each))
-            for end, each in (
-                (min, np.array([c.min() for c in columns if c.size])),
-                (max, np.array([c.max() for c in columns if c.size])),
-            )
-        )
-        if high - low < _WIDE * max(columns[0].size, 1024):
+    filled = [each for each in columns if each.size]
+    if filled and filled[0].dtype.kind in "iu":
+        low, high = min(int(each.min()) for each in filled), max(int(each.max()) for each in filled)
+        if high - low < _WIDE * max(filled[0].size, 1024):
             present = np.zeros(high - low + 1, bool)
-            for each in columns:
+            for each in filled:
                 present[each - low] = True
             return np.flatnonzero(present) + low
     return np.unique(np.concatenate([np.unique(each) for each in columns]))
@@ -268,24 +247,24 @@ def _refuse_unknown(name: str, labels: AnyArray, codes: Ints) -> Ints:
     return codes
 
 
-def _scored(kind: Task, codes: Ints, points: AnyArray, size: int, probabilities: bool, bins: int) -> dict[str, Sample]:
+def _scored(task: Task, codes: Ints, points: AnyArray, size: int, rules: Rules) -> dict[str, Sample]:
     """The samples of scores: curves, places of the true class, and probabilities if they are."""
     n = len(codes)
     samples: dict[str, Sample] = {}
-    if kind == "binary":
+    if task == "binary":
         column = points[:, 1] if points.ndim == 2 else points
         samples["scores"] = Scores(n=n, true=codes.astype(np.int8)[:, None], scores=column[:, None])
-        columns = np.stack([1 - column, column], axis=1) if probabilities else None
+        columns = np.stack([1 - column, column], axis=1) if rules.probabilities else None
     else:
         own = points[np.arange(n), codes][:, None]
         higher, equal = (points > own).sum(axis=1), (points == own).sum(axis=1) - 1
         samples["ranked"] = Ranked(n=n, higher=higher, equal=equal, size=size)
         one_hot = (codes[:, None] == np.arange(size)).astype(np.int8)
         samples["scores"] = Scores(n=n, true=one_hot, scores=np.asfortranarray(points))
-        columns = points if probabilities else None
+        columns = points if rules.probabilities else None
     if columns is not None:
         samples["probabilities"] = Probabilities(
-            n=n, true=codes, p=_probabilities(columns), binary=kind == "binary", bins=bins
+            n=n, true=codes, p=_probabilities(columns), binary=task == "binary", bins=rules.bins
         )
     return samples
 
@@ -298,7 +277,7 @@ def _probabilities(columns: AnyArray) -> Floats:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"row {row} is not a probability of each class: it adds up to {totals[row]:.4g}, its least is {p[row].min():.4g}",
+            f"row {row} is not a probability of each class (sum {totals[row]:.4g}, least {p[row].min():.4g})",
             where="scores",
             fix="Pass softmax(logits), or leave probabilities= out.",
         )
@@ -375,7 +354,7 @@ def _known(true: AnyArray, nan: str) -> tuple[Mask, int]:
     if nan == "raise" and missing.any():
         first = tuple(int(i) for i in np.argwhere(missing)[0])
         raise InputError(
-            f"{int(missing.sum())} of {true.size} labels are NaN, the first at {first[0] if len(first) == 1 else first}",
+            f"{int(missing.sum())} of {true.size} labels are NaN, the first at {_place(first)}",
             where="y_true",
             fix='Pass nan="omit" if they are unlabelled.',
         )
@@ -393,9 +372,13 @@ def _usable(known: Mask, predictions: list[tuple[str, AnyArray | None]], nan: st
         if nan == "raise" and wrong.any():
             first = tuple(int(i) for i in np.argwhere(wrong)[0])
             raise InputError(
-                f"{int(wrong.sum())} predictions are NaN, the first at {first[0] if len(first) == 1 else first}",
+                f"{int(wrong.sum())} predictions are NaN, the first at {_place(first)}",
                 where=name,
                 fix='Repair the model, or pass nan="omit" to leave these items out.',
             )
         usable = usable & ~wrong
     return usable, int(known.sum() - usable.sum())
+
+
+def _place(index: tuple[int, ...]) -> str:
+    return str(index[0] if len(index) == 1 else index)

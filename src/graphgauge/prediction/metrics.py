@@ -39,11 +39,14 @@ _LAWS: dict[str, bool | Exempt] = {
 }
 _NOT_MONOTONE = {**_LAWS, "monotone": Exempt("repairing one prediction may move other terms of the formula")}
 _SHARE: dict[str, Any] = {"direction": "higher", "bounds": (0.0, 1.0), "unit": "item", "interval": as_share}
-_AGREEMENT: dict[str, Any] = {"direction": "higher", "bounds": (-1.0, 1.0), "unit": "item", "interval": as_number}
 _ERROR: dict[str, Any] = {"direction": "lower", "bounds": (0.0, np.inf), "unit": "item", "interval": as_positive}
 
 
 # ---- predicted labels
+
+
+def _positive_f1(p: Floats) -> Measure:
+    return confusion.f1(p, 1)
 
 
 def _of_tables(sample: Classes | Tasks, measure: TableMeasure, pooled: bool = False) -> Estimate:
@@ -83,28 +86,40 @@ def _of_tasks(part: Tasks, measure: TableMeasure, pooled: bool) -> Statistic:
     return Statistic(float(np.mean(values)), influence, int(known.sum())) if values else NOTHING
 
 
-def _guesses(measure: TableMeasure) -> Callable[..., list[Reference]]:
+def _guesses(measure: TableMeasure, task_measure: TableMeasure) -> Callable[..., list[Reference]]:
     """What labels drawn with the classes' shares reach in expectation, and the most frequent class everywhere."""
 
     def chance(sample: Classes | Tasks) -> list[Reference]:
+        single = isinstance(sample, Classes)
         tables = [sample.table] if isinstance(sample, Classes) else [each for each in sample.tables if each.sum()]
-        drawn, constant = [], []
+        drawn: list[float] = []
+        constant: list[float] = []
         for table in tables:
             r = table.sum(axis=1) / table.sum()
             most = np.zeros_like(table)
             most[:, int(np.argmax(r))] = r
-            drawn.append(measure(np.outer(r, r)).value)
-            constant.append(measure(most).value)
+            for guesses, guess in ((drawn, np.outer(r, r)), (constant, most)):
+                guesses.append((measure if single else task_measure)(guess).value)
         levels = [Reference("random labels", _nanmean(drawn)), Reference("most frequent class", _nanmean(constant))]
         return [each for each in levels if not np.isnan(each.value)]
 
     return chance
 
 
-def _labels(key: str, measure: TableMeasure, formula: str, **properties: Any) -> Callable[[Any], Any]:
+def _unrelated(sample: Classes) -> list[Reference]:
+    return [Reference("labels without relation", 0.0)]
+
+
+_AGREEMENT: dict[str, Any] = {"needs": ("classes",), "bounds": (-1.0, 1.0), "interval": as_number, "chance": _unrelated}
+
+
+def _labels(
+    key: str, measure: TableMeasure, formula: str, task_measure: TableMeasure | None = None, **properties: Any
+) -> Callable[[Any], Any]:
     """Declare a metric of predicted labels, with the guesses that its measure is compared with."""
-    shape = {"needs": ("classes", "tasks"), "laws": _NOT_MONOTONE, **_SHARE, **properties}
-    return metric(key, family="prediction", chance=_guesses(measure), formula=formula, **shape)
+    guesses = _guesses(measure, task_measure or measure)
+    shape = {"needs": ("classes", "tasks"), "laws": _NOT_MONOTONE, "chance": guesses, **_SHARE, **properties}
+    return metric(key, family="prediction", formula=formula, **shape)
 
 
 def _nanmean(values: list[float]) -> float:
@@ -128,17 +143,13 @@ def balanced_accuracy(sample: Classes) -> Estimate:
     return _of_tables(sample, confusion.balanced_accuracy)
 
 
-def _positive_f1(p: Floats) -> Measure:
-    return confusion.f1(p, 1)
-
-
-@_labels("f1_macro", confusion.f1_macro, "mean over classes of 2 p_cc / (r_c + s_c)", default=True)
+@_labels("f1_macro", confusion.f1_macro, "mean over classes of 2 p_cc / (r_c + s_c)", _positive_f1, default=True)
 def f1_macro(sample: Classes | Tasks) -> Estimate:
     """Mean F1 of the classes that are there or predicted; of tasks, of their positive classes."""
     return _of_tables(sample, confusion.f1_macro if isinstance(sample, Classes) else _positive_f1)
 
 
-@_labels("f1_micro", confusion.accuracy, "2 Σ p_cc / Σ (r_c + s_c)")
+@_labels("f1_micro", confusion.accuracy, "2 Σ p_cc / Σ (r_c + s_c)", _positive_f1)
 def f1_micro(sample: Classes | Tasks) -> Estimate:
     """F1 of all labels together: the accuracy of one label per item; of tasks, of all their positives."""
     return _of_tables(sample, confusion.accuracy if isinstance(sample, Classes) else _positive_f1, pooled=True)
@@ -150,17 +161,13 @@ def f1_weighted(sample: Classes) -> Estimate:
     return _of_tables(sample, confusion.f1_weighted)
 
 
-@_labels(
-    "matthews", confusion.matthews, "(Σ p_cc − Σ r_c s_c) / √((1 − Σ s²)(1 − Σ r²))", needs=("classes",), **_AGREEMENT
-)
+@_labels("matthews", confusion.matthews, "(Σ p_cc − Σ r_c s_c) / √((1 − Σ s²)(1 − Σ r²))", **_AGREEMENT)
 def matthews(sample: Classes) -> Estimate:
     """Correlation of true and predicted classes (Matthews 1975; Gorodkin 2004 for more than two)."""
     return _of_tables(sample, confusion.matthews)
 
 
-@_labels(
-    "cohen_kappa", confusion.cohen_kappa, "(Σ p_cc − e) / (1 − e), e = Σ r_c s_c", needs=("classes",), **_AGREEMENT
-)
+@_labels("cohen_kappa", confusion.cohen_kappa, "(Σ p_cc − e) / (1 − e), e = Σ r_c s_c", **_AGREEMENT)
 def cohen_kappa(sample: Classes) -> Estimate:
     """Agreement beyond that of independent labels with the same shares (Cohen 1960)."""
     return _of_tables(sample, confusion.cohen_kappa)
@@ -171,7 +178,7 @@ def _of_positive(measure: Callable[[Floats, int], Measure]) -> TableMeasure:
     return lambda p: measure(p, 1)
 
 
-_BINARY = {"needs": ("binary",), "default": True}
+_BINARY: dict[str, Any] = {"needs": ("binary",), "default": True}
 
 
 @_labels("precision", _of_positive(confusion.precision), "p_11 / s_1", **_BINARY)
@@ -267,7 +274,7 @@ def _top(sample: Ranked, *, k: int = 5) -> list[Reference]:
     **_SHARE,
 )
 def top_k_accuracy(sample: Ranked, *, k: int = 5) -> Estimate:
-    """Share of the items whose class is among the k highest scores; of equal scores the expectation over their orders."""
+    """Share of the items whose class is among the k highest scores, equal scores in any order alike."""
 
     def share(part: Ranked) -> Statistic:
         chances = np.clip((k - part.higher) / (part.equal + 1), 0.0, 1.0)
@@ -334,7 +341,7 @@ def log_loss(sample: Probabilities) -> Estimate:
     chance=_prior(brier_scores),
     laws=_LAWS,
     formula="mean(Σ (p_c − y_c)²)",
-    **_ERROR | {"bounds": (0.0, 2.0)},
+    **{**_ERROR, "bounds": (0.0, 2.0)},
 )
 def brier(sample: Probabilities) -> Estimate:
     """Mean squared distance of the probabilities to the truth; of two classes that of the positive one."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -50,7 +51,7 @@ class Sample:
             return
         order = np.argsort(self.group, kind="stable")
         ends = np.searchsorted(self.group[order], np.arange(self.groups + 1))
-        for first, last in zip(ends[:-1], ends[1:], strict=True):
+        for first, last in pairwise(ends.tolist()):
             yield whole.take(order[first:last])
 
     @property
@@ -66,7 +67,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes(Sample):
-    """One label per item, as numbers into `names`; `positive` is the number of the class of interest, if there is one."""
+    """One label per item, as numbers into `names`; `positive` is the number of the class of interest, of two."""
 
     true: Ints
     pred: Ints

@@ -39,7 +39,7 @@ def r2(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
 
 
 def pearson(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-    """Σ w z_y z_ŷ of the standardised numbers; NaN if either side is constant. Influence: z_y z_ŷ − r (z_y² + z_ŷ²) / 2."""
+    """r = Σ w z_y z_ŷ of standardised numbers; NaN if either is constant. Influence: z_y z_ŷ − r (z_y² + z_ŷ²) / 2."""
     x, y = true - share @ true, pred - share @ pred
     spread_x, spread_y = float(share @ x**2), float(share @ y**2)
     if _flat(true, spread_x) or _flat(pred, spread_y):
