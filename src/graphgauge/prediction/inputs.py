@@ -88,7 +88,7 @@ def _task_of(true: AnyArray, pred: AnyArray | None, points: AnyArray | None, pos
     """The task that the arrays can only be of; an error says what to write where there are two."""
     if true.ndim == 2:
         values = true[~np.isnan(true)] if true.dtype.kind == "f" else true
-        if np.isin(values, (0, 1)).all():
+        if _zero_one(values):
             return "multilabel"
         return _asked("y_true has several columns of numbers other than 0 and 1", "regression")
     wide = points is not None and points.ndim == 2
@@ -97,8 +97,9 @@ def _task_of(true: AnyArray, pred: AnyArray | None, points: AnyArray | None, pos
     if wide:
         return "multiclass"
     known = true[~np.isnan(true)] if true.dtype.kind == "f" else true
-    if points is not None or np.isin(known, (0, 1)).all():
-        if np.isin(known, (0, 1)).all():
+    zero_one = _zero_one(known)
+    if points is not None or zero_one:
+        if zero_one:
             return "binary"
         raise OptionError(
             "scores has one column, and y_true other labels than 0 and 1", fix="Pass positive=, or a column per class."
@@ -112,6 +113,13 @@ def _task_of(true: AnyArray, pred: AnyArray | None, points: AnyArray | None, pos
 
 def _asked(what: str, example: str) -> Task:
     raise OptionError(what, fix=f'Say which: task="{example}", one of {", ".join(TASKS)}.').about("task")
+
+
+def _zero_one(values: AnyArray) -> bool:
+    """Whether all numbers are 0 or 1."""
+    if not values.size or values.min() < 0 or values.max() > 1:
+        return not values.size
+    return values.dtype.kind in "iub" or bool(((values == 0) | (values == 1)).all())
 
 
 def _two(labels: AnyArray) -> bool:
@@ -128,7 +136,7 @@ def _labels(task: Task, true: AnyArray, pred: AnyArray | None, points: AnyArray 
             raise InputError(f"has shape {values.shape}, not one label per item", where=name, fix=fix)
     known, unlabelled = _known(true, rules.nan)
     usable, omitted = _usable(known, [("y_pred", pred), ("scores", points)], rules.nan)
-    rows = np.flatnonzero(usable)
+    rows = np.arange(true.size) if usable.all() else np.flatnonzero(usable)
     if rows.size < true.size:
         true = true[rows]
         pred, points = (None if each is None else each[rows] for each in (pred, points))
@@ -225,18 +233,20 @@ def _whole(labels: AnyArray) -> AnyArray:
 def _codes(name: str, labels: AnyArray, names: AnyArray) -> Ints:
     """Labels as numbers of their classes."""
     labels = _whole(labels)
-    if names.dtype.kind in "iu" and labels.dtype.kind in "iu" and len(names):
+    if not labels.size:
+        return np.zeros(0, np.int64)
+    if names.dtype.kind in "iu" and labels.dtype.kind in "iu":
         low, high = int(names.min()), int(names.max())
-        if high - low < _WIDE * max(labels.size, 1024):
+        inside = low <= int(labels.min()) and int(labels.max()) <= high
+        if inside and len(names) == high - low + 1 and int(names[0]) == low and (np.diff(names) == 1).all():
+            return labels.astype(np.int64, copy=False) - low if low else labels.astype(np.int64, copy=False)
+        if inside and high - low < _WIDE * max(labels.size, 1024):
             place = np.full(high - low + 1, -1, dtype=np.int64)
             place[names - low] = np.arange(len(names))
-            inside = (labels >= low) & (labels <= high)
-            codes = place[np.where(inside, labels - low, 0)] if not inside.all() else place[labels - low]
-            return _refuse_unknown(name, labels, np.where(inside, codes, -1) if not inside.all() else codes)
+            return _refuse_unknown(name, labels, place[labels - low])
     order = np.argsort(names)
-    at = np.clip(np.searchsorted(names[order], labels), 0, max(len(names) - 1, 0))
-    codes = order[at] if len(names) else np.zeros(0, np.int64)
-    return _refuse_unknown(name, labels, np.where(names[codes] == labels, codes, -1) if len(names) else codes)
+    codes = order[np.clip(np.searchsorted(names[order], labels), 0, len(names) - 1)]
+    return _refuse_unknown(name, labels, np.where(names[codes] == labels, codes, -1))
 
 
 def _refuse_unknown(name: str, labels: AnyArray, codes: Ints) -> Ints:
