@@ -11,11 +11,13 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
+from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counts import Counts, Met
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import FunctionOf, Matrix, Places, Scorer, Task, Tasks
 from graphgauge.ranking.sets import Numbering, Sets, is_one_each
+from graphgauge.ranking.tops import TopItems
 
 # What a score of −inf of a model means: a low score like any other, or an entity that is no candidate.
 MINUS_INF = ("rank", "exclude")
@@ -26,9 +28,20 @@ _AT_ONCE, _FEWEST = 1 << 22, 64
 class EntityQueries(Queries):
     """Queries ranked by a scorer among all entities, or among the allowed ones of each, without those left out."""
 
-    def __init__(self, scorer: Scorer, tasks: Tasks, labels: Labels, *, lists: bool, minus_inf: str | None) -> None:
+    def __init__(
+        self,
+        scorer: Scorer,
+        tasks: Tasks,
+        labels: Labels,
+        *,
+        lists: bool,
+        minus_inf: str | None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        if minus_inf is not None:
+            one_of("minus_inf", minus_inf, MINUS_INF)
         self.scorer, self.tasks, self.labels, self.lists = scorer, tasks, labels, lists
-        self.n, self.minus_inf = scorer.queries, minus_inf
+        self.n, self.minus_inf, self.catalog = scorer.queries, minus_inf, catalog
 
     def work(self) -> int:
         return self.n * self.scorer.entities
@@ -44,6 +57,24 @@ class EntityQueries(Queries):
         counts = Counts.join(parts) if parts else self._counted(asked)
         met = counts.met + Met(unanswered=len(has) - len(asked))
         return replace(counts, met=met), None if has.all() else has
+
+    def samples(self, k: int) -> Mapping[str, Any]:
+        """What is recommended: the first items of all queries, of those without right answers, too."""
+        if self.catalog is None:
+            return {}
+        parts = []
+        for part in self._parts(self.n):
+            rows = slice(part.start, min(part.stop, self.n))
+            task = self.tasks.take(np.arange(rows.start, rows.stop))
+            query, item, score = self.scorer.top(rows, task, k)
+            candidates = task.left_out.entities - task.left_out.sizes
+            if task.allowed is not None:
+                candidates = task.allowed.without(task.left_out).sizes
+            if self.minus_inf == "exclude":
+                kept = ~np.isneginf(score)
+                query, item, score = query[kept], item[kept], score[kept]
+            parts.append(TopItems.placed(query, item, score, candidates, k))
+        return Recommended.samples(TopItems.join(parts), self.catalog, k)
 
     def _parts(self, count: int) -> Iterator[slice]:
         step = max(_FEWEST, _AT_ONCE // max(self.scorer.entities, 1))
@@ -99,9 +130,14 @@ def from_embeddings(
         require_shape(every, (scorer.entities,), "names", "One name per entity, in their order.")
     numbering = Numbering(scorer.queries, scorer.entities, labels.ids, every)
     task = task_of(numbering, targets, known, candidates)
-    if minus_inf is not None:
-        one_of("minus_inf", minus_inf, MINUS_INF)
-    return EntityQueries(scorer, task, labels, lists=not is_one_each(targets), minus_inf=minus_inf)
+    return EntityQueries(
+        scorer,
+        task,
+        labels,
+        lists=not is_one_each(targets),
+        minus_inf=minus_inf,
+        catalog=Catalog.of(catalog, scorer.entities),
+    )
 
 
 def scorer_of(queries: Any, entities: Any, scores: Any, score: str | Callable[[Any, Any], Any]) -> Scorer:

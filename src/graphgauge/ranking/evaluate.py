@@ -19,6 +19,7 @@ from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, find, select
 from graphgauge.core.result import Result
+from graphgauge.ranking.beyond import of_catalog, require_catalog
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.per_query import per_item
@@ -133,7 +134,7 @@ def evaluation_of(
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
     samples = _samples(counts, ties, names, pool, others, ks)
-    keys = _default_keys(counts) if names is None else names
+    keys = [*_default_keys(counts), *of_catalog(samples)] if names is None else names
     chosen, skipped = _known(*select("ranking", keys, samples, {"k": ks}), counts)
     for _, params in chosen:
         whole_number("k", params.get("k", 1), 1)
@@ -198,6 +199,7 @@ def _samples(
         samples |= {} if found is None else {"pooled": found}
     if others is not None:
         samples |= others(max(*ks, *(params["k"] for params in _named_params(names) if "k" in params), 1))
+    require_catalog([metric for metric, _ in _named_metrics(names)], samples)
     return samples
 
 

@@ -16,6 +16,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints
 from graphgauge.ranking.scorers import Places, Scorer, Task
+from graphgauge.ranking.tops import entries
 
 SCORES = ("dot", "l1", "l2", "distmult")
 # Pairs whose score is computed in float64 at once.
@@ -57,6 +58,11 @@ class Embeddings(Scorer):
         if task.allowed is not None:
             candidates = task.allowed.without(task.left_out).sizes
         return Places(above + ahead, level + same, own, candidates, np.zeros(len(left), np.int64))
+
+    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
+        left = self._left[rows]
+        row, entity = entries(self._fast(left), task.left_out, task.allowed, k, self._bound(left))
+        return row, entity, self._slow(left[row], entity)
 
     def _compared(self, fast: AnyArray, left: AnyArray, row: Ints, own: Floats) -> tuple[Ints, Ints]:
         """For each target, the scores of its row above its own, and equal to it."""

@@ -22,6 +22,7 @@ from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints
 from graphgauge.ranking import device
 from graphgauge.ranking.sets import Sets
+from graphgauge.ranking.tops import entries
 
 # Embeddings or other rows: an array, a tensor, or a tuple of them, as the real and imaginary parts of ComplEx.
 Rows = Any
@@ -78,6 +79,10 @@ class Scorer(ABC):
     def places(self, rows: Any, task: Task) -> Places:
         """Where the targets of some queries stand."""
 
+    @abstractmethod
+    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
+        """Row, entity and score of the first k candidates of some queries, and of all that tie with the last."""
+
 
 class Matrix(Scorer):
     """A matrix of scores (q, m), in memory, mapped from a file, or on a device."""
@@ -93,6 +98,9 @@ class Matrix(Scorer):
     def places(self, rows: Any, task: Task) -> Places:
         return places_in(self._scores[rows], task, "scores")
 
+    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
+        return _top_of(as_numeric(self._scores[rows], "scores"), task, k)
+
 
 class FunctionOf(Scorer):
     """A function that scores a block of queries against the entities: (b, …), (m, …) → (b, m)."""
@@ -105,6 +113,12 @@ class FunctionOf(Scorer):
         self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
 
     def places(self, rows: Any, task: Task) -> Places:
+        return places_in(self._block(rows, len(task.targets)), task, "score")
+
+    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
+        return _top_of(as_numeric(self._block(rows, len(task.targets)), "score"), task, k)
+
+    def _block(self, rows: Any, count: int) -> Any:
         torch = sys.modules.get("torch") if _has_tensors(self._queries, self._entities) else None
         try:
             with nullcontext() if torch is None else torch.no_grad():
@@ -114,11 +128,16 @@ class FunctionOf(Scorer):
             fix = "It takes a block of queries and all entities."
             raise InputError(f"the function failed ({what:.200})", where="score", fix=fix) from error
         scores = block if is_cuda(block) else as_numeric(block, "score")
-        require_shape(scores, (len(task.targets), self.entities), "score", "It returns one row per query.")
-        return places_in(scores, task, "score")
+        require_shape(scores, (count, self.entities), "score", "It returns one row per query.")
+        return scores
 
 
-# ---- counting in a block of scores
+# ---- in a block of scores
+
+
+def _top_of(scores: AnyArray, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
+    row, column = entries(scores, task.left_out, task.allowed, k)
+    return row, column, scores[row, column].astype(np.float64)
 
 
 def places_in(block: Any, task: Task, where: str) -> Places:

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints, Mask, as_labels, is_tensor, on_host
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.ranking.adapters import Judged
+from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counts import Counts, Met
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.sets import Numbering, Sets, numbers_of
+from graphgauge.ranking.tops import TopItems
 
 _LISTS = "One row of items per query, best first; −1 marks unfilled places at the end."
 
@@ -31,9 +33,17 @@ class TopQueries(Queries):
     """
 
     def __init__(
-        self, values: Ints, offsets: Ints, targets: Sets, known: Sets, labels: Labels, grades: Floats | None = None
+        self,
+        values: Ints,
+        offsets: Ints,
+        targets: Sets,
+        known: Sets,
+        labels: Labels,
+        *,
+        grades: Floats | None = None,
+        catalog: Catalog | None = None,
     ) -> None:
-        self.labels, self.targets, self._grades = labels, targets, grades
+        self.labels, self.targets, self._grades, self._catalog = labels, targets, grades, catalog
         self.n, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
         unfilled = self.n * longest - len(values)
         rows = np.repeat(np.arange(self.n), np.diff(offsets))
@@ -54,6 +64,18 @@ class TopQueries(Queries):
     def answered(self) -> Mask | None:
         has = self.targets.sizes > 0
         return None if has.all() else has
+
+    def samples(self, k: int) -> Mapping[str, Any]:
+        """What is recommended: the lists themselves, as far as all of them go."""
+        if self._catalog is None:
+            return {}
+        size = np.diff(self.offsets)
+        query = np.repeat(np.arange(self.n), size)
+        place = np.arange(len(self.values)) - self.offsets[query]
+        kept = place < self.depth
+        one = np.ones(int(kept.sum()), np.int64)
+        top = TopItems(query[kept], self.values[kept], place[kept], one, np.minimum(size, self.depth))
+        return Recommended.samples(top, self._catalog, self.depth)
 
     # What all lists together have is said once.
     block_work = 1 << 62
@@ -110,7 +132,12 @@ def from_topk(
 ) -> TopQueries:
     """What `Queries.from_topk` describes; `about` are ids, groups, cluster and weights."""
     if isinstance(indices, Mapping):
+        if catalog is not None or known is not None or names is not None:
+            fix = "Leave them out, or pass lists of item numbers."
+            raise OptionError("a run takes no catalog, known and names", fix=fix)
         return _from_run(indices, targets, n_items, about)
+    shop = Catalog.of(catalog)
+    n_items = shop.items if n_items is None and shop is not None else n_items
     every = None if names is None else as_labels(names, "names")
     values, offsets = _lists(indices, every)
     queries = len(offsets) - 1
@@ -122,7 +149,7 @@ def from_topk(
     right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
     fix = "Leave it out of the targets or out of known=."
     right.refuse_common(left_out, "targets", "item {entity} of query {row} is known", fix)
-    return TopQueries(values, offsets, right, left_out, labels)
+    return TopQueries(values, offsets, right, left_out, labels, catalog=Catalog.of(shop, count))
 
 
 def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about: Mapping[str, Any]) -> TopQueries:
@@ -137,7 +164,7 @@ def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about
     nothing = Sets.from_pairs(query[:0], document[:0], queries, targets.entities)
     labels = Labels.given(queries, **{**about, "ids": judged.queries})
     graded = None if (grade == 1).all() else grade[order]
-    return TopQueries(judged.documents, judged.offsets, targets, nothing, labels, graded)
+    return TopQueries(judged.documents, judged.offsets, targets, nothing, labels, grades=graded)
 
 
 def _items(n_items: int | None, names: Any, values: Ints, *sets: Any) -> int:

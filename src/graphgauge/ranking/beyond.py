@@ -1,0 +1,392 @@
+"""What is recommended, apart from whether it is right: coverage, popularity, diversity, and how lists differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan, require_shape, sorted_unique
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.metric import Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
+from graphgauge.core.options import whole_number
+from graphgauge.core.registry import metric
+from graphgauge.core.result import Reference
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.kernels.tally import distinct
+from graphgauge.ranking import errors
+from graphgauge.ranking.samples import Sample
+from graphgauge.ranking.tops import TopItems
+
+_FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
+# Sums over two sets of entries of the lists, given by their weights, query by query.
+Similarity = Callable[[Floats, Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalog:
+    """All items that could have been recommended, numbered from 0, and what is known about them.
+
+    `size` is their number, by default the length of the arrays. `popularity` is, for example, how often each item
+    occurs in training; `categories` are one label per item, and `embeddings` one row.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> catalog = ranking.Catalog(popularity=[4, 2, 1, 1], categories=["a", "a", "b", "b"])
+    >>> queries = ranking.Queries.from_topk([[0, 1], [0, 2]], targets=[0, 2], catalog=catalog)
+    >>> ev = ranking.evaluate(queries, k=2)
+    >>> ev["coverage@2"].value, ev["diversity@2"].value
+    (0.75, 0.5)
+    """
+
+    size: int | None = None
+    popularity: Any = None
+    categories: Any = None
+    embeddings: Any = None
+
+    def __post_init__(self) -> None:
+        arrays: dict[str, AnyArray] = {}
+        if self.popularity is not None:
+            arrays["popularity"] = as_numeric(self.popularity, "popularity").astype(np.float64)
+            require_shape(arrays["popularity"], (None,), "popularity", _FIT)
+        if self.categories is not None:
+            arrays["categories"] = np.unique(as_labels(self.categories, "categories"), return_inverse=True)[1]
+        if self.embeddings is not None:
+            arrays["embeddings"] = as_numeric(self.embeddings, "embeddings").astype(np.float64)
+            require_shape(arrays["embeddings"], (None, None), "embeddings", _FIT)
+        for name, values in arrays.items():
+            refuse_nan(values, name, fix="Every item needs a value.")
+            object.__setattr__(self, name, values)
+        if self.popularity is not None and (not np.isfinite(self.popularity).all() or (self.popularity < 0).any()):
+            raise InputError("popularity must be finite and at least 0", where="popularity")
+        lengths = {len(values) for values in arrays.values()} | ({self.size} if self.size is not None else set())
+        if not lengths:
+            raise OptionError("a catalogue needs its size", fix="Pass size=, popularity=, categories= or embeddings=.")
+        if len(lengths) > 1:
+            raise InputError(f"different numbers of items: {sorted(lengths)}", where="catalog", fix=_FIT)
+        object.__setattr__(self, "size", whole_number("size", lengths.pop(), 1))
+
+    @classmethod
+    def of(cls, given: Any, items: int | None = None) -> Catalog | None:
+        """A catalogue as it is, or from a dictionary of its parts; of as many items as there are, if that is known."""
+        if given is None:
+            return None
+        if isinstance(given, Mapping) and {*given} <= {"size", "popularity", "categories", "embeddings"}:
+            given = cls(**given)
+        if not isinstance(given, Catalog):
+            fix = "Pass ranking.Catalog(size=, popularity=, categories=, embeddings=)."
+            raise InputError("expected a Catalog", where="catalog", fix=fix)
+        if items is not None and given.items != items:
+            raise InputError(f"a catalogue of {given.items} items for {items}", where="catalog", fix=_FIT)
+        return given
+
+    @property
+    def items(self) -> int:
+        assert self.size is not None
+        return self.size
+
+    @cached_property
+    def directions(self) -> Floats:
+        """Embeddings of length 1."""
+        length = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
+        if not (length > 0).all():
+            what = f"the embedding of item {int(np.argmin(length))} is zero"
+            raise InputError(what, where="embeddings", fix="A cosine needs a direction.")
+        unit: Floats = self.embeddings / length
+        return unit
+
+    @cached_property
+    def information(self) -> Floats:
+        """The self-information −log2 p of each item, p its share of all popularity."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            information: Floats = -np.log2(self.popularity / self.popularity.sum())
+        return information
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Recommended(Sample):
+    """The first `kept` items of each query; queries without right answers, too."""
+
+    top: TopItems
+    catalog: Catalog
+    kept: int
+
+    @classmethod
+    def samples(cls, top: TopItems, catalog: Catalog, kept: int) -> dict[str, Any]:
+        """The samples of metrics that need the lists alone, and of those that need something of the catalogue."""
+        beyond = top.item[top.item >= catalog.items]
+        if len(beyond):
+            raise InputError(f"item {beyond[0]} in a catalogue of {catalog.items} items", where="catalog", fix=_FIT)
+        queries = len(top.candidates)
+        sample = cls(
+            ties="expected",
+            count=np.ones(queries),
+            items=np.ones(queries, np.int64),
+            group=None,
+            groups=1,
+            cluster=None,
+            over="queries",
+            unit="query",
+            top=top,
+            catalog=catalog,
+            kept=kept,
+        )
+        arrays = ("popularity", "categories", "embeddings")
+        return dict.fromkeys(("recommended", *(name for name in arrays if getattr(catalog, name) is not None)), sample)
+
+    @property
+    def queries(self) -> int:
+        return len(self.top.candidates)
+
+    def places(self, k: int) -> Floats:
+        """The probability of each item to be among the first k of its query."""
+        if k > self.kept:
+            raise OptionError(f"only the first {self.kept} items are known", fix="Ask for a smaller k.")
+        share: Floats = np.clip(k - self.top.start, 0, self.top.length) / self.top.length
+        return share
+
+    def shown(self, k: int) -> Ints:
+        """How many items each query's list has."""
+        return np.minimum(self.top.candidates, k)
+
+    def by_item(self, values: Floats) -> Floats:
+        """The sum of one value per entry for each item of the catalogue, in an order that is not that of queries."""
+        order = np.lexsort((values, self.top.item))
+        return np.bincount(self.top.item[order], values[order], self.catalog.items).astype(np.float64)
+
+    def by_query(self, values: Floats) -> Floats:
+        return np.bincount(self.top.query, values, self.queries).astype(np.float64)
+
+    def of_all_lists(self, value: float) -> Estimate:
+        return Estimate(np.array([value if self.queries else np.nan]), self.n, reason="no queries")
+
+    def mean_of_items(self, values: Floats, k: int) -> Estimate:
+        """The mean over queries of the mean over their first k items."""
+        known = values[np.isfinite(values)]
+        sums = self.by_query(self.places(k) * np.where(np.isfinite(values), values, 0.0)[self.top.item])
+        ends = float(known.min(initial=0.0 if not len(known) else known[0])), float(known.max(initial=0.0))
+        return self.estimate(sums / np.maximum(self.shown(k), 1), ends=ends)
+
+    def similar_pairs(self, k: int, similarity: Similarity) -> Floats:
+        """The similarities of all ordered pairs of different items in each list, added up; the mean over ties.
+
+        Entries are certain, or tied at the cut, where m of b places are left: two of these are both in the list with
+        probability m (m − 1) / (b (b − 1)).
+        """
+        top, share = self.top, self.places(k)
+        certain, tied = (share == 1).astype(float), ((share > 0) & (share < 1)).astype(float)
+        left, size = np.zeros(self.queries), np.ones(self.queries)
+        at_cut = np.flatnonzero(tied)
+        left[top.query[at_cut]], size[top.query[at_cut]] = (k - top.start)[at_cut], top.length[at_cut]
+        both = left * (left - 1) / np.maximum(size * (size - 1), 1)
+        within = similarity(certain, certain) - self.by_query(certain)
+        across = 2 * (left / size) * similarity(certain, tied)
+        return within + across + both * (similarity(tied, tied) - self.by_query(tied))
+
+    def diversity(self, k: int, similarity: Similarity, *, largest: float) -> Estimate:
+        """1 − the mean similarity of two different items of a list; lists with fewer than two items have none."""
+        pairs = self.shown(k) * (self.shown(k) - 1.0)
+        enough = pairs > 0
+        values = np.where(enough, 1 - self.similar_pairs(k, similarity) / np.where(enough, pairs, 1.0), 0.0)
+        # Equal items may round to slightly more or less.
+        ratio = self.ratio(
+            np.clip(values, 0.0, 2.0), enough.astype(float), ends=(0.0, largest), reason="no list has two items"
+        )
+        return replace(ratio, n=np.count_nonzero(enough, keepdims=True))
+
+
+# ---- chance: lists of as many items, drawn from the whole catalogue
+
+
+def _level(value: float) -> list[Reference]:
+    return [Reference("random lists", value)]
+
+
+def _random_coverage(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    return _level(float(1 - np.prod(1 - sample.shown(k) / sample.catalog.items)))
+
+
+def _random_overlap(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    """Two such lists share L1 · L2 / items."""
+    root, queries = np.sqrt(sample.shown(k).astype(float)), sample.queries
+    return _level(float(1 - (root.sum() ** 2 - (root**2).sum()) / (queries * (queries - 1)) / sample.catalog.items))
+
+
+def _of_catalog(name: str, sample: Recommended, *, k: int) -> Iterable[Reference]:
+    return _level(float(np.mean(getattr(sample.catalog, name))))
+
+
+def _same_category(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    count, items = np.bincount(sample.catalog.categories).astype(float), sample.catalog.items
+    return _level(1 - float((count * (count - 1)).sum()) / (items * (items - 1))) if items > 1 else []
+
+
+def _same_direction(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    items = sample.catalog.items
+    total = float(np.square(sample.catalog.directions.sum(axis=0)).sum()) - items
+    return _level(1 - total / (items * (items - 1))) if items > 1 else []
+
+
+# ---- metrics
+
+_WHOLE = NoInterval("it is a property of all lists together, which grows with their number")
+_PER = {"ties": "the mean over random order", "empty": "nan", "lists": "of all queries, with or without positives"}
+_LAWS: dict[str, bool | Exempt] = {
+    "permutation": True,
+    "merge": True,
+    "symmetry": Exempt("a query and an item have different roles"),
+    "monotone": Exempt("it does not depend on which items are right"),
+}
+
+
+def _of_items(
+    key: str, needs: str, chance: Any, rules: Mapping[str, str] | None = None, **properties: Any
+) -> Callable[[MetricFunction], Metric]:
+    """Declare a metric of what is recommended."""
+    common: dict[str, Any] = {"direction": "higher", "bounds": (0, 1), "unit": "query", "interval": errors.of_mean}
+    shared = {"laws": _LAWS, "conventions": {**_PER, **(rules or {})}, "needs": (needs,), "chance": chance}
+
+    def declare(function: MetricFunction) -> Metric:
+        return metric(key, family="ranking", **common | shared | properties)(function)
+
+    return declare
+
+
+@_of_items("coverage@{k}", "recommended", _random_coverage, interval=_WHOLE, reference="herlocker2004")
+def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """Share of the catalogue that is among the first k of at least one query."""
+    with np.errstate(divide="ignore"):
+        missed = np.log1p(-sample.places(k))
+    return sample.of_all_lists(float(-np.expm1(sample.by_item(missed)).mean()))
+
+
+@_of_items(
+    "gini@{k}",
+    "recommended",
+    NoChance("it depends on the number of lists"),
+    {"exposure": "the expected number of lists with an item, over the whole catalogue"},
+    direction="lower",
+    interval=_WHOLE,
+    reference="fleder2009",
+)
+def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """Gini coefficient of how often the items of the catalogue are among the first k: 0 if all are as often."""
+    exposure = np.sort(sample.by_item(sample.places(k)))
+    items, total = len(exposure), float(exposure.sum())
+    rising = 2 * np.arange(1, items + 1) - items - 1
+    value = float((rising * exposure).sum()) / (items * total) if total else np.nan
+    return sample.of_all_lists(float(np.clip(value, 0.0, 1.0)))  # rounding of equal exposures
+
+
+@_of_items(
+    "personalization@{k}",
+    "recommended",
+    _random_overlap,
+    {"similarity": "cosine of two lists"},
+    reference="zhou2010",
+)
+def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """1 − the mean share of items that the lists of two queries have in common, over all pairs of queries."""
+    queries = sample.queries
+    if queries < 2:
+        return Estimate(np.array([np.nan]), sample.n, reason="needs two queries")
+    share = sample.places(k) / np.sqrt(np.maximum(sample.shown(k), 1))[sample.top.query]
+    shared, own = sample.by_query(share * sample.by_item(share)[sample.top.item]), sample.by_query(share**2)
+    mean = sample.estimate(np.clip(1 - (shared - own) / (queries - 1), 0.0, 1.0))
+    assert mean.influence is not None
+    # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
+    return replace(mean, influence=2 * mean.influence)
+
+
+@_of_items(
+    "popularity@{k}",
+    "popularity",
+    partial(_of_catalog, "popularity"),
+    direction="lower",
+    bounds=(0, np.inf),
+    reference="abdollahpouri2019",
+)
+def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """Mean popularity of a query's first k items, mean over queries (average recommendation popularity)."""
+    return sample.mean_of_items(sample.catalog.popularity, k)
+
+
+@_of_items(
+    "novelty@{k}",
+    "popularity",
+    partial(_of_catalog, "information"),
+    {"probability": "popularity over its sum"},
+    bounds=(0, np.inf),
+    reference="zhou2010",
+)
+def novelty_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """Mean self-information −log2 p of a query's first k items, p an item's share of all popularity."""
+    values = sample.catalog.information
+    seen = sorted_unique(sample.top.item[sample.places(k) > 0])
+    if not np.isfinite(values[seen]).all():
+        reason = "an item in the lists has popularity 0, and infinite self-information"
+        return Estimate(np.array([np.nan]), sample.n, reason=reason)
+    return sample.mean_of_items(values, k)
+
+
+@_of_items(
+    "diversity@{k}",
+    "categories",
+    _same_category,
+    {"similarity": "1 within a category, else 0"},
+    reference="ziegler2005",
+)
+def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """Share of pairs of a query's first k items that are of different categories, mean over queries."""
+    query = sample.top.query
+    first, pair = distinct([query, sample.catalog.categories[sample.top.item]])
+
+    def similarity(one: Floats, other: Floats) -> Floats:
+        together = np.bincount(pair, one, len(first)) * np.bincount(pair, other, len(first))
+        return np.bincount(query[first], together, sample.queries).astype(np.float64)
+
+    return sample.diversity(k, similarity, largest=1.0)
+
+
+@_of_items(
+    "embedding_diversity@{k}",
+    "embeddings",
+    _same_direction,
+    {"similarity": "cosine of embeddings"},
+    bounds=(0, 2),
+    reference="ziegler2005",
+)
+def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
+    """1 − the mean cosine of the embeddings of two of a query's first k items, mean over queries."""
+    from scipy.sparse import csr_array
+
+    cells, shape = (sample.top.query, sample.top.item), (sample.queries, sample.catalog.items)
+
+    def similarity(one: Floats, other: Floats) -> Floats:
+        first, second = (
+            np.asarray(csr_array((weight, cells), shape=shape) @ sample.catalog.directions) for weight in (one, other)
+        )
+        return np.asarray((first * second).sum(axis=1))
+
+    return sample.diversity(k, similarity, largest=2.0)
+
+
+def of_catalog(samples: Mapping[str, Any]) -> list[str]:
+    """The metrics that are computed without being named where there is a catalogue."""
+    declared = (coverage_at_k, gini_at_k, personalization_at_k, popularity_at_k, novelty_at_k)
+    both = (*declared, diversity_at_k, embedding_diversity_at_k)
+    return [each.name for each in both if each.needs[0] in samples]
+
+
+def require_catalog(named: Iterable[Metric], samples: Mapping[str, Any]) -> None:
+    """Refuse a named metric whose part of the catalogue was not passed."""
+    for each in named:
+        if each.needs[0] in ("recommended", "popularity", "categories", "embeddings") and each.needs[0] not in samples:
+            part = "" if each.needs[0] == "recommended" else f" with {each.needs[0]}"
+            parts = "size" if each.needs[0] == "recommended" else each.needs[0]
+            fix = f"Pass catalog=ranking.Catalog({parts}=…) to recommend, Queries.from_topk or Queries.from_embeddings."
+            raise OptionError(f"{each.name}@k needs a catalogue{part}", fix=fix).about("metrics")
