@@ -48,7 +48,7 @@ def test_threads_are_counted_from_1(value):
 
 @pytest.mark.parametrize("value", [None, ["raise"], "drop"])
 def test_unknown_nan_policies_are_named(value):
-    with pytest.raises(UnknownNameError, match="nan policy"):
+    with pytest.raises(UnknownNameError, match="unknown nan"):
         nan_policy(value)
 
 

@@ -34,7 +34,7 @@ class Case:
 
     def call(self, **options: Any) -> Any:
         """The call in Python, with other options."""
-        return self.declared.function(**self.inputs, **{**self.options, **options})
+        return self.declared({**self.inputs, **self.options, **options})
 
     def fields(self, folder: Path, **options: Any) -> dict[str, Any]:
         """The fields of the same call, with its inputs in files."""

@@ -56,7 +56,8 @@ def parameters(family: str, door: str) -> dict[str, inspect.Parameter]:
 @pytest.mark.parametrize(("family", "door"), DOORS)
 def test_names_and_defaults_are_those_of_the_function(family, door):
     declared, known = doors(family)[door], parameters(family, door)
-    for name, each in declared.fields.items():
+    for field, each in declared.fields.items():
+        (name,) = declared.arguments({field: None})
         assert name in known, f"{name} is no parameter"
         default = known[name].default
         expected = inspect.Parameter.empty if each.default is REQUIRED else each.default
@@ -132,7 +133,7 @@ def wrong(option: Option) -> list[Any]:
         found += [option.low] if option.inside and option.low is not None else []
     else:
         return []
-    kept = [inner(each) if inner is int and math.isfinite(each) else each for each in found]
+    kept = [inner(each) if inner is float or (inner is int and math.isfinite(each)) else each for each in found]
     return [(each,) for each in kept] if option.is_list else kept
 
 

@@ -42,7 +42,8 @@ class Input(Struct, frozen=True):
 
     With `many="parts"` several files, or a pattern, are one array from its first row to its last; with `many="named"`
     there is one file per name, NAME=FILE on the command line, and the argument is a mapping. An input `along` the items
-    has an entry for each, and is cut where those in parts are.
+    has an entry for each, and is cut where those in parts are. `argument` is the parameter that it becomes, if that has
+    another name.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Input(Struct, frozen=True):
     required: bool = False
     many: Literal["", "parts", "named"] = ""
     along: bool = False
+    argument: str = ""
 
     @property
     def type(self) -> Any:
@@ -166,6 +168,25 @@ class Door(Struct, frozen=True):
         return function
 
     @property
+    def renamed(self) -> dict[str, str]:
+        """The fields whose parameters have other names, by these."""
+        return {each.argument: each.name for each in self.inputs if each.argument}
+
+    def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of fields as arguments of the function."""
+        parameters = {name: parameter for parameter, name in self.renamed.items()}
+        return {parameters.get(name, name): value for name, value in values.items()}
+
+    def __call__(self, values: Mapping[str, Any], **others: Any) -> Any:
+        """Call the function with values of fields; its errors name the fields."""
+        try:
+            return self.function(**self.arguments(values), **others)
+        except InputError as error:
+            if not self.renamed:
+                raise
+            raise _renamed(error, self.renamed) from (error.__cause__ or error)
+
+    @property
     def schema(self) -> dict[str, Any]:
         """What its fields are, as JSON Schema."""
         return msgspec.json.schema(request_type(self))
@@ -246,9 +267,24 @@ def reworded(error: GraphgaugeError, names: Iterable[str], shown: Callable[[str]
     known = list(names)
     what, fix = (None if part is None else in_words(known, part, shown) for part in (error.what, error.fix))
     where = None if error.where is None else in_words(known, f"{error.where}:", shown)[:-1]
+    return _told(error, str(what), where, fix)
+
+
+def _renamed(error: InputError, names: Mapping[str, str]) -> InputError:
+    """An error with other names for these."""
+    word = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?!\w)")
+    texts = [
+        None if text is None else word.sub(lambda match: names[match[1]], text)
+        for text in (error.what, error.where, error.fix)
+    ]
+    return _told(error, str(texts[0]), *texts[1:])
+
+
+def _told(error: InputError, what: str, where: str | None, fix: str | None) -> InputError:
+    """The same error in other words."""
     other = type(error).__new__(type(error))
     other.__dict__ |= error.__dict__
-    InputError.__init__(other, str(what), where=where, fix=fix)
+    InputError.__init__(other, what, where=where, fix=fix)
     return other
 
 

@@ -19,6 +19,7 @@ BUILT_IN = {
     "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
     "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
     "evolution": "Graphs that a system grows itself, cycle by cycle.",
+    "prediction": "Labels and targets of nodes, edges and graphs: accuracy, ROC-AUC, MAE.",
 }
 # Other packages add a family with an entry point in this group, which names a Family.
 GROUP = "graphgauge.families"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.errors import OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,7 @@ def confidence_level(confidence: Any) -> float:
 
 
 def nan_policy(nan: Any) -> str:
-    return one_of("nan policy", nan, NAN_POLICIES)
+    return choice("nan", nan, NAN_POLICIES)
 
 
 def metric_names(metrics: Any) -> list[str] | None:

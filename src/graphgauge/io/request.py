@@ -185,7 +185,7 @@ class Request(Struct, frozen=True, kw_only=True):
             given = [each for each in door.inputs if arguments[each.name] is not None]
             inputs = {each.name: arguments[each.name] for each in given}
             inputs |= {each.name: _cut(each, inputs[each.name], start, stop, total) for each in given if each.along}
-            state.update(**inputs, start=start)
+            state.update(**door.arguments(inputs), start=start)
             start = stop
         progress.stage("parts", len(parts), len(parts))
         return state
@@ -211,7 +211,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     def _called(self, opened: Opened, progress: Progress) -> Any:
         extra = {"progress": progress} if self.declared.progress else {}
-        return self.declared.function(**opened.arguments, **extra)
+        return self.declared(opened.arguments, **extra)
 
     def _written(self) -> dict[str, Any]:
         """The fields, without files that are written."""

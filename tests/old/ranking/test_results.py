@@ -435,7 +435,7 @@ def test_a_state_says_that_it_dropped_queries() -> None:
     state = ranking.RankingState().update(np.r_[np.nan, POS[1:]], NEG, nan="omit")
     assert state.evaluate().conventions["nan"] == "omit"
     assert ranking.RankingState().update(POS, NEG).evaluate().conventions["nan"] == "raise"
-    with pytest.raises(UnknownNameError, match="unknown nan policy 'drop'"):
+    with pytest.raises(UnknownNameError, match="unknown nan 'drop'"):
         ranking.RankingState().update(POS, NEG).evaluate(nan="drop")
 
 

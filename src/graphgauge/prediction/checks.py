@@ -1,0 +1,76 @@
+"""What may be wrong with an evaluation of predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.finding import check
+from graphgauge.core.types import AnyArray
+from graphgauge.prediction.sample import Classes, Scores
+
+# A class with fewer items may be left out by chance.
+_FEWEST = 10
+
+
+@check(
+    "below-most-frequent-class",
+    family="prediction",
+    message="accuracy {accuracy:.4g} is below the {frequent:.4g} of calling everything {name}",
+    remedy="Look at balanced_accuracy and f1_macro, and at whether labels and columns are in the same order",
+)
+def below_most_frequent_class(results: Any, classes: Classes) -> dict[str, Any] | None:
+    """A model that knows less than the shares of the classes."""
+    if "accuracy" not in results or not classes.n:
+        return None
+    rows = classes.table.sum(axis=1)
+    accuracy, frequent = results["accuracy"].value, float(rows.max() / rows.sum())
+    if not accuracy < frequent:
+        return None
+    return {"accuracy": accuracy, "frequent": frequent, "name": classes.names[int(rows.argmax())]}
+
+
+@check(
+    "constant-scores",
+    family="prediction",
+    message="the scores of {count} of {tasks} columns are the same for all items",
+    remedy="Check the model's output, or leave these columns out",
+)
+def constant_scores(scores: Scores) -> dict[str, Any] | None:
+    """Scores that tell no item from another."""
+    if scores.n < 2:
+        return None
+    flat = int((scores.scores == scores.scores[:1]).all(axis=0).sum())
+    return {"count": flat, "tasks": scores.scores.shape[1]} if flat else None
+
+
+@check(
+    "class-never-predicted",
+    family="prediction",
+    message="{count} of {classes} classes are never predicted, such as {name} with {n} items",
+    remedy="Report f1_macro or balanced_accuracy, which show it, or weigh classes in training",
+)
+def class_never_predicted(classes: Classes) -> dict[str, Any] | None:
+    """Classes that a model has given up."""
+    rows, columns = classes.table.sum(axis=1), classes.table.sum(axis=0)
+    absent = np.flatnonzero((rows >= _FEWEST) & (columns == 0))
+    if not absent.size:
+        return None
+    largest = int(absent[np.argmax(rows[absent])])
+    return {"count": len(absent), "classes": len(rows), "name": classes.names[largest], "n": int(rows[largest])}
+
+
+@check(
+    "trained-on-test-items",
+    family="prediction",
+    severity="error",
+    message="{count} of {n} items are in training, too, such as {name}",
+    remedy="Evaluate only items that the model was not trained on",
+)
+def trained_on_test_items(ids: AnyArray, train_ids: AnyArray) -> dict[str, Any] | None:
+    """Items that the model has seen with their labels."""
+    shared = np.isin(ids, train_ids)
+    if not shared.any():
+        return None
+    return {"count": int(shared.sum()), "n": len(ids), "name": str(ids[np.argmax(shared)])}

@@ -1,0 +1,103 @@
+"""Estimates of this family: a value per part of the sample, with the error that its influence has.
+
+A statistic is a function of one part that returns its value and its influence: what each item adds to the error, so
+that the error is the mean of the influence over items. From it follow standard error and degrees of freedom, over items
+or clusters, and from these the interval of the table in `stats.intervals`, by the range of the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, Estimate
+from graphgauge.core.types import Floats
+from graphgauge.prediction.sample import Sample
+from graphgauge.stats import errors, intervals
+
+
+class Statistic(NamedTuple):
+    """A value, what each item adds to its error, and how many of the equal items each row stands for.
+
+    Rows are items, with their weights, unless `cells` says that they are cells of a table of independent items. `n` is
+    the number of items that the value is of.
+    """
+
+    value: float
+    influence: Floats
+    n: int
+    cells: Floats | None = None
+
+
+NOTHING = Statistic(np.nan, np.empty(0), 0)
+
+
+def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items", **facts: Any) -> Estimate:
+    """The statistic of each part, with error and degrees of freedom."""
+    rows = []
+    for part in sample.parts():
+        each = statistic(part)
+        rows.append((each.value, each.n, *_error(part, each)))
+    value, n, error, df = (np.array(column) for column in zip(*rows, strict=True))
+    spread = {"error": error.astype(np.float64), "df": df.astype(np.float64), **facts}
+    return Estimate(value.astype(np.float64), n.astype(np.int64), reason=reason, facts=spread)
+
+
+def _error(part: Sample, each: Statistic) -> tuple[float, float]:
+    """Standard error and degrees of freedom; a few items that carry most of the error have few of them."""
+    influence, count, cluster = each.influence, each.cells, part.cluster
+    if each.n < 2 or np.isnan(each.value):
+        return np.nan, 0.0
+    if count is None and part.weights is not None:
+        count = part.weights
+        # A weighted item is a unit of its own size.
+        cluster = np.arange(part.n) if cluster is None else cluster
+    error, df = errors.standard_error(influence, count, cluster=cluster)
+    return float(error[0]), min(float(df[0]), _effective(influence, count))
+
+
+def _effective(influence: Floats, count: Floats | None) -> float:
+    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal."""
+    amount = np.ones(len(influence)) if count is None else count
+    units = float(amount.sum())
+    square = float(amount @ influence**2) / units
+    if square == 0 or units < 4:
+        return units - 1
+    kurtosis = float(amount @ influence**4) / units / square**2
+    return max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1)))
+
+
+def as_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Of a share or an area: on the logit scale; Wilson's for a plain share of independent items."""
+    if sample.independent and "successes" in estimate.facts:
+        return intervals.of_share(estimate.facts["successes"], estimate.n, confidence, over=_units(sample))
+    facts = estimate.facts
+    return intervals.of_area(estimate.value, facts["error"], facts["df"], confidence, over=_units(sample))
+
+
+def as_positive(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Of a number that is not negative: on the log scale."""
+    facts = estimate.facts
+    return intervals.of_positive(estimate.value, facts["error"], facts["df"], confidence, over=_units(sample))
+
+
+def as_number(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Of any number: Student's t."""
+    facts = estimate.facts
+    return intervals.of_mean(estimate.value, facts["error"], facts["df"], confidence, over=_units(sample))
+
+
+def as_correlation(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Of a correlation: Student's t on Fisher's scale, artanh r."""
+    facts = estimate.facts
+    inside = np.clip(estimate.value, -1 + 1e-15, 1 - 1e-15)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = facts["error"] / (1 - inside**2)
+    low, high = intervals.t_interval(np.arctanh(inside), error, facts["df"], confidence)
+    return Bounds(np.tanh(low), np.tanh(high), "fisher-t", _units(sample))
+
+
+def _units(sample: Sample) -> str:
+    return "items" if sample.cluster is None else "clusters"

@@ -1,0 +1,190 @@
+"""`evaluate`: from arrays to results.
+
+evaluate ── inputs.read ──▶ samples ── loop.measure ──▶ results
+                              │ ── by class, by task, by the user's groups ──▶ breakdowns
+                              └── values of single items, materials of the checks ──▶ Evaluation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_labels, as_numeric
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid, column
+from graphgauge.core.items import Items
+from graphgauge.core.loop import broken_down, measure
+from graphgauge.core.metric import Metric
+from graphgauge.core.options import confidence_level, nan_policy, whole_number
+from graphgauge.core.registry import Chosen, select
+from graphgauge.core.types import AnyArray, Floats
+from graphgauge.prediction import breakdowns
+from graphgauge.prediction.inputs import TASKS, Reading, Rules, Task, read
+from graphgauge.prediction.metrics import brier_scores, log_losses
+from graphgauge.prediction.sample import Classes, Probabilities, Sample, Targets
+
+
+def evaluate(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    scores: Any = None,
+    task: Task | None = None,
+    positive: Any = None,
+    classes: Sequence[Any] | None = None,
+    probabilities: bool = False,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+    train_ids: Any = None,
+    bins: int = 15,
+    metrics: str | Sequence[str | Metric] | None = None,
+    nan: str = "raise",
+    confidence: float = 0.95,
+) -> Evaluation:
+    """Evaluate predicted labels or targets of nodes, edges or graphs.
+
+    Parameters
+    ----------
+    y_true
+        The true labels, (n,) numbers or names; of several tasks (n, tasks) of 0 and 1; targets (n,) or (n, tasks). NaN
+        is an unlabelled item, with `nan="omit"`.
+    y_pred
+        The predicted labels or targets, in the shape of `y_true`.
+    scores
+        Of two classes (n,), higher for the positive one; of more (n, classes); of tasks (n, tasks). Logits and
+        probabilities rank alike. Labels that are not given are those of the largest score.
+    task
+        `binary`, `multiclass`, `multilabel` or `regression`; needed only where the arrays leave it open.
+    positive
+        The label of interest, of two; 1 of 0 and 1.
+    classes
+        The label of each column of `scores`, if not 0, 1, 2, …
+    probabilities
+        Scores are probabilities of the classes: they can be compared with how often classes are true.
+    groups
+        Labels per item by the name of an axis, for breakdowns: `{"degree": by_degree(edges, n)}`.
+    cluster
+        A label per item: those of one cluster err together.
+    weights
+        What each item counts.
+    ids, train_ids
+        Names of the items, and of those in training, which must be others.
+    bins
+        How many bins `ece` and `mce` have.
+    metrics
+        Keys of metrics, metrics declared with `@metric`, or `"all"`; those that the inputs suggest by default.
+    nan
+        `"raise"`: NaN is an error; `"omit"`: it is left out and counted.
+    confidence
+        Level of the intervals.
+
+    Returns
+    -------
+    Evaluation
+        With the breakdowns `class`, `task` (of several), and those of `groups`.
+
+    Examples
+    --------
+    >>> from graphgauge import prediction
+    >>> ev = prediction.evaluate([0, 2, 1, 1, 0, 2], [0, 2, 1, 0, 0, 1])
+    >>> round(ev["accuracy"].value, 4), round(ev["f1_macro"].value, 4)
+    (0.6667, 0.6556)
+    """
+    if task is not None:
+        one_of("task", task, TASKS)
+    level = confidence_level(confidence)
+    rules = Rules(task, positive, classes, probabilities, nan_policy(nan), whole_number("bins", bins, 1))
+    reading = read(y_true, y_pred, scores, rules)
+    n = len(np.atleast_1d(y_true)) if isinstance(y_true, list | tuple) else len(y_true)
+    samples = _with_units(reading, n, weights, cluster)
+    chosen, named = select("prediction", metrics, samples)
+    conventions = dict(reading.conventions)
+    if reading.unlabelled or reading.omitted:
+        conventions["nan"] = f"omitted {reading.unlabelled:,} unlabelled, {reading.omitted:,} unpredicted"
+    measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
+    names = _labels("ids", ids, n, reading.kept)
+    return Evaluation(
+        "prediction",
+        measured.results,
+        conventions=conventions,
+        options={"confidence": level, "bins": bins},
+        breakdowns=dict(_breakdowns(reading, samples, chosen, measured.skipped, groups or {}, n, level)),
+        skipped=measured.skipped,
+        per_item=Items(
+            "item", reading.kept if names is None else names, dict(_values(samples)), cluster=_cluster(samples)
+        ),
+        materials={
+            **samples,
+            "ids": names,
+            "train_ids": None if train_ids is None else as_labels(train_ids, "train_ids"),
+        },
+        drawings=lambda: breakdowns.drawings(samples),
+    )
+
+
+def _with_units(reading: Reading, n: int, weights: Any, cluster: Any) -> dict[str, Sample]:
+    """The samples with what each item counts and errs with."""
+    amounts = None
+    if weights is not None:
+        amounts = as_numeric(weights, "weights").astype(np.float64)
+        if amounts.shape != (n,) or not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
+            raise InputError(f"expected {n} numbers that are not negative", where="weights", fix="One weight per item.")
+        amounts = amounts[reading.kept]
+    together = _labels("cluster", cluster, n, reading.kept)
+    return {name: replace(each, weights=amounts, cluster=together) for name, each in reading.samples.items()}
+
+
+def _labels(name: str, values: Any, n: int, kept: AnyArray) -> AnyArray | None:
+    """A label per item, of the items that are kept."""
+    if values is None:
+        return None
+    labels = as_labels(values, name)
+    if len(labels) != n:
+        raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
+    return labels[kept]
+
+
+def _breakdowns(
+    reading: Reading,
+    samples: Mapping[str, Sample],
+    chosen: list[Chosen],
+    skipped: Mapping[str, str],
+    groups: Mapping[str, Any],
+    n: int,
+    level: float,
+) -> Iterator[tuple[str, Grid]]:
+    """A table per axis: classes, tasks, and the user's groups."""
+    classes = samples.get("classes")
+    if isinstance(classes, Classes):
+        yield "class", breakdowns.by_class(classes, level)
+    if reading.tasks > 1:
+        yield "task", breakdowns.by_task(samples, chosen, skipped, level)
+    for axis, values in groups.items():
+        labels = _labels(f"groups[{axis!r}]", values, n, reading.kept)
+        names, place = np.unique(np.asarray(labels), return_inverse=True)
+        parts = {name: each.grouped(place, len(names)) for name, each in samples.items()}
+        counts = np.bincount(place, minlength=len(names))
+        yield axis, broken_down(axis, column(names.tolist()), counts, chosen, parts, confidence=level, skipped=skipped)
+
+
+def _values(samples: Mapping[str, Sample]) -> Iterator[tuple[str, Floats]]:
+    """What each item adds to the metrics that are means over items."""
+    for each in samples.values():
+        if isinstance(each, Classes):
+            yield "accuracy", (each.true == each.pred).astype(np.float64)
+        elif isinstance(each, Probabilities):
+            yield "log_loss", log_losses(each)
+            yield "brier", brier_scores(each)
+        elif isinstance(each, Targets) and each.true.shape[1] == 1:
+            yield "mae", np.abs(each.pred - each.true)[:, 0]
+
+
+def _cluster(samples: Mapping[str, Sample]) -> AnyArray | None:
+    return next(iter(samples.values())).cluster
