@@ -14,6 +14,7 @@ _EXTRA_OF = {
     "vl_convert": "report",
     "matplotlib": "report",
     "pyarrow": "arrow",
+    "fsspec": "urls",
     "pandas": "frames",
     "networkx": "frames",
     "torch": "torch",
