@@ -67,7 +67,7 @@ def test_refusals_name_the_field_as_the_command_does(values, words):
 
 
 def test_choices_and_bounds_are_refused_with_what_there_is():
-    with pytest.raises(UnknownNameError, match=r"unknown convention 'x'\. Known: graphgauge, gran, spectre\."):
+    with pytest.raises(OptionError, match=r"unknown convention 'x'\. Known: graphgauge, gran, spectre\."):
         hardest.GENERATION.read({"real": "a", "generated": "b", "convention": "x"})
     with pytest.raises(OptionError, match="threshold must be between 0 and 1, not 2"):
         hardest.GENERATION.read({"real": "a", "generated": "b", "threshold": 2})

@@ -137,13 +137,18 @@ def wrong(option: Option) -> list[Any]:
     return [(each,) for each in kept] if option.is_list else kept
 
 
+FIRST = {(each.values[0].family, each.values[0].door): each for each in reversed(CASES)}
 REFUSALS = [
     pytest.param(param.values[0], option.name, value, id=f"{param.id}-{option.name}-{value}")
-    for param in CASES
-    if param.id.endswith("-0") or param.values[0].door
+    for param in FIRST.values()
     for option in (*param.values[0].declared.options, *param.values[0].declared.common)
     for value in wrong(option)
 ]
+
+
+def shared(text: str) -> str:
+    """A message up to the list of what is known: in Python there may be more, such as functions."""
+    return text.partition(" Known: ")[0]
 
 
 @pytest.mark.parametrize(("case", "name", "value"), REFUSALS)
@@ -151,12 +156,13 @@ def test_python_and_commands_refuse_in_the_same_words(case, name, value, tmp_pat
     with pytest.raises(GraphgaugeError) as refusal:
         case.call(**{name: value})
     expected = str(reworded(refusal.value, case.declared.fields, flag))
-    done = CliRunner().invoke(cli, case.words(tmp_path, **{name: value}))
-    assert str(done.exception) == expected
+    target = ["-o", str(tmp_path / "made.npz")] if case.declared.product else []
+    done = CliRunner().invoke(cli, [*case.words(tmp_path, **{name: value}), *target])
+    assert shared(str(done.exception)) == shared(expected)
     assert done.exception.exit_code == refusal.value.exit_code
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [each for each in CASES if each.values[0].options.get("metrics") != "all"])
 def test_what_a_command_prints_is_short(case, tmp_path):
     done = CliRunner().invoke(
         cli, [*case.words(tmp_path), *(["-o", str(tmp_path / "x")] if case.declared.product else [])]

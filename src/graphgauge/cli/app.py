@@ -107,9 +107,9 @@ def _installed() -> bool:
 
 def _is_family(name: str) -> bool:
     """Whether a family has this name; nothing is loaded."""
-    from graphgauge.core.family import family_names
+    from graphgauge.core.family import BUILT_IN, family_names
 
-    return name in family_names()
+    return name in BUILT_IN or name in family_names()
 
 
 def _is_old(name: str) -> bool:

@@ -20,16 +20,16 @@ import importlib
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Meta, Struct
 
-from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.family import Family, family
-from graphgauge.core.options import choice, confidence_level, number, whole_number
+from graphgauge.core.options import confidence_level, number, whole_number
 
 # Kinds of inputs that `io` reads. Another kind is the "module:function" of a family that makes a value of a path.
 KINDS = ("array", "ragged", "set", "table", "labels", "lines", "json", "items", "file", "folder", "code")
@@ -300,7 +300,7 @@ def split_list(text: str) -> list[str]:
 def named(place: str) -> Any:
     """What "module:name" names."""
     module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
+    return reduce(getattr, name.split("."), importlib.import_module(module))
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:
@@ -377,7 +377,7 @@ def _check(each: Input | Option, value: Any) -> None:
         pass
     if isinstance(each, Option):
         if each.name == CONFIDENCE.name:
-            confidence_level(_number(value, float))
+            confidence_level(_number(value))
         for part in value if isinstance(value, list | tuple) else [value]:
             _check_part(each, part)
     raise OptionError(f"{value!r:.60} is not what it takes", where=each.name).about(each.name)
@@ -389,11 +389,11 @@ def _check_part(each: Option, value: Any) -> None:
         what = f"{each.name} must be a whole number of at least {each.low or 0:g}, or {' or '.join(each.words)}"
         raise OptionError(f"{what}, not {value!r:.60}").about(each.name)
     if get_origin(inner) is Literal:
-        choice(each.name, value, get_args(inner))
+        one_of(each.name, value, get_args(inner))
     elif inner is int:
-        whole_number(each.name, _number(value, int), *_whole_bounds(each))
+        whole_number(each.name, _number(value), *_whole_bounds(each))
     elif inner is float:
-        number(each.name, _number(value, float), each.low, each.high, inside=each.inside)
+        number(each.name, _number(value), each.low, each.high, inside=each.inside)
     elif inner is bool:
         raise OptionError(f"{each.name} is true or false, not {value!r:.60}").about(each.name)
     elif inner is str:
@@ -405,12 +405,14 @@ def _whole_bounds(each: Option) -> tuple[int, ...]:
     return (low,) if each.high is None else (low, int(each.high))
 
 
-def _number(value: Any, kind: type) -> Any:
+def _number(value: Any) -> Any:
     """A number for the text of one."""
-    try:
-        return kind(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
+    for kind in (int, float):
+        try:
+            return kind(value) if isinstance(value, str) else value
+        except ValueError:
+            continue
+    return value
 
 
 def _typed(each: Input | Option, value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.errors import OptionError, one_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,14 +32,6 @@ def number(
     if not real or not ends or (inside and value in (low, high)):
         raise OptionError(f"{name} must be {_span(low, high, inside)}, not {value!r:.60}").about(name)
     return float(value)
-
-
-def choice(name: str, value: Any, known: Iterable[str]) -> str:
-    """`value` if it is one of the known texts; otherwise an error lists them."""
-    names = list(known)
-    if value not in names:
-        raise UnknownNameError(name, str(value), names, always=True).about(name)
-    return str(value)
 
 
 def _span(low: float | None, high: float | None, inside: bool) -> str:
@@ -71,7 +63,7 @@ def confidence_level(confidence: Any) -> float:
 
 
 def nan_policy(nan: Any) -> str:
-    return choice("nan", nan, NAN_POLICIES)
+    return one_of("nan", nan, NAN_POLICIES)
 
 
 def metric_names(metrics: Any) -> list[str] | None:
