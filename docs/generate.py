@@ -69,9 +69,8 @@ _SHARED = {
     "core.family": ["Family", "declare"],
     "core.files": ["load"],
     "core.threads": ["threads"],
-    "engines.dask": ["evaluate", "state"],
+    "engines.dask": ["evaluate", "state", "state_of"],
     "engines.distributed": ["merged"],
-    "engines.merge": ["merge_files"],
     "core.errors": ["GraphgaugeError", "InputError", "OptionError", "UnknownNameError", "MissingExtraError"],
 }
 # The page with examples of a command; a family's page has the family's name.

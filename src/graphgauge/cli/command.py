@@ -37,13 +37,14 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except GraphgaugeError as error:
-            told = reworded(error, self.arguments, flag)
+            told = reworded(error, self.flags, lambda name: self.flags[name])
             raise told from (error.__cause__ or error)
 
     @property
-    def arguments(self) -> Iterable[str]:
-        """The names that messages may have for its options."""
-        return [option.name for option in self.params if isinstance(option, click.Option) and option.name]
+    def flags(self) -> dict[str, str]:
+        """The flag of each option by the name that messages have for it."""
+        options = [option for option in self.params if isinstance(option, click.Option)]
+        return {str(option.name): max(option.opts, key=len) for option in options}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -67,7 +67,7 @@ class DoorCommand(Command):
 
     def _evaluate(self, **options: Any) -> None:
         request = self._request(options)
-        output = Output(options, self.family, self.door.fields)
+        output = Output(options, self.family, self.door)
         target, scheduler, bar = options.get("state"), options.get("dask"), Bar(output.quiet)
         refuse_replacing([*output.written, *_outputs(self.door, request), target], _read(request))
         with threads(options["threads"] or default_threads()):

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from graphgauge.cli.command import Command, Section, refuse_replacing
 from graphgauge.cli.door import given_fields, metric_options, option_of
 from graphgauge.cli.output import Output, output_options, run_options
-from graphgauge.core.door import Door, doors
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.door import Door, doors, state_door
+from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.state import family_of, load_states
 from graphgauge.core.threads import default_threads, threads
 
@@ -32,18 +32,20 @@ class Merge(Command):
 
 def _evaluating(name: str) -> Door:
     """The door of a family with states, reduced to the options of the last step."""
-    for door in doors(name).values():
-        if door.of_state is not None:
-            return replace(
-                door, inputs=(), options=tuple(each for each in door.options if each.name not in door.of_state)
-            )
-    raise InputError(f"{name} has no states to merge")
+    door = state_door(name)
+    own = door.of_state or ()
+    return replace(
+        door,
+        inputs=(),
+        options=tuple(each for each in door.options if each.name not in own),
+        common=tuple(each for each in door.common if each.name not in own),
+    )
 
 
 def _merge(states: tuple[str, ...], save: str | None, **options: Any) -> None:
     name = family_of(states[0])
     door = _evaluating(name)
-    output = Output(options, name, door.fields)
+    output = Output(options, name, door)
     refuse_replacing([*output.written, save], states)
     values = door.read(given_fields(door, options))
     with threads(options["threads"] or default_threads()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 from graphgauge.cli.command import OUTPUT_FILE, Section, files_then_words, flag
 from graphgauge.core.content import content_of
 from graphgauge.core.disk import dump_json, write_text
-from graphgauge.core.door import in_words
+from graphgauge.core.door import Door, in_words
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import result_path
@@ -75,8 +75,8 @@ def debug_options() -> list[click.Option]:
 class Output:
     """Where the results of a command go; invalid gates and names of files fail before anything is evaluated."""
 
-    def __init__(self, options: dict[str, Any], family: str, names: Iterable[str]) -> None:
-        self.names = list(names)
+    def __init__(self, options: dict[str, Any], family: str, door: Door) -> None:
+        self.door = door
         self.form, self.quiet = options["form"], options["quiet"]
         self.keep_items = options["keep_items"]
         self.flat, self.figure = options["flat"], options.get("figure")
@@ -127,7 +127,7 @@ class Output:
             return csv_grid(evaluation).to_csv()
         if self.form in ("markdown", "latex"):
             return evaluation.to_grid().render(self.form)
-        return in_words(self.names, text(evaluation), flag, hints=True) + "\n"
+        return in_words(self.door.fields, text(evaluation), flag, hints=True) + "\n"
 
     def say(self, line: str) -> None:
         if not self.quiet:

@@ -135,8 +135,8 @@ class Door(Struct, frozen=True):
 
     `call` is the "module:function" that takes the inputs and options as arguments and returns an evaluation, or, if
     `product` says what, something else with `save(path)`. `common` are the options that many doors have. If the family
-    has states, those of the door take the inputs in parts, `of_state` names the options that the state is made with,
-    and its `evaluate` takes the others. `progress` says that the function takes `progress=`.
+    has states, `of_state` names what the state is made with; its `update` takes the other inputs, and its `evaluate`
+    the other options. `progress` says that the function takes `progress=`.
     """
 
     name: str
@@ -156,7 +156,6 @@ class Door(Struct, frozen=True):
         every: tuple[Input | Option, ...] = (*self.inputs, *self.options, *self.common)
         return {each.name: each for each in every}
 
-    @property
     def parts(self) -> tuple[str, ...]:
         """The inputs that may come in several files."""
         return tuple(each.name for each in self.inputs if each.many == "parts")
@@ -230,6 +229,14 @@ def doors(name: str) -> dict[str, Door]:
     declared = family(name)
     module = declared.module("doors") if isinstance(declared, Family) else None
     return {} if module is None else {each.name: each for each in module.DOORS}
+
+
+def state_door(name: str) -> Door:
+    """The door of a family whose evaluations can be merged."""
+    for door in doors(name).values():
+        if door.of_state is not None:
+            return door
+    raise OptionError(f"{name} has no states", fix="Evaluate all data at once.")
 
 
 def door_of(name: str, door: str = "") -> Door:

@@ -1,7 +1,7 @@
 """States: what is counted of some items, merged with others, evaluated when all are there.
 
-A family whose evaluations can be merged names the class of its states in `Family.state`. The names of the options that
-a state is made with are the parameters of its class; `evaluate` has the others.
+A family whose evaluations can be merged names the class of its states in `Family.state`, and has a door that says which
+arguments a state is made with (`Door.of_state`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
 from graphgauge.core.archive import archive_kind
-from graphgauge.core.door import named
+from graphgauge.core.door import named, state_door
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import Family, family, family_names
@@ -90,13 +90,21 @@ def merged(states: Iterable[State]) -> State:
     return whole
 
 
-def split_options(kind: type[State], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the state itself, and of its `evaluate`."""
-    own, later = (inspect.signature(each).parameters for each in (kind, kind.evaluate))
-    for name in options:
-        if name not in own and name not in later:
-            raise UnknownNameError("option", name, [*own, *(each for each in later if each != "self")])
+def routed(name: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Arguments of an evaluation as those of the state itself, of its `update`, and of its `evaluate`."""
+    kind, door = state_class(name), state_door(name)
+    own = {*inspect.signature(kind).parameters}
+    counted = {*inspect.signature(kind.update).parameters, *(each.name for each in door.inputs)} - {
+        *own,
+        "self",
+        "start",
+    }
+    for each in arguments:
+        if each not in own | counted and each not in door.fields:
+            raise UnknownNameError("input or option", each, door.fields)
+    given = {each: value for each, value in arguments.items() if value is not None}
     return (
-        {name: value for name, value in options.items() if name in own},
-        {name: value for name, value in options.items() if name not in own},
+        {each: value for each, value in given.items() if each in own},
+        {each: value for each, value in given.items() if each in counted},
+        {each: value for each, value in given.items() if each not in own | counted},
     )

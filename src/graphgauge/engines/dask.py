@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -12,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.door import state_door
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.state import State, merged, split_options, state_class
+from graphgauge.core.state import State, merged, routed, state_class
 from graphgauge.core.threads import threads
 from graphgauge.io.request import Request
 
@@ -57,7 +57,7 @@ def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
     >>> dask.evaluate("ranking", pos, neg)["mrr"].value
     0.75
     """
-    inputs, own, later = _routed(family, arrays, options)
+    own, inputs, later = _routed(family, arrays, options)
     return _computed(family, inputs, own).evaluate(**later)
 
 
@@ -79,7 +79,7 @@ def state(family: str, *arrays: Any, **options: Any) -> State:
     MissingExtraError
         If Dask is not installed.
     """
-    inputs, own, later = _routed(family, arrays, options)
+    own, inputs, later = _routed(family, arrays, options)
     if later:
         raise OptionError(f"{', '.join(later)} belongs to the state's evaluate()")
     return _computed(family, inputs, own)
@@ -168,13 +168,10 @@ def _routed(
     family: str, arrays: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The inputs by name, the options of the state, and those of its evaluation."""
-    kind = state_class(family)
-    names = [name for name in inspect.signature(kind.update).parameters if name not in ("self", "start")]
+    names = [each.name for each in state_door(family).inputs]
     if len(arrays) > len(names):
         raise OptionError(f"states of {family} take {len(names)} arrays, not {len(arrays)}")
-    inputs = dict(zip(names, arrays, strict=False)) | {name: options[name] for name in names if name in options}
-    own, later = split_options(kind, {name: value for name, value in options.items() if name not in names})
-    return {name: value for name, value in inputs.items() if value is not None}, own, later
+    return routed(family, {**dict(zip(names, arrays, strict=False)), **options})
 
 
 def _computed(family: str, inputs: Mapping[str, Any], own: Mapping[str, Any]) -> State:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.state import split_options, state_class
+from graphgauge.core.state import routed, state_class
 from graphgauge.engines.distributed import merged
 
 torch = need("torch", "a torchmetrics metric")
@@ -25,9 +26,10 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
 
     def __init__(self, family: str = "ranking", **options: Any) -> None:
         super().__init__()
-        kind = state_class(family)
-        own, self.options = split_options(kind, options)
-        self.state = kind(**own)
+        own, inputs, self.options = routed(family, options)
+        if inputs:
+            raise OptionError(f"{', '.join(inputs)} belongs to update()")
+        self.state = state_class(family)(**own)
 
     def update(self, *arrays: Any, **named: Any) -> None:
         self.state.update(*arrays, **named)

@@ -175,18 +175,22 @@ class Request(Struct, frozen=True, kw_only=True):
         parts, door = self.parts(folder), self.declared
         if door.of_state is None:
             raise OptionError(f"states of {self.family} are not made by this door")
-        values = door.read(self.fields)
-        state = state_class(self.family)(**{name: values[name] for name in door.of_state})
         total = sum(part.items(folder) for part in parts) if of is None else of
+        state: State | None = None
         for number, part in enumerate(parts):
             progress.stage("parts", number, len(parts))
             arguments = part.open(folder).arguments
+            if state is None:
+                state = state_class(self.family)(**{name: arguments[name] for name in door.of_state})
             stop = start + len(arguments[door.parts[0]])
-            given = [each for each in door.inputs if arguments[each.name] is not None]
+            given = [
+                each for each in door.inputs if each.name not in door.of_state and arguments[each.name] is not None
+            ]
             inputs = {each.name: arguments[each.name] for each in given}
             inputs |= {each.name: _cut(each, inputs[each.name], start, stop, total) for each in given if each.along}
             state.update(**door.arguments(inputs), start=start)
             start = stop
+        assert state is not None, "there is at least one part"
         progress.stage("parts", len(parts), len(parts))
         return state
 
