@@ -156,6 +156,7 @@ class Door(Struct, frozen=True):
         every: tuple[Input | Option, ...] = (*self.inputs, *self.options, *self.common)
         return {each.name: each for each in every}
 
+    @property
     def parts(self) -> tuple[str, ...]:
         """The inputs that may come in several files."""
         return tuple(each.name for each in self.inputs if each.many == "parts")

@@ -181,7 +181,7 @@ class Request(Struct, frozen=True, kw_only=True):
             progress.stage("parts", number, len(parts))
             arguments = part.open(folder).arguments
             if state is None:
-                state = state_class(self.family)(**{name: arguments[name] for name in door.of_state})
+                state = state_class(self.family)(**door.arguments({name: arguments[name] for name in door.of_state}))
             stop = start + len(arguments[door.parts[0]])
             given = [
                 each for each in door.inputs if each.name not in door.of_state and arguments[each.name] is not None
