@@ -42,6 +42,8 @@ class RankingState:
         parts are put together in the order of their names.
     pooled
         Keep all scores, too: for `roc_auc`, `average_precision` and `pooled_hits@k`.
+    minus_inf, nan
+        As in `evaluate`, for all batches.
 
     Examples
     --------
@@ -54,10 +56,13 @@ class RankingState:
 
     kind = _KIND
 
-    def __init__(self, shard: str | None = None, *, pooled: bool = False) -> None:
+    def __init__(
+        self, shard: str | None = None, *, pooled: bool = False, minus_inf: str = "rank", nan: str = "raise"
+    ) -> None:
         if shard is not None and not isinstance(shard, str):
             raise OptionError(f"shard is {shard!r:.60}", fix="Give its name, such as the path of its file.")
         self.pooled = pooled
+        self._reading = {"minus_inf": minus_inf, "nan": nan}
         self._shard = shard
         self.reset()
 
@@ -80,19 +85,24 @@ class RankingState:
 
     # ---- in
 
-    def update(self, pos_scores: Any, neg_scores: Any = None, **options: Any) -> RankingState:
+    def update(
+        self, pos_scores: Any, neg_scores: Any = None, *, start: int | None = None, **options: Any
+    ) -> RankingState:
         """Count one batch: scores as in `evaluate`, or any `Queries`.
 
-        In the form with one pool, positives and negatives add up over all batches.
+        With `start`, the number of its first query among all, the batch is a part of its own, of that name. In the form
+        with one pool, positives and negatives add up over all batches.
         """
-        queries = queries_of(pos_scores, neg_scores, options)
+        reading = {} if isinstance(pos_scores, Queries) else self._reading
+        queries = queries_of(pos_scores, neg_scores, {**reading, **options})
         self._require_alike(isinstance(queries, PoolQueries))
+        name = self._name if start is None else f"{start:020d}"
         if isinstance(queries, PoolQueries):
-            known = self._shared.get(self._name)
-            self._shared[self._name] = queries if known is None else _one_pool([known, queries])
+            known = self._shared.get(name)
+            self._shared[name] = queries if known is None else _one_pool([known, queries])
             return self
         pool = queries.pool() if self.pooled else None
-        self._add(self._name, queries.count(), pool)
+        self._add(name, queries.count(), pool)
         return self
 
     def merge(self, other: RankingState) -> RankingState:
