@@ -7,7 +7,7 @@ bits however the queries were split and in whichever order parts were counted an
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
+from graphgauge.protocols import under_protocols
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.evaluate import evaluation_of, queries_of
 from graphgauge.ranking.labels import Labels
@@ -156,8 +157,18 @@ class RankingState:
         whole.labels.require_unique()
         return whole.take(np.argsort(whole.labels.ids, kind="stable"))
 
-    def evaluate(self, **options: Any) -> Evaluation:
-        """The metrics of everything that was counted; options are `k`, `ties`, `metrics` and `confidence`."""
+    @under_protocols("ranking")
+    def evaluate(
+        self,
+        *,
+        k: Sequence[int] | int = (1, 3, 10),
+        ties: str = "realistic",
+        metrics: Any = None,
+        confidence: float = 0.95,
+        protocol: str | None = None,
+    ) -> Evaluation:
+        """The metrics of everything that was counted, with options as in the function `evaluate`."""
+        options: dict[str, Any] = {"k": k, "ties": ties, "metrics": metrics, "confidence": confidence}
         if self._shared:
             queries: Queries = _one_pool([self._shared[name] for name in sorted(self._shared)])
             return evaluation_of(queries.count, pool=queries.pool, **options)
