@@ -21,6 +21,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints
 from graphgauge.ranking import device
+from graphgauge.ranking.scores import forget
 from graphgauge.ranking.sets import Sets
 from graphgauge.ranking.tops import entries
 
@@ -96,7 +97,9 @@ class Matrix(Scorer):
         self.queries, self.entities = self._scores.shape
 
     def places(self, rows: Any, task: Task) -> Places:
-        return places_in(self._scores[rows], task, "scores")
+        places = places_in(self._scores[rows], task, "scores")
+        forget(self._scores)
+        return places
 
     def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
         return _top_of(as_numeric(self._scores[rows], "scores"), task, k)

@@ -170,7 +170,7 @@ class ScoreQueries(Queries):
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
         part = self._part(rows)
         counts = part._row_counts()
-        _forget(part.neg)
+        forget(part.neg)
         pos = as_numeric(part.pos, "pos_scores")
         unscored = pos != pos
         if self.nan == "raise" and (unscored.any() or counts.missing.any()):
@@ -324,7 +324,7 @@ def _mapping(array: Any) -> mmap.mmap | None:
     return base if isinstance(base, mmap.mmap) else None
 
 
-def _forget(array: Any) -> None:
+def forget(array: Any) -> None:
     """Let the pages of a file that were read leave the memory of this process; they are read again when needed."""
     mapped = _mapping(array)
     if mapped is not None and hasattr(mapped, "madvise"):

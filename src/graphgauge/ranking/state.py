@@ -70,7 +70,7 @@ class RankingState:
     def reset(self) -> None:
         """Forget everything that was counted."""
         self._name = self._shard or uuid.uuid4().hex
-        self._parts: dict[str, Counts] = {}
+        self._parts: dict[str, _Part] = {}
         self._pools: dict[str, Pooled] = {}
         self._shared: dict[str, PoolQueries] = {}
 
@@ -117,7 +117,7 @@ class RankingState:
         if other.shards:
             self._require_alike(bool(other._shared))
             self.pooled = other.pooled
-        self._parts |= other._parts
+        self._parts |= {name: part.copy() for name, part in other._parts.items()}
         self._pools |= other._pools
         self._shared |= other._shared
         if self._parts:
@@ -136,12 +136,9 @@ class RankingState:
             raise InputError(what, fix="Use one state for each form of input.")
 
     def _add(self, name: str, counts: Counts, pool: Pooled | None) -> None:
-        known = self._parts.get(name)
-        joined = counts if known is None else Counts.join([known, counts])
-        joined.labels.require_unique()
-        if len(joined.candidates) > _SINGLE and joined.labels.ids is None:
-            joined = joined.fold()
-        self._parts[name] = joined
+        part = self._parts.get(name) or _Part()
+        part.add(counts)
+        self._parts[name] = part
         if pool is not None:
             self._pools[name] = pool if name not in self._pools else _pooled([self._pools[name], pool])
 
@@ -151,7 +148,7 @@ class RankingState:
         """The counts of all parts: in the order of their ids, or if they have none, of the names of the parts."""
         if not self._parts:
             raise InputError("nothing was counted", fix="Update the state with scores first.")
-        whole = Counts.join([self._parts[name] for name in sorted(self._parts)])
+        whole = Counts.join([self._parts[name].counts() for name in sorted(self._parts)])
         if whole.labels.ids is None:
             return whole
         whole.labels.require_unique()
@@ -186,9 +183,9 @@ class RankingState:
         arrays: dict[str, AnyArray] = {}
         facts: dict[str, Any] = {"pooled": self.pooled, "shards": [], "pools": []}
         if self._parts:
-            names = sorted(self._parts)
-            facts["shards"] = [[name, len(self._parts[name].candidates)] for name in names]
-            arrays |= Counts.join([self._parts[name] for name in names]).to_arrays()
+            parts = {name: self._parts[name].counts() for name in sorted(self._parts)}
+            facts["shards"] = [[name, len(part.candidates)] for name, part in parts.items()]
+            arrays |= Counts.join(list(parts.values())).to_arrays()
         for number, name in enumerate(sorted(self._pools)):
             arrays |= _arrays_of(f"pool{number}", self._pools[name])
         for number, name in enumerate(sorted(self._shared)):
@@ -209,7 +206,8 @@ class RankingState:
             assert whole is not None
             part = whole.take(slice(start, start + size))
             # What was met is said once, of the whole.
-            state._parts[name] = part if number == 0 else replace(part, met=type(part.met)())
+            state._parts[name] = _Part()
+            state._parts[name].add(part if number == 0 else replace(part, met=type(part.met)()))
             start += size
             if state.pooled and f"pool{number}.pos" in arrays:
                 state._pools[name] = _pool_of(_named(arrays, f"pool{number}"))
@@ -218,6 +216,46 @@ class RankingState:
             labels = Labels.from_arrays(own, len(own["pos"]))
             state._shared[name] = PoolQueries(own["pos"], own["neg"], labels, minus_inf, nan)
         return state
+
+
+class _Part:
+    """The batches of one part, put together as they grow, so that many small ones cost little."""
+
+    def __init__(self) -> None:
+        self._chunks: list[Counts] = []
+        self._ids: list[AnyArray] = []  # of each chunk, sorted
+
+    def __len__(self) -> int:
+        return sum(map(len, self._chunks))
+
+    def copy(self) -> _Part:
+        other = _Part()
+        other._chunks, other._ids = self._chunks.copy(), self._ids.copy()
+        return other
+
+    def add(self, counts: Counts) -> None:
+        """Add a batch; one that has a known id, or other labels than earlier ones, is refused and changes nothing."""
+        if self._chunks:
+            Counts.join([self._chunks[0].take(slice(0, 0)), counts])
+        ids = counts.labels.ids
+        own = np.empty(0) if ids is None else np.sort(ids)
+        for known in self._ids if ids is not None else ():
+            again = (
+                own[known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own] if len(known) else own[:0]
+            )
+            if len(again):
+                raise InputError(f"{again[0]} occurs twice", where="ids", fix="Give every query its own id.")
+        self._chunks.append(counts)
+        self._ids.append(own)
+        while len(self._chunks) > 1 and len(self._chunks[-1].candidates) >= len(self._chunks[-2].candidates):
+            self._chunks[-2:] = [Counts.join(self._chunks[-2:])]
+            self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]))]
+        if len(self._chunks[-1].candidates) > _SINGLE and ids is None:
+            self._chunks[-1] = self._chunks[-1].fold()
+
+    def counts(self) -> Counts:
+        """Of all batches, in their order."""
+        return Counts.join(self._chunks)
 
 
 def _named(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
