@@ -1,4 +1,4 @@
-"""Statistics over runs: summaries, tests and comparisons."""
+"""Statistics over runs: summaries, comparisons, gates against a baseline, and the tests they are made of."""
 
 from __future__ import annotations
 
@@ -6,73 +6,47 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphgauge.old.stats.aggregate import Aggregate, Summary, aggregate
-    from graphgauge.old.stats.compare import compare
-    from graphgauge.old.stats.compare_items import ItemsComparison
-    from graphgauge.old.stats.comparison import Comparison
-    from graphgauge.old.stats.design import Design
-    from graphgauge.old.stats.load import load
-    from graphgauge.old.stats.many import Friedman, critical_difference, friedman, holm, mean_ranks
-    from graphgauge.old.stats.method_test import MethodTest
-    from graphgauge.old.stats.paired import PairedTest, paired_test, unpaired_test
-    from graphgauge.old.stats.permutation import PairedItems, paired_items
-    from graphgauge.old.stats.power import Needed, units_needed
-    from graphgauge.old.stats.ranks import RankSum, rank_sum
-    from graphgauge.old.stats.regression import Regression, gate
-    from graphgauge.old.stats.resample import interquartile_mean, probability_of_improvement
-    from graphgauge.old.stats.runs import Run, Runs
     from graphgauge.old.stats.sequence import MeanSequence, PairedSequence
-    from graphgauge.old.stats.wilcoxon import SignedRank, attainable_p, seeds_needed, signed_rank
+    from graphgauge.stats.comparison import compare
+    from graphgauge.stats.design import Design
+    from graphgauge.stats.effects import (
+        bootstrap_interval,
+        interquartile_mean,
+        probability_of_improvement,
+        seeds_needed,
+        units_needed,
+    )
+    from graphgauge.stats.many import Friedman, Trend, critical_difference, friedman, holm, mean_ranks, page_test
+    from graphgauge.stats.outcome import Comparison, Pair, Standing
+    from graphgauge.stats.ranks import PairedTest, RankSum, SignedRank, paired_test, rank_sum, signed_rank
+    from graphgauge.stats.reading import read_runs
+    from graphgauge.stats.regression import Regression, gate
+    from graphgauge.stats.runs import Run, Runs
+    from graphgauge.stats.summaries import Aggregate, Summary, aggregate
 
-# Names of the package with the modules that have them, loaded on first use: intervals cost nothing else.
-_NAMES = {
-    "Aggregate": "aggregate",
-    "Comparison": "comparison",
-    "Design": "design",
-    "Friedman": "many",
-    "ItemsComparison": "compare_items",
-    "MeanSequence": "sequence",
-    "MethodTest": "method_test",
-    "Needed": "power",
-    "PairedItems": "permutation",
-    "PairedSequence": "sequence",
-    "PairedTest": "paired",
-    "RankSum": "ranks",
-    "Regression": "regression",
-    "Run": "runs",
-    "Runs": "runs",
-    "SignedRank": "wilcoxon",
-    "Summary": "aggregate",
-    "aggregate": "aggregate",
-    "attainable_p": "wilcoxon",
-    "compare": "compare",
-    "critical_difference": "many",
-    "friedman": "many",
-    "gate": "regression",
-    "holm": "many",
-    "interquartile_mean": "resample",
-    "load": "load",
-    "mean_ranks": "many",
-    "paired_items": "permutation",
-    "paired_test": "paired",
-    "probability_of_improvement": "resample",
-    "rank_sum": "ranks",
-    "seeds_needed": "wilcoxon",
-    "signed_rank": "wilcoxon",
-    "units_needed": "power",
-    "unpaired_test": "paired",
+# Modules with their public names, loaded on first use: intervals cost nothing else.
+_MODULES = {
+    "stats.comparison": "compare",
+    "stats.design": "Design",
+    "stats.effects": "bootstrap_interval interquartile_mean probability_of_improvement seeds_needed units_needed",
+    "stats.many": "Friedman Trend critical_difference friedman holm mean_ranks page_test",
+    "stats.outcome": "Comparison Pair Standing",
+    "stats.ranks": "PairedTest RankSum SignedRank paired_test rank_sum signed_rank",
+    "stats.reading": "read_runs",
+    "stats.regression": "Regression gate",
+    "stats.runs": "Run Runs",
+    "stats.summaries": "Aggregate Summary aggregate",
+    "old.stats.sequence": "MeanSequence PairedSequence",
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Aggregate",
     "Comparison",
     "Design",
     "Friedman",
-    "ItemsComparison",
     "MeanSequence",
-    "MethodTest",
-    "Needed",
-    "PairedItems",
+    "Pair",
     "PairedSequence",
     "PairedTest",
     "RankSum",
@@ -80,33 +54,34 @@ __all__ = [
     "Run",
     "Runs",
     "SignedRank",
+    "Standing",
     "Summary",
+    "Trend",
     "aggregate",
-    "attainable_p",
+    "bootstrap_interval",
     "compare",
     "critical_difference",
     "friedman",
     "gate",
     "holm",
     "interquartile_mean",
-    "load",
     "mean_ranks",
-    "paired_items",
+    "page_test",
     "paired_test",
     "probability_of_improvement",
     "rank_sum",
+    "read_runs",
     "seeds_needed",
     "signed_rank",
     "units_needed",
-    "unpaired_test",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"graphgauge.old.stats.{_NAMES[name]}"), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"graphgauge.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_HOMES)

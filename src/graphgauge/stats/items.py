@@ -1,0 +1,124 @@
+"""The items of runs, aligned by their ids, as units of a comparison: queries, events, time steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.items import Items
+from graphgauge.core.types import AnyArray, Floats
+from graphgauge.stats import truth
+from graphgauge.stats.design import Design, Layout
+from graphgauge.stats.panel import Missing, Panel
+from graphgauge.stats.runs import Run, Seed, seed_order
+from graphgauge.stats.text import listing
+
+_KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
+
+
+def layout_of_items(panel: Panel, missing: Missing) -> Layout:
+    """The items of all runs on one dataset. Runs of several seeds are averaged if all have the same items.
+
+    A weighted mean enters by what each item contributes to it, so that means and their differences are those of the
+    evaluations.
+    """
+    if len(panel.datasets) > 1:
+        fix = f"Choose one of {listing(panel.datasets)}: read_runs(…).only(dataset=[…])."
+        raise InputError(f"items of {len(panel.datasets)} datasets cannot be compared together", fix=fix)
+    truth.refuse({} if panel.different else truth.conflicts(panel.truths, across_seeds=True))
+    if missing == "raise" and panel.gaps:
+        raise InputError(
+            f"runs are missing: {listing([str(gap) for gap in panel.gaps])}", fix=f'{_KEEP} Or missing="omit".'
+        )
+    runs = sorted((run for run in panel.runs if panel.metric in run.scores), key=lambda run: seed_order(run.seed))
+    tables = {(run.method, run.seed): _items_of(run, panel.metric) for run in runs}
+    first, ids = next(iter(tables.values())), _ids(tables, missing)
+    rows = {key: _rows(items, ids) for key, items in tables.items()}
+    methods = sorted({method for method, _ in tables})
+    columns = {key: _contributions(items, panel.metric)[rows[key]] for key, items in tables.items()}
+    table = np.array(
+        [np.mean([values for (m, _), values in columns.items() if m == method], axis=0) for method in methods]
+    )
+    known = ~np.isnan(table).any(axis=0)
+    cluster = _cluster(tables, rows)
+    notes = list(panel.notes)
+    if not known.all():
+        notes.append(f"{int((~known).sum()):,} of {len(known):,} items are left out, for which a method has no value")
+    cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
+    number = int(known.sum())
+    if number < 2:
+        raise InputError(f"{number} items have a value for all methods", fix="Evaluate on more items.")
+    design = Design(
+        unit=first.unit,
+        units=(number, number),
+        paired=True,
+        clusters=None if cluster is None else int(cluster.max()) + 1,
+        seeds=max(sum(m == method for m, _ in tables) for method in methods),
+    )
+    in_time = first.unit == "time step"
+    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), (), cluster, in_time)
+
+
+def _items_of(run: Run, metric: str) -> Items:
+    items = run.items
+    if items is None:
+        raise InputError(f"{run} has no values of single items", where=run.source or None, fix=_KEEP)
+    if metric not in items.values:
+        has = f'It has {listing(list(items.values))}; compare others with over="seeds".'
+        raise InputError(f"{metric} is no mean over items in {run}", fix=has)
+    if len(np.unique(items.ids)) < len(items):
+        raise InputError("an id occurs twice", where=str(run), fix="Give each item an id of its own.")
+    return items
+
+
+def _contributions(items: Items, metric: str) -> Floats:
+    """Values with the mean and the spread of the metric: of a weighted mean, pseudo-values."""
+    values = items.values[metric]
+    weights = items.weights.get(metric)
+    if weights is None:
+        return values
+    known = ~np.isnan(values) & ~np.isnan(weights)
+    total = float(weights[known].sum())
+    if not total > 0:
+        raise InputError(f"the weights of {metric} are 0", fix="Weigh at least one item.")
+    mean = float(weights[known] @ values[known]) / total
+    return np.where(known, mean + weights * int(known.sum()) / total * (values - mean), np.nan)
+
+
+def _ids(tables: Mapping[tuple[str, Seed], Items], missing: Missing) -> AnyArray:
+    """The ids that all runs have, in the order of the first."""
+    (name, first), *others = tables.items()
+    common = first.ids
+    for other, items in others:
+        kept = common[np.isin(common, items.ids)]
+        if missing != "omit" and (len(kept) < len(common) or len(items) > len(kept)):
+            what = f"{name[0]} (seed {name[1]}) and {other[0]} (seed {other[1]}) have different items"
+            raise InputError(what, fix='Evaluate all on the same items; or compare those in common (missing="omit").')
+        common = kept
+    return common
+
+
+def _rows(items: Items, ids: AnyArray) -> AnyArray:
+    order = np.argsort(items.ids, kind="stable")
+    return np.asarray(order[np.searchsorted(items.ids, ids, sorter=order)])
+
+
+def _cluster(tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray]) -> AnyArray | None:
+    """The clusters of the items, which all runs have to agree on."""
+    labels = {
+        key: None if items.cluster is None else np.asarray(items.cluster)[rows[key]] for key, items in tables.items()
+    }
+    first = next(iter(labels.values()))
+    for (method, seed), own in labels.items():
+        if (own is None) != (first is None) or (own is not None and not _alike(own, first)):
+            what = f"the items of {method} (seed {seed}) are clustered differently"
+            raise InputError(what, fix="Evaluate all runs with the same cluster=.")
+    return first
+
+
+def _alike(one: AnyArray, other: AnyArray | None) -> bool:
+    return other is not None and np.array_equal(
+        np.unique(one, return_inverse=True)[1], np.unique(other, return_inverse=True)[1]
+    )

@@ -1,0 +1,353 @@
+"""Runs from result files, flat JSON, tables, frames, dictionaries and evaluations."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core import files
+from graphgauge.core.content import ResultFile
+from graphgauge.core.disk import read_json
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.family import family, family_names
+from graphgauge.core.number import from_file
+from graphgauge.core.result import Result
+from graphgauge.core.sealed import decode
+from graphgauge.stats.runs import UNNAMED, Run, Runs, Score, Seed, seed_of, usual_direction
+from graphgauge.stats.tables import (
+    LABELS,
+    Table,
+    Unit,
+    columns_of,
+    is_empty,
+    read_number,
+    runs_of_table,
+    runs_of_units,
+    score_of,
+)
+from graphgauge.stats.text import listing
+
+# `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
+_FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+?)(\.flat)?\.json")
+# Parts of a flat file that describe the run.
+_DESCRIPTIONS = ("config", "configuration", "args", "params", "hparams", "hyperparameters", "settings", "meta")
+_NO_NAMES = "Evaluate with method=, dataset= and seed=, or pass {name: evaluation}."
+
+
+def read_runs(source: Any, *, columns: Mapping[str, str] | str | Iterable[str] | None = None) -> Runs:
+    """Runs from a folder or files of results, a table, a frame, dictionaries, or a list of these or of evaluations.
+
+    A folder is searched for result files and for flat JSON named `metrics_{dataset}_{seed}.json`, whose folder names
+    the method. A table has columns `method`, `dataset` and `seed`, or those that
+    `columns={"method": "algo", "seed": "rep"}` names; every other column of numbers is a metric, unless `metric` and
+    `value`, or `mean`, `std` and `n`, have one in each row. A dictionary has the scores of each method: a list of
+    repetitions, or a mapping from seed or dataset, or evaluations.
+
+    Parameters
+    ----------
+    source
+        Where the runs are.
+    columns
+        Names of columns by role: method, dataset, seed, metric, value, mean, std, n.
+
+    Returns
+    -------
+    Runs
+        One `Run` per method, dataset and seed, with all metrics.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a table has no column for a role.
+
+    Examples
+    --------
+    >>> from graphgauge import stats
+    >>> runs = stats.read_runs([{"method": "a", "seed": 0, "f1": 0.9}, {"method": "b", "seed": 0, "f1": 0.8}])
+    >>> len(runs), runs.methods, runs.metrics
+    (2, ['a', 'b'], ['f1'])
+    """
+    reader = _Reader(columns_of(columns))
+    runs = Runs(reader.runs_of(source), reader.notes)
+    if reader.columns and not reader.tables:
+        raise OptionError("columns are named, but no table is read", fix="Leave columns out.").about("columns")
+    return runs
+
+
+class _Reader:
+    """Reads runs with these columns, and keeps what is to say of files that are not read, and how many are tables."""
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self.columns = columns
+        self.notes: list[str] = []
+        self.tables = 0
+
+    def runs_of(self, source: Any) -> list[Run]:
+        if isinstance(source, Runs):
+            self.notes += source.notes
+            return list(source)
+        if isinstance(source, Run):
+            return [source]
+        if isinstance(source, str | Path):
+            return self._of_path(Path(source))
+        if is_evaluation(source):
+            return _numbered([source])
+        if hasattr(source, "column_names") or (hasattr(source, "columns") and not isinstance(source, Mapping)):
+            return self._of_table(Table.from_frame(source))
+        if isinstance(source, Mapping):
+            return self._of_mapping(source)
+        if isinstance(source, Iterable):
+            return self._of_sequence(list(source))
+        fix = "Pass a path, a frame, a dictionary or a list."
+        raise InputError(f"cannot read runs from {type(source).__name__}", fix=fix)
+
+    def _of_table(self, table: Table) -> list[Run]:
+        self.tables += 1
+        return runs_of_table(table, self.columns)
+
+    # ---- Python objects
+
+    def _of_sequence(self, parts: list[Any]) -> list[Run]:
+        if parts and all(isinstance(part, Mapping) and not is_evaluation(part) for part in parts):
+            return self._of_table(Table.from_records(parts, "records", "record"))
+        evaluated = _numbered([part for part in parts if is_evaluation(part)])
+        return evaluated + [run for part in parts if not is_evaluation(part) for run in self.runs_of(part)]
+
+    def _of_mapping(self, source: Mapping[Any, Any]) -> list[Run]:
+        """A table by columns, or the scores or evaluations of each method."""
+        is_table = any(name in source for name in (*LABELS, *self.columns.values()))
+        if is_table and all(map(_is_list, source.values())):
+            if len({len(part) for part in source.values()}) > 1:
+                sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
+                raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
+            rows = zip(*source.values(), strict=True)
+            return self._of_table(
+                Table.from_records([dict(zip(source, cells, strict=True)) for cells in rows], "dictionary")
+            )
+        runs, units = [], []
+        for method, scores in source.items():
+            evaluated = _evaluated(scores, {"method": str(method)})
+            runs += evaluated or []
+            units += [] if evaluated is not None else _units_of(str(method), scores)
+        return runs + runs_of_units(units, "dictionary")
+
+    # ---- files
+
+    def _of_path(self, path: Path) -> list[Run]:
+        if path.is_dir():
+            return self._of_folder(path)
+        if not path.exists():
+            raise InputError("no such file or folder", where=str(path))
+        if path.suffix.lower() in (".csv", ".parquet"):
+            return self._of_table(Table.from_file(path))
+        runs = self._of_json(path) if path.suffix.lower() == ".json" else None
+        if runs is None:
+            fix = "Pass result files, metrics_{dataset}_{seed}.json, or a table: .csv, .parquet or JSON records."
+            raise InputError("neither a result file nor a table of results", where=str(path), fix=fix)
+        return runs
+
+    def _of_folder(self, folder: Path) -> list[Run]:
+        """The results of a folder; files that cannot be read are named, the others are used."""
+        paths = files.result_files(folder)
+        runs: list[Run] = []
+        errors = []
+        for path in paths:
+            try:
+                runs += self._of_json(path) or []
+            except InputError as error:
+                errors.append(error)
+        # A flat copy of a result file is the same run, not a second one.
+        whole = {(run.method, run.dataset, run.seed) for run in runs if run.family}
+        runs = [run for run in runs if run.family or (run.method, run.dataset, run.seed) not in whole]
+        if not runs and errors:
+            raise errors[0]
+        if not runs:
+            fix = "Evaluate with --method, --dataset and --run-seed, which writes result files; or name a table."
+            raise InputError(f"no results among {len(paths)} JSON files", where=str(folder), fix=fix)
+        if errors:
+            said = listing([str(error).rstrip(".") for error in errors], 3)
+            self.notes.append(f"{len(errors)} files could not be read, and their runs are missing: {said}")
+        return runs
+
+    def _of_json(self, path: Path) -> list[Run] | None:
+        """The runs of a result file, flat metrics or a list of records; None of other JSON."""
+        content = read_json(path)
+        if isinstance(content, list):
+            is_records = bool(content) and all(isinstance(part, dict) for part in content)
+            table = Table.from_records(content, str(path)) if is_records else None
+            return (
+                None
+                if table is None or not {*LABELS, *self.columns.values()} & set(table.names)
+                else self._of_table(table)
+            )
+        if not isinstance(content, dict):
+            return None
+        if files.is_result(content):
+            return [_of_result(content, path)]
+        match = _FLAT_NAME.fullmatch(path.name)
+        if "schema" in content or (match is None and not set(LABELS) <= set(content)):
+            return None
+        return [_of_flat(content, path, {} if match is None else match.groupdict())]
+
+
+def is_evaluation(value: Any) -> bool:
+    """Whether a value is an evaluation, also of a family that is not rebuilt."""
+    return isinstance(value, Evaluation) or type(value).__module__ == "graphgauge.old.core.evaluation"
+
+
+def run_of(evaluation: Any, source: str = "", **labels: Any) -> Run:
+    """An evaluation as a run, under other labels if they are named."""
+    if not isinstance(evaluation, Evaluation):
+        from graphgauge.old.bridge import new_evaluation
+
+        evaluation = new_evaluation(evaluation)
+    names = {"method": evaluation.run.method, "dataset": evaluation.run.dataset, "seed": evaluation.run.seed, **labels}
+    if names["method"] is None:
+        raise InputError("a run has no method", where=source or "evaluation", fix=_NO_NAMES)
+    return Run(
+        str(names["method"]),
+        str(names["dataset"] or ""),
+        seed_of(0 if names["seed"] is None else names["seed"]),
+        {key: _score(result, evaluation) for key, result in evaluation.items()},
+        evaluation.family,
+        source,
+        evaluation=evaluation,
+    )
+
+
+def _of_result(content: dict[str, Any], path: Path) -> Run:
+    file = decode(content, ResultFile, str(path))
+    if file.status == "failed":
+        run = file.run
+        why = f"failed: {file.error or 'no reason recorded'}"
+        return Run(str(run.method), str(run.dataset or ""), seed_of(run.seed or 0), {}, file.family, str(path), why)
+    return run_of(files.opened(file, path, items=False), str(path))
+
+
+def _of_flat(content: Mapping[str, Any], path: Path, labels: Mapping[str, Any]) -> Run:
+    """Plain numbers by metric; lists, and parts that describe the run, are no metrics."""
+    parent = path.resolve().parent
+    described = {
+        name: value
+        for part in _DESCRIPTIONS
+        if isinstance(content.get(part), dict)
+        for name, value in content[part].items()
+        if name in LABELS
+    }
+    stated = {name: content[name] for name in LABELS if name in content}
+    names = {
+        "method": (parent.parent if parent.name in family_names() else parent).name,
+        **labels,
+        **described,
+        **stated,
+    }
+    scores = {}
+    for name, value in content.items():
+        number = None if name in (*LABELS, *_DESCRIPTIONS) else _plain_number(value)
+        if number is not None:
+            scores[name] = score_of(name, number)
+    if not scores:
+        raise InputError("contains no metric", where=str(path), fix="Write each metric as a number.")
+    return Run(str(names["method"]), str(names["dataset"]), seed_of(names["seed"]), scores, source=str(path))
+
+
+def _plain_number(value: Any) -> float | None:
+    if value is None or (isinstance(value, str) and is_empty(value)):
+        return math.nan
+    try:
+        return from_file(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _score(result: Result, evaluation: Evaluation) -> Score:
+    stated = {
+        **evaluation.conventions,
+        **result.conventions,
+        **{name: str(each) for name, each in result.params.items()},
+    }
+    declared = family(evaluation.family) if evaluation.family in family_names() else None
+    # Levels that depend on the test alone, unless the method decides how much of it is read.
+    names = () if "until" in evaluation.options or stated.get("nan") == "omit" else getattr(declared, "references", ())
+    levels = {each.name: each.value for each in result.references if each.name in names and math.isfinite(each.value)}
+    return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason, levels)
+
+
+def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
+    """Evaluations as runs; those that do not state a seed are repetitions."""
+    runs: list[Run] = []
+    taken = Counter[tuple[str, str, str]]()
+    for evaluation in evaluations:
+        run = run_of(evaluation, **labels)
+        stated = evaluation.run.seed if isinstance(evaluation, Evaluation) else evaluation.run.get("seed")
+        if stated is None and "seed" not in labels:
+            key = run.method, run.dataset, run.family
+            run = run_of(evaluation, **{**labels, "seed": taken[key]})
+            taken[key] += 1
+        runs.append(run)
+    return runs
+
+
+def _evaluated(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
+    """The evaluations of one method: one, a list of repetitions, or a mapping from seed, dataset or both; else None."""
+    if is_evaluation(scores):
+        return _numbered([scores], **labels)
+    if _is_list(scores) and len(scores) and all(map(is_evaluation, scores)):
+        return _numbered(list(scores), **labels)
+    if not isinstance(scores, Mapping):
+        return None
+    is_by_seed = all(map(is_evaluation, scores.values())) and (
+        "dataset" in labels or all(isinstance(seed_of(name), int) for name in scores)
+    )
+    level = "seed" if is_by_seed else "dataset"
+    if level in labels:
+        return None
+    parts = [_evaluated(part, {**labels, level: name}) for name, part in scores.items()]
+    if all(part is None for part in parts):
+        return None
+    if any(part is None for part in parts):
+        fix = "Pass evaluations alone, or numbers alone."
+        raise InputError(f"{labels['method']} has evaluations and other scores", where="dictionary", fix=fix)
+    return [run for part in parts if part is not None for run in part]
+
+
+def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
+    """The scores of one method: a number, a list of repetitions, or a mapping from seed or dataset."""
+    where = f"{method} on {dataset}" if dataset else method
+
+    def unit(value: Any, seed: Seed | None, place: str) -> Unit:
+        numbers = value if isinstance(value, Mapping) else {UNNAMED: value}
+        try:
+            known = {str(name): score_of(str(name), read_number(each)) for name, each in numbers.items()}
+        except ValueError as error:
+            raise InputError(f"{place}: {error}", where="dictionary") from None
+        return Unit(method, dataset, seed, known, place)
+
+    if isinstance(scores, Real) or is_empty(scores):
+        return [unit(scores, None, where)]
+    if isinstance(scores, Mapping):
+        if all(isinstance(seed_of(name), int) for name in scores):
+            return [unit(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
+        if dataset:
+            return [unit(scores, None, where)]
+        named = next((str(name) for name in scores if usual_direction(str(name))), None)
+        if named is not None:
+            fix = f'Pass a list of runs: [{{"method": "{method}", "seed": 0, "{named}": …}}, …].'
+            raise InputError(f"the scores of {method} are by metric ({named})", where="dictionary", fix=fix)
+        return [each for name, part in scores.items() for each in _units_of(method, part, str(name))]
+    if _is_list(scores):
+        return [unit(value, None, f"{where}, score {index}") for index, value in enumerate(scores, 1)]
+    fix = "Pass a list of numbers, or a mapping from seed or dataset."
+    raise InputError(f"the scores of {where} are {type(scores).__name__}", where="dictionary", fix=fix)
+
+
+def _is_list(part: Any) -> bool:
+    if isinstance(part, str | bytes | Mapping) or is_evaluation(part):
+        return False
+    return isinstance(part, Sequence) or (getattr(part, "ndim", None) == 1 and hasattr(part, "__len__"))

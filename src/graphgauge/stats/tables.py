@@ -1,0 +1,329 @@
+"""Runs from tables: columns named method, dataset and seed, or the names that are declared, and a column per metric."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.extras import need
+from graphgauge.stats.runs import UNNAMED, Run, Score, Seed, known_metric, on_dataset, repetition, seed_of
+from graphgauge.stats.text import listing
+
+LABELS = ("method", "dataset", "seed")
+ROLES = (*LABELS, "metric", "value", "mean", "std", "n")
+_NAMES_LISTED = 12
+_EMPTY = frozenset(("", "nan", "na", "n/a", "<na>", "nat", "null", "none"))
+_PRINTED = re.compile(r"\s*(?P<mean>[^\s±]+)\s*(?:±|\+/?-)\s*(?P<std>[^\s±]+)\s*")
+_ONE_NAME = 'Give every column one name of its own; in pandas, take one metric: frame["mrr"].reset_index().'
+
+
+@dataclass(frozen=True)
+class Table:
+    """The cells of a table: the names of its columns, and its rows with the place of each in the file."""
+
+    names: list[str]
+    rows: list[list[Any]]
+    places: list[str]
+    where: str
+
+    @classmethod
+    def from_records(cls, records: Sequence[Mapping[Any, Any]], where: str, unit: str = "row") -> Table:
+        """Dictionaries as a table; a cell that one of them lacks is None."""
+        names = list(dict.fromkeys(name for record in records for name in record))
+        rows = [[record.get(name) for name in names] for record in records]
+        return cls([str(name).strip() for name in names], rows, [f"{unit} {i}" for i in range(1, len(rows) + 1)], where)
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> Table:
+        """A data frame of pandas, whose index is columns too, of polars, or an Arrow table."""
+        if hasattr(frame, "reset_index"):
+            if getattr(frame.columns, "nlevels", 1) > 1:
+                raise InputError("the frame has two rows of names", where="frame", fix=_ONE_NAME)
+            levels = [name for name in frame.index.names if name is not None]
+            _refuse_twice([*levels, *map(str, frame.columns)], "frame")
+            frame = frame.reset_index() if levels else frame
+        names = list(getattr(frame, "column_names", None) or frame.columns)
+        columns = [
+            frame[name].to_pylist() if hasattr(frame[name], "to_pylist") else list(frame[name]) for name in names
+        ]
+        return cls.from_records([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], "frame")
+
+    @classmethod
+    def from_file(cls, path: Path) -> Table:
+        """A .csv or .parquet file."""
+        if path.suffix.lower() == ".parquet":
+            table = need("pyarrow.parquet", "reading .parquet").read_table(path)
+            return replace(cls.from_frame(table), where=str(path))
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as stream:
+                reader = csv.reader(stream, strict=True)
+                lines = [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"cannot be read as CSV ({error})", where=str(path)) from None
+        names = [name.strip() for name in lines[0][1]] if lines else []
+        for line, cells in lines[1:]:
+            if len(cells) != len(names):
+                what = f"line {line} has {len(cells)} cells, the first line {len(names)}"
+                raise InputError(what, where=str(path), fix="Separate cells by commas, and quote those that have one.")
+        return cls(names, [cells for _, cells in lines[1:]], [f"line {line}" for line, _ in lines[1:]], str(path))
+
+    def column(self, name: str) -> list[Any]:
+        """The cells of a column."""
+        place = self.names.index(name)
+        return [row[place] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The scores of one run; a seed of None is not stated."""
+
+    method: str
+    dataset: str
+    seed: Seed | None
+    scores: Mapping[str, Score]
+    place: str
+
+
+def columns_of(declared: Any) -> dict[str, str]:
+    """The option `columns`: a mapping from role to column, or texts `method=model,seed=fold`."""
+    if declared is None:
+        return {}
+    if isinstance(declared, Mapping):
+        pairs = [(str(role), str(name)) for role, name in declared.items()]
+    else:
+        texts = [declared] if isinstance(declared, str) else [str(text) for text in declared]
+        parts = [part.partition("=") for text in texts for part in text.split(",") if part.strip()]
+        pairs = [(role.strip(), name.strip()) for role, _, name in parts]
+    for role, name in pairs:
+        if not name:
+            what = f"columns: {role!r:.60} names no column"
+            raise OptionError(what, fix="Write ROLE=COLUMN, such as method=model.").about("columns")
+        one_of("role of a column", role, ROLES)
+    if len(dict(pairs)) < len(pairs):
+        raise OptionError("columns: a role occurs twice", fix="Name one column for each role.").about("columns")
+    return dict(pairs)
+
+
+def runs_of_table(table: Table, declared: Mapping[str, str]) -> list[Run]:
+    """The runs in the rows of a table."""
+    roles = _roles(table, declared)
+    metrics = _metric_columns(table, roles)
+    rows = _long(table, roles) if "metric" in roles else _wide(table, roles, metrics)
+    return runs_of_units(list(rows), table.where)
+
+
+def runs_of_units(units: Sequence[Unit], where: str) -> list[Run]:
+    """One run per unit; without seeds, the units of a method are repetitions that nothing pairs."""
+    unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
+    is_alone, is_single = len({method for method, _ in unseeded}) < 2, max(unseeded.values(), default=1) == 1
+    taken: Counter[tuple[str, str]] = Counter()
+    places: dict[tuple[str, str, Seed], str] = {}
+    runs = []
+    for unit in units:
+        seed = unit.seed
+        if seed is None:
+            number = taken[unit.method, unit.dataset]
+            taken[unit.method, unit.dataset] += 1
+            seed = 0 if is_single else number if is_alone else repetition(unit.method, number + 1)
+        key = (unit.method, unit.dataset, seed)
+        if key in places:
+            who = on_dataset(unit.method or "one method", unit.dataset)
+            what = f"{who}, seed {seed} occurs twice ({places[key]}, {unit.place})"
+            fix = 'Keep one row for each run, or name the column in which they differ: columns={"seed": COLUMN}.'
+            raise InputError(what, where=where, fix=fix)
+        places[key] = unit.place
+        runs.append(Run(*key, unit.scores, source="" if where in ("dictionary", "frame", "records") else where))
+    return runs
+
+
+def score_of(metric: str, value: float, std: float = math.nan, runs: int = 1) -> Score:
+    """A plain number as the score of a metric."""
+    direction, target, bounds = known_metric(metric)
+    return Score(value, direction, target, bounds, std=std, runs=runs)
+
+
+def read_number(value: Any) -> float:
+    """The number in a cell; NaN for an empty one. A ValueError says why there is none."""
+    if is_empty(value):
+        return math.nan
+    try:
+        if isinstance(value, bool) or type(value).__name__ == "bool_" or (isinstance(value, str) and "_" in value):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{str(value)!r:.60} is not a number") from None
+    if math.isinf(number) and isinstance(value, str) and "inf" not in value.lower():
+        raise ValueError(f"{value!r:.60} is too large")
+    return number
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a cell has no value."""
+    if isinstance(value, float):
+        return value != value
+    return value is None or str(value).strip().lower() in _EMPTY
+
+
+def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
+    """The column of each role."""
+    if not table.rows:
+        raise InputError("has no rows", where=table.where)
+    _refuse_twice(table.names, table.where)
+    first = table.rows[0]
+    if len(first) > 1 and first[0] in LABELS and all(map(is_empty, first[1:])):
+        raise InputError("has two rows of names", where=table.where, fix=_ONE_NAME)
+    if "" in table.names:
+        raise InputError("has a column without a name", where=table.where, fix="In pandas, use to_csv(index=False).")
+    for role, name in declared.items():
+        if name not in table.names:
+            known = f"It has {listing(table.names, _NAMES_LISTED)}."
+            raise OptionError(f"{table.where}: no column {name!r:.60} for {role}", fix=known).about("columns")
+    roles = {role: role for role in LABELS if role in table.names} | dict(declared)
+    if not declared and {"metric", "value"} <= set(table.names):
+        roles |= {"metric": "metric", "value": "value"}
+    elif not declared and {"mean", "std", "n"} <= set(table.names):
+        roles |= {"mean": "mean", "std": "std", "n": "n"}
+    for role, other in (("metric", "value"), ("std", "mean"), ("n", "mean"), ("mean", "n")):
+        if role in roles and other not in roles and not (role == "metric" and "mean" in roles):
+            what = f"{table.where}: a column of {role} needs one of {other}"
+            raise OptionError(what, fix=f'Add it: columns={{…, "{other}": COLUMN}}.').about("columns")
+    return roles
+
+
+def _metric_columns(table: Table, roles: Mapping[str, str]) -> list[str]:
+    """The columns of numbers that have no role; without a method, columns of text are refused."""
+    others = [name for name in table.names if name not in roles.values()]
+    # A column with one number is one of numbers: what else is in it is an error.
+    numeric = [
+        name for name in others if any(map(_is_number, cells := table.column(name))) or all(map(is_empty, cells))
+    ]
+    if "method" not in roles and len(numeric) < len(others):
+        has = f'has no column "method", but {listing(table.names, _NAMES_LISTED)}'
+        raise InputError(has, where=table.where, fix=_suggestion(table, numeric))
+    if not numeric and not {"value", "mean"} & set(roles):
+        has = f"It has {listing(table.names, _NAMES_LISTED)}."
+        raise InputError("contains no metric", where=table.where, fix=f"Give each metric a column of numbers. {has}")
+    return numeric
+
+
+def _suggestion(table: Table, numeric: Sequence[str]) -> str:
+    """The option that would read this table: its first texts are the method and the dataset, its labels the seed."""
+    texts = [name for name in table.names if name not in numeric]
+    roles = dict(zip(("method", "dataset"), texts, strict=False))
+    whole = [
+        name for name in numeric if all(str(cell).strip().removesuffix(".0").isdigit() for cell in table.column(name))
+    ]
+    for labels in ([], *([name] for name in whole), *([a, b] for a in whole for b in whole if a != b)):
+        names = [*roles.values(), *labels]
+        if len(labels) == 2 and "dataset" in roles:
+            continue
+        if len(set(zip(*map(table.column, names), strict=True))) == len(table.rows):
+            free = ["seed"] if len(labels) == 1 else ["dataset", "seed"]
+            roles |= dict(zip(free, labels, strict=False))
+            break
+    written = ", ".join(f'"{role}": "{name}"' for role, name in roles.items())
+    option = ",".join(f"{role}={name}" for role, name in roles.items())
+    return f"Name the columns by role: columns={{{written}}}, or --columns {option}."
+
+
+def _wide(table: Table, roles: Mapping[str, str], metrics: Sequence[str]) -> Iterator[Unit]:
+    """A unit per row, with the scores of all metrics; or with one value, or a printed mean, without a name."""
+    for row in range(len(table.rows)):
+        if "mean" in roles:
+            name = roles["mean"] if roles["mean"] not in ("mean", "Mean") else UNNAMED
+            scores = {name: _printed(table, roles, row, name)}
+        elif "value" in roles:
+            name = roles["value"]
+            scores = {name: score_of(name, _number(table, row, name))}
+        else:
+            scores = {name: score_of(name, _number(table, row, name)) for name in metrics}
+        yield _unit(table, roles, row, scores)
+
+
+def _long(table: Table, roles: Mapping[str, str]) -> Iterator[Unit]:
+    """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""
+    units: dict[tuple[Any, ...], Unit] = {}
+    taken: Counter[tuple[Any, ...]] = Counter()
+    for row in range(len(table.rows)):
+        key = str(table.rows[row][table.names.index(roles["metric"])]).strip()
+        score = (
+            _printed(table, roles, row, key) if "mean" in roles else score_of(key, _number(table, row, roles["value"]))
+        )
+        unit = _unit(table, roles, row, {key: score})
+        labels = (unit.method, unit.dataset, unit.seed)
+        again = taken[*labels, key]
+        taken[*labels, key] += 1
+        if again and unit.seed is not None:
+            said = ", ".join(str(part) for part in labels if part != "")
+            raise InputError(f"{key} occurs twice for {said}", where=f"{table.where}, {unit.place}")
+        old = units.setdefault((*labels, again), unit)
+        units[*labels, again] = replace(old, scores={**old.scores, **unit.scores})
+    yield from units.values()
+
+
+def _unit(table: Table, roles: Mapping[str, str], row: int, scores: Mapping[str, Score]) -> Unit:
+    cells = {role: table.rows[row][table.names.index(roles[role])] for role in LABELS if role in roles}
+    place = table.places[row]
+    if "seed" in cells and is_empty(cells["seed"]):
+        fix = "Fill the column in, or drop it: rows without seeds are repetitions."
+        raise InputError("has no seed", where=f"{table.where}, {place}", fix=fix)
+    seed = seed_of(cells["seed"]) if "seed" in cells else None
+    return Unit(_label(cells.get("method")), _label(cells.get("dataset")), seed, scores, place)
+
+
+def _printed(table: Table, roles: Mapping[str, str], row: int, metric: str) -> Score:
+    """A mean with its standard deviation and number of runs; `0.92 ± 0.03` has both in one cell."""
+    cell = table.rows[row][table.names.index(roles["mean"])]
+    match = _PRINTED.fullmatch(cell) if isinstance(cell, str) and "std" not in roles else None
+    mean = _number(table, row, roles["mean"]) if match is None else _cell(table, row, metric, match["mean"])
+    std = (
+        _cell(table, row, metric, match["std"])
+        if match
+        else _number(table, row, roles["std"])
+        if "std" in roles
+        else math.nan
+    )
+    count = _number(table, row, roles["n"])
+    if not (std >= 0 or math.isnan(std)) or not (count >= 1 and count.is_integer()):
+        what = f"a mean of {count:g} runs with standard deviation {std:g}"
+        raise InputError(
+            what, where=f"{table.where}, {table.places[row]}", fix="Write std of at least 0, and n of at least 1."
+        )
+    return score_of(metric, mean, std, int(count))
+
+
+def _number(table: Table, row: int, name: str) -> float:
+    return _cell(table, row, name, table.rows[row][table.names.index(name)])
+
+
+def _cell(table: Table, row: int, name: str, cell: Any) -> float:
+    try:
+        return read_number(cell)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}", where=f"{table.where}, {table.places[row]}") from None
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        return not math.isnan(read_number(cell))
+    except ValueError:
+        return False
+
+
+def _label(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return value.strip() if isinstance(value, str) else str(value).removesuffix(".0")
+
+
+def _refuse_twice(names: Iterable[str], where: str) -> None:
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise InputError(f"has the column {twice!r:.60} twice", where=where, fix=_ONE_NAME)
