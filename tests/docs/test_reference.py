@@ -97,13 +97,14 @@ SHOWN_BY = {
     "generation.SampleComparison": "generation.compare_samples",
     "stats.Design": "stats.compare",
     "stats.Friedman": "stats.friedman",
-    "stats.MethodTest": "stats.unpaired_test",
-    "stats.PairedItems": "stats.paired_items",
+    "stats.Pair": "stats.Comparison",
     "stats.PairedTest": "stats.paired_test",
     "stats.RankSum": "stats.rank_sum",
     "stats.Regression": "stats.gate",
     "stats.SignedRank": "stats.signed_rank",
+    "stats.Standing": "stats.Comparison",
     "stats.Summary": "stats.aggregate",
+    "stats.Trend": "stats.page_test",
 }
 CLASSES = {name.removeprefix("graphgauge."): value for name, value in PUBLIC if inspect.isclass(value)}
 

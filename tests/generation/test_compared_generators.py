@@ -101,6 +101,6 @@ def test_a_comparison_of_results_names_the_generator_that_copies(tmp_path: Path)
         found.save(tmp_path / f"{name}.json")
     files = [tmp_path / f"{name}.json" for name in sides]
     said = str(stats.compare(files, metric="mmd"))
-    assert "copies has the finding near-copies in 1 of 1 run, other methods do not" in said
-    assert "fresh has the finding" not in said
-    assert "graphgauge generation --against" in said
+    assert "[near-copies] in 1 of 1 run of copies" in said
+    assert "run of fresh" not in said
+    assert "generation.compare_samples" in said

@@ -165,7 +165,7 @@ def test_an_evaluation_is_saved_and_loaded(tmp_path: Path) -> None:
     assert again.to_flat() == evaluation.to_flat()
     into = evaluation.save(tmp_path / "results")
     assert into == tmp_path / "results" / "m" / "ranking" / "metrics_d_3.json"
-    assert len(stats.load(tmp_path / "results")) == 1
+    assert len(stats.read_runs(tmp_path / "results")) == 1
     for name in ("a.html", "a.csv", "a.png"):
         with pytest.raises(OptionError, match="are JSON"):
             evaluation.save(tmp_path / name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.report.sample import write
 
-from graphgauge import ranking, stats
+from graphgauge import ranking
 from graphgauge.old.core.findings import Finding
 from graphgauge.old.core.result import Chance, Evaluation, Result, Table
 from graphgauge.old.stats.collect import collect
@@ -178,13 +178,15 @@ def test_a_comparison_is_shown_once(tmp_path: Path) -> None:
 
 def test_a_claim_about_these_datasets_is_judged_as_the_study_asked(tmp_path: Path) -> None:
     """Three datasets are too few for a claim about others, and four seeds too few for one dataset alone."""
+    from graphgauge.old.stats import compare
+
     for number, dataset in enumerate(("x", "y", "z")):
         made(
             tmp_path,
             {method: [value + number / 10 for value in values[:4]] for method, values in CLEAR.items()},
             dataset,
         )
-    found = stats.compare(str(tmp_path), metric="mrr", datasets="these")
+    found = compare(str(tmp_path), metric="mrr", datasets="these")
     (tmp_path / "comparisons").mkdir()
     (tmp_path / "comparisons" / "1.json").write_text(found.to_json())
     content = {"study": "s", "gates": [], "comparisons": [{"title": "t", "file": "comparisons/1.json", "error": None}]}

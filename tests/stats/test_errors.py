@@ -140,9 +140,10 @@ def test_cosines_as_defined():
         centred = x - x.mean()
         raw = (centred[1:] @ centred[:-1]) / (centred @ centred)
         rho = min(raw + (1 + 3 * raw) / steps, 0.98)
-        rho = rho if rho * np.sqrt(steps) >= 1 else 0.0
-        seen = [(1 - rho) ** 2 / (1 + rho**2 - 2 * rho * np.cos(np.pi * k / steps)) for k in range(1, 9)]
-        count = max(4, max([k for k in range(1, 9) if np.mean(seen[:k]) >= 0.9], default=0))
+        rho = min(rho + 1.5 * np.sqrt((1 - rho**2) / steps), 0.98) if rho * np.sqrt(steps) >= 1 else 0.0
+        most = {30: 4, 100: 8}[steps]
+        seen = [(1 - rho) ** 2 / (1 + rho**2 - 2 * rho * np.cos(np.pi * k / steps)) for k in range(1, most + 1)]
+        count = max(4, max([k for k in range(1, most + 1) if np.mean(seen[:k]) >= 0.9], default=0))
         times = (np.arange(steps) + 0.5) / steps
         waves = [centred @ np.cos(np.pi * k * times) for k in range(1, count + 1)]
         variance = 2 * np.mean(np.square(waves)) / np.mean(seen[:count])

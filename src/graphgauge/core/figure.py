@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,15 @@ def new_figure(width: float = 4.6, height: float = 3.6) -> Any:
     figures = need("matplotlib.figure", "drawing a figure")
     figure = figures.Figure(figsize=(width, height))
     need("matplotlib.backends.backend_agg", "drawing a figure").FigureCanvasAgg(figure)
+    figure._repr_png_ = partial(_png, figure)
     return figure
+
+
+def _png(figure: Any) -> bytes:
+    stream = BytesIO()
+    with styled():
+        figure.savefig(stream, format="png", dpi=100)
+    return stream.getvalue()
 
 
 def write_figure(figure: Any, path: str | Path) -> None:
@@ -99,17 +108,23 @@ def plot(evaluation: Evaluation, path: str | Path | None = None, ax: Any = None)
         if path is not None:
             write_figure(figure, path)
         return figure
+    module = family(evaluation.family).module("figure")
+    if module is None:
+        raise InputError(f"{evaluation.family} has no figure")
+    whole, part = in_place_of(ax, path)
+    with styled():
+        module.draw(part, {name: evaluation})
+    return whole
+
+
+def in_place_of(ax: Any, path: str | Path | None = None) -> tuple[Any, Any]:
+    """The figure of these axes, and a part of it to draw on where they were."""
     if path is not None:
         raise OptionError("both path and ax are given", fix="Draw on ax, then save its figure with savefig().")
     place = getattr(ax, "get_subplotspec", lambda: None)()
     if place is None:
-        raise InputError("has no place in a figure", where="ax", fix="Pass axes, such as plt.subplots()[1].")
-    module = family(evaluation.family).module("figure")
-    if module is None:
-        raise InputError(f"{evaluation.family} has no figure")
-    whole = ax.get_figure(root=True)
-    part = ax.get_figure(root=False).add_subfigure(place)
+        what = f"{type(ax).__name__} has no place in a figure"
+        raise InputError(what, where="ax", fix="Pass axes, such as plt.subplots()[1].")
+    whole, part = ax.get_figure(root=True), ax.get_figure(root=False).add_subfigure(place)
     ax.remove()
-    with styled():
-        module.draw(part, {name: evaluation})
-    return whole
+    return whole, part

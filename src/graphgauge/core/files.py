@@ -132,6 +132,18 @@ def result_files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
+def refuse_result(path: str | Path) -> None:
+    """Refuse to write something else in the place of a result file."""
+    target = Path(path)
+    if target.suffix.lower() == ".json" and target.is_file():
+        try:
+            content = read_json(target)
+        except InputError:
+            return
+        if is_result(content):
+            raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
+
+
 def is_result(fields: Any) -> bool:
     """Whether JSON is a result file, of this or another edition."""
     return isinstance(fields, dict) and str(fields.get("schema")).startswith("graphgauge/result/")

@@ -104,7 +104,7 @@ def compare(
     >>> scores = {"ours": [.91, .93, .95, .90, .91, .94], "theirs": [.64, .70, .66, .58, .67, .71]}
     >>> print(stats.compare(scores, metric="accuracy").conclusion)
     ours is better than theirs by accuracy, 0.923 ± 0.020 against 0.660 ± 0.047 over 6 runs: a difference of 0.263 \
-(95 % interval [0.214, 0.312]), p = 0.0022 (Welch's t), effect size 1.00 (large).
+(95 % interval [0.214, 0.313]), p = 0.0022 (Welch's t), effect size 1.00 (large).
     """
     for name, value, known in (
         ("over", over, OVER),
@@ -157,8 +157,17 @@ def compare(
         conventions=dict(panel.conventions),
         invalid={name: why for name, why in panel.invalid.items() if name in names},
         unfair=panel.unfair,
-        notes=layout.notes,
+        notes=(*layout.notes, *_hints(panel, layout)),
     )
+
+
+def _hints(panel: Panel, layout: Layout) -> list[str]:
+    """What else could compare methods with a single run each."""
+    if layout.design.units != (1, 1) or layout.design.printed:
+        return []
+    if panel.runs[0].family == "generation":
+        return ["Single generators are compared by their samples: generation.compare_samples"]
+    return ['Single runs are compared over their items: over="items"']
 
 
 class _Tested:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.figure import CHANCE, COLOURS, SHAPES, new_figure, styled, write_figure
+from graphgauge.core.figure import CHANCE, COLOURS, SHAPES, in_place_of, new_figure, styled, write_figure
 from graphgauge.core.number import percent
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ KINDS = ("ranks", "differences")
 _MOST_METHODS, _MOST_PAIRS, _MOST_PANELS = 60, 45, 12
 
 
-def comparison_figure(comparison: Comparison, kind: str | None, path: str | Path | None) -> Any:
+def comparison_figure(comparison: Comparison, kind: str | None, path: str | Path | None, ax: Any = None) -> Any:
     """Mean ranks if methods have them, or the difference of each pair."""
     has_ranks = comparison.standings[0].mean_rank == comparison.standings[0].mean_rank and len(comparison.standings) > 2
     kind = one_of("figure", kind, KINDS) if kind is not None else "ranks" if has_ranks else "differences"
@@ -29,21 +29,21 @@ def comparison_figure(comparison: Comparison, kind: str | None, path: str | Path
     rows = len(comparison.standings) if kind == "ranks" else len(comparison.pairs)
     if rows > (_MOST_METHODS if kind == "ranks" else _MOST_PAIRS):
         raise OptionError(f"{rows} rows are too many to read", fix="Name a baseline, or compare fewer methods.")
-    figure = new_figure(7, 1.3 + 0.26 * rows)
+    figure, part = _place(7, 1.3 + 0.26 * rows, path, ax)
     with styled():
-        (_draw_ranks if kind == "ranks" else _draw_differences)(figure.subplots(), comparison)
+        (_draw_ranks if kind == "ranks" else _draw_differences)(part.subplots(), comparison)
     return _written(figure, path)
 
 
-def aggregate_figure(table: Aggregate, path: str | Path | None) -> Any:
+def aggregate_figure(table: Aggregate, path: str | Path | None, ax: Any = None) -> Any:
     """Mean and interval of every method, side by side for each metric and dataset."""
     panels = list(dict.fromkeys((row.metric, row.dataset) for row in table.rows))
     if len(panels) > _MOST_PANELS:
         raise InputError(f"{len(panels)} panels are too many to read", fix="Choose fewer metrics or datasets.")
     methods = table.methods
-    figure = new_figure(1.4 + 2.8 * len(panels), 1.1 + 0.3 * len(methods))
+    figure, part = _place(1.4 + 2.8 * len(panels), 1.1 + 0.3 * len(methods), path, ax)
     with styled():
-        for axes, (metric, dataset) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        for axes, (metric, dataset) in zip(part.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             for index, method in enumerate(methods):
                 row, colour = table[metric, method, dataset], COLOURS[index % len(COLOURS)]
                 if np.isnan(row.mean):
@@ -87,6 +87,14 @@ def _draw_differences(axes: Any, comparison: Comparison) -> None:
     axes.set_yticks(range(len(comparison.pairs)), [" − ".join(pair.names) for pair in comparison.pairs])
     axes.set_ylim(len(comparison.pairs) - 0.5, -0.5)
     axes.set_xlabel(f"difference in {comparison.metric} over {comparison.design.over} (diamond: significant)")
+
+
+def _place(width: float, height: float, path: str | Path | None, ax: Any) -> tuple[Any, Any]:
+    """A figure and the part of it to draw on: all of a new one, or the place of axes."""
+    if ax is not None:
+        return in_place_of(ax, path)
+    figure = new_figure(width, height)
+    return figure, figure
 
 
 def _written(figure: Any, path: str | Path | None) -> Any:

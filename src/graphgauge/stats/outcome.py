@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from graphgauge.core.disk import write_text
 from graphgauge.core.errors import OptionError, UnknownNameError, one_of
+from graphgauge.core.files import refuse_result
 from graphgauge.core.grid import Grid
 from graphgauge.core.markup import html_text, latex_text, plain_text
 from graphgauge.core.number import Number, percent
@@ -155,7 +156,7 @@ class Comparison(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return len(self.pairs)
 
     def needed(self, effect: float, *, power: float = 0.8) -> dict[tuple[str, str], int | None]:
-        """How many units (per method and dataset) each pair takes to find this difference with this power.
+        """How many units (per method and dataset) each pair takes to find a difference of `effect` with this `power`.
 
         At the measured spread, by a t test corrected for all pairs; None without a spread, or beyond a million.
         """
@@ -368,24 +369,27 @@ class Comparison(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def save(self, path: str | Path) -> Path:
         """Write a .json, .csv, .md, .tex, .html or .txt file, as its ending says."""
-        target = Path(path)
-        form = FORMS.get(target.suffix.lower())
-        if form is None:
-            fix = f"Use {', '.join(FORMS)}; plot() draws figures."
-            raise OptionError(f"{target.name!r:.60} has no known ending", fix=fix)
-        write_text(target, self.render(form))
-        return target
+        return save_as(path, self.render)
 
     @staticmethod
     def load(path: str | Path) -> Comparison:
         """Read what `save` wrote as .json."""
         return read(path, ComparisonFile).comparison
 
-    def plot(self, path: str | Path | None = None, *, kind: Literal["ranks", "differences"] | None = None) -> Any:
-        """Draw mean ranks and groups that do not differ, or differences with intervals; written to `path`, too."""
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: Literal["ranks", "differences"] | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw mean ranks and groups that do not differ, or differences, as `kind` says.
+
+        A .svg, .png or .pdf file is written to `path`, too; or the figure takes the place of the axes `ax`.
+        """
         from graphgauge.stats.figures import comparison_figure
 
-        return comparison_figure(self, kind, path)
+        return comparison_figure(self, kind, path, ax)
 
     def __str__(self) -> str:
         return self.render("table")
@@ -404,6 +408,18 @@ class ComparisonFile(Struct, kw_only=True):
     root: str = ""
     comparison: Comparison
     receipt: dict[str, Any] = {}
+
+
+def save_as(path: str | Path, render: Callable[[str], str]) -> Path:
+    """Write a table in the form that the ending of the file says."""
+    target = Path(path)
+    form = FORMS.get(target.suffix.lower())
+    if form is None:
+        fix = f"Use {', '.join(FORMS)}; plot() draws figures."
+        raise OptionError(f"{target.name!r:.60} has no known ending", fix=fix)
+    refuse_result(target)
+    write_text(target, render(form))
+    return target
 
 
 def verdict_of(difference: float, p_holm: float, lowest: float, better: str, alpha: float) -> Verdict:

@@ -11,23 +11,24 @@ from graphgauge.core.types import Floats
 FEWEST_STEPS = 30
 # Uneven steps must be worth so many of one size, (Σ cells)² / Σ cells².
 _FEWEST_EVEN = 10
-# At most so many cosines; the fewest for errors with memory; and the share of the variance that they must see.
+# At most so many cosines; the fewest; and the share of the variance that those of errors with memory must see.
 _MOST_COSINES, _FEWEST_COSINES, _SEEN = 8, 4, 0.9
-# The longest memory that is estimated.
-_LONGEST = 0.98
+# The longest memory that is estimated, and by how many standard errors it is taken to be longer than estimated.
+_LONGEST, _CAUTION = 0.98, 1.5
 
 
 def memory_of(series: Floats) -> Floats:
-    """The correlation of neighbouring rows of each column; 0 if it is within its error.
+    """The correlation of neighbouring rows of each column with 1.5 standard errors added; 0 if it is within its error.
 
-    Estimates are too small by about (1 + 3·memory)/rows (Kendall 1954), which is added.
+    Estimates are too small by about (1 + 3·memory)/rows (Kendall 1954), which is added, too.
     """
     rows = len(series)
     centred = series - series.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         raw = (centred[1:] * centred[:-1]).sum(axis=0) / np.square(centred).sum(axis=0)
     memory = np.minimum(raw + (1 + 3 * raw) / rows, _LONGEST)
-    return np.where(memory * np.sqrt(rows) >= 1, memory, 0.0)
+    longer = np.minimum(memory + _CAUTION * np.sqrt(np.maximum(1 - memory**2, 0) / rows), _LONGEST)
+    return np.where(memory * np.sqrt(rows) >= 1, longer, 0.0)
 
 
 def cosine_error(influence: ArrayLike, cells: ArrayLike | None = None) -> tuple[Floats, Floats]:
@@ -35,8 +36,9 @@ def cosine_error(influence: ArrayLike, cells: ArrayLike | None = None) -> tuple[
 
     The long-run variance is the mean square of the lowest-frequency cosine transforms of the influences, which are
     nearly independent and normal (Müller 2004; Lazarus et al. 2018): Student's t with as many degrees of freedom as
-    cosines. There are at most eight, fewer where errors have memory: so many that those of an autoregression with it
-    show .9 of its long-run variance, but not fewer than four, and the variance is divided by the share that they show.
+    cosines. There are .41·steps^(2/3), four to eight, and fewer where errors have memory: so many that those of an
+    autoregression with it show .9 of its long-run variance, but at least four; the variance is divided by the share
+    that they show.
 
     `influence` is (steps, …) with one estimate per column; its sum over the steps is the estimate's error. `cells` says
     how many cells each step has, in the same shape. Steps without cells are left out, separately for each column, as
@@ -61,7 +63,8 @@ def cosine_error(influence: ArrayLike, cells: ArrayLike | None = None) -> tuple[
 def _long_run_error(series: Floats) -> tuple[Floats, Floats]:
     """The error of the sum of each column, none of which lacks a row, and the number of cosines."""
     rows = len(series)
-    k = np.arange(1, _MOST_COSINES + 1)[:, np.newaxis]
+    most = min(_MOST_COSINES, max(_FEWEST_COSINES, round(0.41 * rows ** (2 / 3))))
+    k = np.arange(1, most + 1)[:, np.newaxis]
     waves = np.cos(np.pi * k * (np.arange(rows) + 0.5) / rows)
     squares = np.cumsum(np.square(waves @ series), axis=0)
     # The spectrum of an autoregression at the frequency of each cosine, relative to that at 0, which it falls from.

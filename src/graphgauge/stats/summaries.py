@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.disk import write_text
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.family import Family, family, family_names
 from graphgauge.core.grid import Grid
@@ -19,7 +18,7 @@ from graphgauge.core.options import metric_names, whole_number
 from graphgauge.core.result import ARROWS
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_runs, t_interval
-from graphgauge.stats.outcome import FORMS
+from graphgauge.stats.outcome import FORMS, save_as
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import Runs
@@ -262,10 +261,7 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
         return Grid.of(**kept)
 
     def render(self, form: str = "table", **style: Any) -> str:
-        """The table as `table`, `markdown`, `latex`, `html`, `csv` or `json`; the last two have all numbers in full.
-
-        `style` are the arguments of `to_grid`.
-        """
+        """The table in a `form` (table, markdown, latex, html, csv, json), with the `style` of `to_grid`."""
         one_of("format", form, tuple(FORMS.values()))
         if form in ("csv", "json"):
             return self.to_long().render(form)
@@ -296,20 +292,14 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
         return [asdict(row) for row in self.rows]
 
     def save(self, path: str | Path, **style: Any) -> Path:
-        """Write a .json, .csv, .md, .tex, .html or .txt file, as its ending says."""
-        target = Path(path)
-        form = FORMS.get(target.suffix.lower())
-        if form is None:
-            fix = f"Use {', '.join(FORMS)}; plot() draws figures."
-            raise OptionError(f"{target.name!r:.60} has no known ending", fix=fix)
-        write_text(target, self.render(form, **({} if form in ("csv", "json") else style)))
-        return target
+        """Write a .json, .csv, .md, .tex, .html or .txt file, as the ending of `path` says, with this `style`."""
+        return save_as(path, lambda form: self.render(form, **({} if form in ("csv", "json") else style)))
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draw means with their intervals; written to `path`, too."""
+    def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
+        """Draw means with their intervals: to the file `path`, too, or in the place of the axes `ax`."""
         from graphgauge.stats.figures import aggregate_figure
 
-        return aggregate_figure(self, path)
+        return aggregate_figure(self, path, ax)
 
     def __str__(self) -> str:
         return self.render("table")

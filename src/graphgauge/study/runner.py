@@ -146,7 +146,7 @@ def run(
     ... ]
     >>> _ = Path("study.toml").write_text("\n".join(lines))
     >>> outcome = study.run("study.toml", jobs=1)
-    >>> outcome.failed, stats.load("results").methods
+    >>> outcome.failed, stats.read_runs("results").methods
     ([], ['ours'])
     """
     one_of("engine", engine, ENGINES)
