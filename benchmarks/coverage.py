@@ -362,7 +362,8 @@ def rounded(random: Random, n: int) -> Floats:
 
 
 TAILS = "long tails: a sample seldom contains the values that matter most"
-FEW = "too few units to show their own spread"
+FEW = "skewed values, and too few units to show it"
+COUNTS = "a small count has few values"
 MEMORY = "long memory: few independent pieces of time"
 UNSEEN = "regimes that were not seen"
 ITEMS, RUNS, STEPS = (10, 30, 100, 1000), (3, 5, 10, 20), (30, 60, 100, 300, 1000)
@@ -371,7 +372,7 @@ DESIGNS = (
     Design("mean reciprocal rank .08", "score-t", items(*reciprocal_ranks(0.8)), ITEMS),
     Design("mean reciprocal rank at chance, .007", "score-t", items(*reciprocal_ranks(0.0)), ITEMS),
     Design("share .5", "Wilson", shares(0.5), ITEMS),
-    Design("share .05", "Wilson", shares(0.05), ITEMS),
+    Design("share .05", "Wilson", shares(0.05), ITEMS, COUNTS),
     Design("reciprocal ranks in even clusters", "cluster-score-t", clustered("even", 1.0, 0.3), (5, 10, 30, 100)),
     Design("… in clusters by Zipf's law", "cluster-score-t", clustered("zipf", 1.0, 0.3), (5, 10, 30, 100)),
     Design("… half of all items in one cluster", "cluster-score-t", clustered("giant", 1.0, 0.3), (5, 10, 30, 100)),

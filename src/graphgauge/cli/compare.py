@@ -1,4 +1,4 @@
-"""`graphgauge compare DIR… --metric KEY`."""
+"""`graphgauge compare RESULTS… --metric KEY`."""
 
 from __future__ import annotations
 
@@ -6,37 +6,45 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.aggregate import command_about_results, emit, style_of
-from graphgauge.core.errors import OptionError
-from graphgauge.old.cli.family import flag
-from graphgauge.old.cli.options import refuse_replacing
-from graphgauge.old.core.fields import read_all
-from graphgauge.old.stats.compare_results import FIELDS, compare_results, refuse
-from graphgauge.old.stats.load import load
+from graphgauge.cli.command import Command, Section
+from graphgauge.cli.results import RESULTS, chosen_runs, confidence_option, finish, output_options, reading_options
 
-_FIGURES = ("ranks", "differences")
-_DRAW = click.Option(
-    ["--draw"],
-    type=click.Choice(_FIGURES),
-    default="ranks",
-    show_default=True,
-    help="Mean ranks with groups without significant differences, or paired differences.",
-)
+_ASKED = ("metric", "baseline", "over", "design", "datasets", "test", "margin", "missing", "truths", "confidence")
 
 
-def _finish(
-    results: tuple[str, ...], form: str, output: str | None, figure: str | None, draw: str, debug: bool, **options: Any
-) -> None:
-    style, columns = style_of(options), options.pop("columns")
-    values = read_all(FIELDS, options, flag)
-    refuse(values, flag)
-    if figure is not None and values["over"] == "items":
-        raise OptionError("there is no figure over items", fix="Drop --figure, or compare over seeds.")
-    loaded = load(list(results), columns=columns)
-    refuse_replacing([output, figure], [*results, *(run.source for run in loaded)])
-    emit(compare_results(loaded, **values), form, output, figure, draw, style)
+def _compare(results: tuple[str, ...], **options: Any) -> None:
+    """Which method is better by a metric, by how much, and how sure that is.
+
+    RESULTS are result files or folders of them, flat metrics_DATASET_SEED.json, or tables (.csv, .parquet, .json).
+    Methods with the same seeds are paired; several datasets are drawn from others like them, unless --datasets these.
+    """
+    from graphgauge.stats.comparison import compare
+
+    runs = chosen_runs(results, options["only"], options["columns"])
+    asked = {name: options[name] for name in _ASKED}
+    finish(compare(runs, **asked, direction=options["direction"]), results, options)
 
 
-command = command_about_results(
-    "compare", compare_results, FIELDS, _finish, "Draw the comparison (.svg, .png, .pdf).", _DRAW
+def _choice(name: str, values: list[str], help: str) -> click.Option:
+    return Section("Options", name, type=click.Choice(values), default=values[0], help=f"{help}  [{values[0]}]")
+
+
+command = Command(
+    "compare",
+    callback=_compare,
+    help=_compare.__doc__,
+    params=[
+        RESULTS,
+        Section("Options", "--metric", metavar="KEY", help="The metric; not needed if there is only one."),
+        Section("Options", "--baseline", metavar="METHOD", help="Compare the others with this one, not all pairs."),
+        _choice("--over", ["seeds", "items"], "Seeds, or the queries, events or time steps of single runs."),
+        _choice("--design", ["auto", "paired", "unpaired"], "Whether runs belong together by seed."),
+        _choice("--datasets", ["drawn", "these"], "A claim about datasets like these, or about these."),
+        _choice("--test", ["mean", "ranks"], "Test means, or ranks (Wilcoxon)."),
+        Section("Options", "--margin", type=float, help="A difference that does not matter: are methods equivalent?"),
+        Section("Options", "--direction", type=click.Choice(["higher", "lower"]), help="Which is better."),
+        confidence_option("Level of the intervals, and of the tests together."),
+        *reading_options(),
+        *output_options("Draw mean ranks, or the difference of two methods"),
+    ],
 )

@@ -2,168 +2,119 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import asdict
 
+from graphgauge.cli.command import OUTPUT_FILE, Command, Section, files_then_words, refuse_replacing
+from graphgauge.cli.results import confidence_option
 from graphgauge.core.errors import OptionError
-from graphgauge.old.cli.common import files_then_words
-from graphgauge.old.cli.options import DEBUG, PRODUCT_FILE, OnceCommand, refuse_replacing
-from graphgauge.old.core.files import write_text
-from graphgauge.old.stats.regression import OVER
-from graphgauge.old.stats.truths import TRUTHS
+
+if TYPE_CHECKING:
+    from graphgauge.old.stats.gate_files import Outcome
+    from graphgauge.stats.regression import Regression
+
+_ENDINGS = (".json", ".md", ".xml", ".svg", ".png", ".pdf")
 
 
-@click.command(name="gate", cls=OnceCommand)
-@click.argument("new", type=click.Path())
-@click.option("--against", type=click.Path(), help="The baseline: a result file, or a folder of results.")
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="KEY",
-    help="With --against: a metric that must not become worse, or a group KEY[AXIS=LABEL]. Repeatable.",
-)
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    type=float,
-    help="With --against: the loss that does not matter; one for all metrics, or one for each.",
-)
-@click.option(
-    "--gate",
-    "gates",
-    multiple=True,
-    metavar="'KEY >= NUMBER'",
-    help="A requirement on NEW alone, which must be a result file. Repeatable.",
-)
-@click.option(
-    "--over",
-    type=click.Choice(OVER),
-    default="auto",
-    show_default=True,
-    help="Compare runs, the items of single runs, or their intervals.",
-)
-@click.option(
-    "--undecided",
-    type=click.Choice(["fail", "pass"]),
-    default="fail",
-    show_default=True,
-    help="Whether an undecided test fails.",
-)
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of the one-sided tests.",
-)
-@click.option(
-    "--truths",
-    type=click.Choice(TRUTHS),
-    default="same",
-    show_default=True,
-    help="Refuse results against different truths, or compare them with a note.",
-)
-@click.option("--higher", is_flag=True, help="Higher is better for the metrics.")
-@click.option("--lower", is_flag=True, help="Lower is better for the metrics.")
-@click.option("--output", "-o", type=PRODUCT_FILE, help="Write the outcomes (JSON).")
-@click.option("--junit", type=PRODUCT_FILE, help="Write the outcomes as a test suite (JUnit XML).")
-@click.option("--summary", type=PRODUCT_FILE, help="Write a summary (Markdown), such as $GITHUB_STEP_SUMMARY.")
-@click.option("--figure", type=PRODUCT_FILE, help="Draw the changes with their margins (.svg, .png, .pdf).")
-@click.option(
-    "--annotate/--no-annotate", default=None, help="Print annotations of GitHub Actions (default: if it runs there)."
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="Format of stdout.",
-)
-@DEBUG
-def command(
+def _gate(
     new: str,
     against: str | None,
-    metrics: tuple[str, ...],
-    margins: tuple[float, ...],
-    gates: tuple[str, ...],
-    over: str,
-    undecided: str,
-    alpha: float,
-    truths: Any,
-    higher: bool,
-    lower: bool,
-    output: str | None,
-    junit: str | None,
-    summary: str | None,
-    figure: str | None,
-    annotate: bool | None,
-    form: str,
-    debug: bool,
+    metric: tuple[str, ...],
+    margin: tuple[float, ...],
+    gate: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Test whether the results NEW are worse than a baseline by more than a margin, for CI.
 
     Each test excludes such a loss, shows it, or leaves it undecided and names what it would take to decide. Single
-    runs are paired over their items if both were evaluated with --keep items, several runs by seed. The exit code is 0
+    runs are paired over their items if both were evaluated with --keep-items, several runs by seed. The exit code is 0
     only if every loss is excluded and every requirement holds, otherwise 1.
     """
-    from graphgauge.old.core.gates import Gate
-    from graphgauge.old.core.schema import read_result
+    from graphgauge.core.content import GatesFile
+    from graphgauge.core.files import load
+    from graphgauge.core.gate import Gate
+    from graphgauge.core.sealed import encode
     from graphgauge.old.stats import gate_files
-    from graphgauge.old.stats.regression import gate
+    from graphgauge.stats.regression import gate as test
 
-    if higher and lower:
-        raise OptionError("--higher and --lower exclude each other", fix="Give one of them.")
-    limits = _margins(against, metrics, margins, gates)
-    required = [Gate.parse(text) for text in gates]  # before anything is read
-    direction: Any = "higher" if higher else "lower" if lower else None
-    outcomes = []
-    for metric, margin in limits.items():
-        found = gate(
-            new, against, metric=metric, margin=margin, over=over, alpha=alpha, truths=truths, direction=direction
-        )
-        outcomes.append(gate_files.Outcome.of(found, undecided=undecided))
-    if required:
-        evaluation = read_result(new)
-        outcomes += [gate_files.Outcome.of(each.check(evaluation)) for each in required]
-    passed = all(outcome.passed for outcome in outcomes)
-    content = _json(
-        {
-            "schema": "graphgauge/gates/1",
-            "passed": passed,
-            "new": new,
-            "against": against,
-            "gates": [outcome.to_dict() for outcome in outcomes],
-        }
-    )
-    page = gate_files.markdown(outcomes, new, against)
-    files: list[tuple[str | None, Callable[[str], None]]] = [
-        (output, lambda path: write_text(path, content)),
-        (junit, lambda path: write_text(path, gate_files.junit(outcomes))),
-        (summary, lambda path: write_text(path, page)),
-        (figure, lambda path: gate_files.draw(outcomes, path)),
-    ]
-    if annotate is None:
-        annotate = os.environ.get("GITHUB_ACTIONS") == "true"
+    limits = _margins(against, metric, margin, gate)
+    required = [Gate.parse(text) for text in gate]  # before anything is read
+    outputs = [path for path in options["output"] if path]
+    for path in outputs:
+        if _ending(path) not in _ENDINGS:
+            raise OptionError(f"--output {path!r:.80} has no known ending", fix=f"Use {', '.join(_ENDINGS)}.")
+    asked = {name: options[name] for name in ("over", "confidence", "truths", "direction")}
+    tests = [test(new, against, metric=key, margin=loss, **asked) for key, loss in limits.items()]
+    checked = [each.check(load(new, items=False)) for each in required]
+    passes = [each.passed or (each.worse == "undecided" and options["undecided"] == "pass") for each in tests]
+    shown = [_as_outcome(each, ok) for each, ok in zip(tests, passes, strict=True)]
+    shown += [gate_files.Outcome(each.gate, each.passed, each.words) for each in checked]
+    gates = GatesFile(gates=[*(each.outcome for each in tests), *checked])
+    gates.receipt = {"new": new, "against": against, "tests": [asdict(each) for each in tests]}
+    pages: dict[str, Callable[[], str]] = {
+        ".json": lambda: encode(gates),
+        ".xml": lambda: gate_files.junit(shown),
+        ".md": lambda: gate_files.markdown(shown, new, against),
+    }
 
     def words() -> None:
-        lines = {"text": "\n".join(map(str, outcomes)) + "\n", "json": content, "markdown": page}[form]
-        click.echo(lines, nl=False)
-        for line in gate_files.annotation_lines(outcomes) if annotate else ():
+        text = {"json": pages[".json"], "markdown": pages[".md"]}.get(
+            options["form"], lambda: "\n".join(map(str, shown))
+        )
+        click.echo(text().rstrip("\n"))
+        on_github = os.environ.get("GITHUB_ACTIONS") == "true"
+        for line in gate_files.annotation_lines(shown) if options["annotate"] or on_github else ():
             # Of JSON nothing else may be on stdout; GitHub reads both streams.
-            click.echo(line, err=form != "text")
+            click.echo(line, err=options["form"] != "table")
 
-    refuse_replacing([path for path, _ in files], [new, against])
-    files_then_words([partial(write, path) for path, write in files if path is not None], words)
-    if not passed:
+    refuse_replacing(outputs, [path for path in (new, against) if path is not None])
+    files_then_words([partial(_write, path, pages, shown) for path in outputs], words)
+    if not (all(passes) and all(each.passed for each in checked)):
         raise click.exceptions.Exit(1)
+
+
+def _write(path: str, pages: dict[str, Callable[[], str]], outcomes: list[Outcome]) -> None:
+    from graphgauge.core.disk import write_text
+    from graphgauge.old.stats.gate_files import draw
+
+    page = pages.get(_ending(path))
+    write_text(path, page()) if page is not None else draw(outcomes, path)
+
+
+def _ending(path: str) -> str:
+    """The ending of a file; that of GitHub's summary, which has none, is .md."""
+    return ".md" if path == os.environ.get("GITHUB_STEP_SUMMARY") else Path(path).suffix.lower()
+
+
+def _as_outcome(found: Regression, passed: bool) -> Outcome:
+    """A test as the pages of gates show it."""
+    from graphgauge.old.stats.gate_files import Outcome
+    from graphgauge.old.stats.regression import Regression as Shown
+
+    interval = None if found.low != found.low else (found.low, found.high)
+    where = f" on {found.dataset}" if found.dataset else ""
+    old = Shown(
+        found.metric,
+        found.better,
+        found.margin,
+        1 - found.confidence,
+        found.new,
+        found.baseline,
+        found.loss,
+        interval,
+        found.worse,
+        found.unit,
+        found.n,
+        found.paired,
+    )
+    words = " ".join(filter(None, (f"{found.verdict}: {found.evidence}.", found.advice, *found.notes)))
+    return Outcome(f"{found.metric}{where}, margin {found.margin:g}", passed, words, old)
 
 
 def _margins(
@@ -184,5 +135,76 @@ def _margins(
     return dict(zip(metrics, margins * len(metrics) if len(margins) == 1 else margins, strict=True))
 
 
-def _json(content: object) -> str:
-    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+command = Command(
+    "gate",
+    callback=_gate,
+    help=_gate.__doc__,
+    params=[
+        click.Argument(["new"], type=click.Path()),
+        Section("Options", "--against", type=click.Path(), help="The baseline: a result file, or a folder of results."),
+        Section(
+            "Options",
+            "--metric",
+            multiple=True,
+            metavar="KEY",
+            help="A metric that must not become worse, or a group KEY[AXIS=LABEL]. Repeatable.",
+        ),
+        Section(
+            "Options",
+            "--margin",
+            multiple=True,
+            type=float,
+            help="The loss that does not matter; one for all metrics, or one for each.",
+        ),
+        Section(
+            "Options",
+            "--gate",
+            multiple=True,
+            metavar="'KEY >= NUMBER'",
+            help="A requirement on NEW alone, which must be a result file. Repeatable.",
+        ),
+        Section(
+            "Options",
+            "--over",
+            type=click.Choice(["auto", "items", "seeds", "intervals"]),
+            default="auto",
+            help="Compare runs, the items of single runs, or their intervals.  [auto]",
+        ),
+        Section(
+            "Options",
+            "--undecided",
+            type=click.Choice(["fail", "pass"]),
+            default="fail",
+            help="Whether an undecided test fails.  [fail]",
+        ),
+        confidence_option("Confidence with which a larger loss is excluded."),
+        Section("Options", "--direction", type=click.Choice(["higher", "lower"]), help="Which is better."),
+        Section(
+            "Options",
+            "--truths",
+            type=click.Choice(["same", "any"]),
+            default="same",
+            help="Refuse results measured against different truths, or not.  [same]",
+        ),
+        Section(
+            "Output",
+            "--output",
+            "-o",
+            multiple=True,
+            type=OUTPUT_FILE,
+            metavar="FILE",
+            help="Write all numbers (.json), a summary (.md), JUnit (.xml) or a figure (.svg, .png, .pdf). Repeatable.",
+        ),
+        Section(
+            "Output",
+            "--format",
+            "form",
+            type=click.Choice(["table", "json", "markdown"]),
+            default="table",
+            metavar="table|json|markdown",
+            help="Format of stdout.  [table]",
+        ),
+        Section("Output", "--annotate", is_flag=True, help="Print annotations of GitHub Actions, as there."),
+        Section("Output", "--debug", is_flag=True, help="Show tracebacks."),
+    ],
+)

@@ -15,7 +15,7 @@ from graphgauge.core.disk import dump_json, write_text
 from graphgauge.core.door import Door, in_words
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import result_path
+from graphgauge.core.files import refuse_result, result_path
 from graphgauge.core.gate import Gate, GateOutcome
 from graphgauge.core.grid import Grid
 from graphgauge.core.number import plain
@@ -170,16 +170,6 @@ def csv_grid(evaluation: Evaluation) -> Grid:
         for each in evaluation.values()
     ]
     return Grid.of_rows(("key", "value", "low", "high", "n", "unit", "direction"), rows)
-
-
-def refuse_result(path: str | Path | None) -> None:
-    """Refuse a result file, or items of one, in the place of a file about results."""
-    if path is None or not Path(path).is_file():
-        return
-    with Path(path).open("rb") as stream:
-        head = stream.read(200)
-    if b"graphgauge/result/" in head or str(path).endswith(".items.npz"):
-        raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
 
 
 def _result_file(options: dict[str, Any], family: str) -> Path | None:

@@ -132,16 +132,14 @@ def result_files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def refuse_result(path: str | Path) -> None:
-    """Refuse to write something else in the place of a result file."""
-    target = Path(path)
-    if target.suffix.lower() == ".json" and target.is_file():
-        try:
-            content = read_json(target)
-        except InputError:
-            return
-        if is_result(content):
-            raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
+def refuse_result(path: str | Path | None) -> None:
+    """Refuse a result file, or items of one, in the place of a file about results."""
+    if path is None or not Path(path).is_file():
+        return
+    with Path(path).open("rb") as stream:
+        head = stream.read(200)
+    if b"graphgauge/result/" in head or str(path).endswith(".items.npz"):
+        raise OptionError(f"{path} is a result, or data of one", fix="Give the output another name.")
 
 
 def is_result(fields: Any) -> bool:
