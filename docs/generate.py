@@ -77,7 +77,7 @@ _SHARED = {
 _GUIDES = {
     "negatives": "negatives.md",
     "merge": "ranking.md#streaming-and-merging",
-    "aggregate": "statistics.md",
+    "aggregate": "tables.md",
     "compare": "statistics.md",
     "init": "study.md",
     "run": "study.md",

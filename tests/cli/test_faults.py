@@ -144,6 +144,8 @@ def test_a_place_that_cannot_be_written(results, command, place):
         place = "full.svg"
     if command[0] in ("merge", "audit") and command[-1] == "-o":
         place = place.replace(".svg", ".json")  # result files with another ending are refused
+    if command[0] in ("aggregate", "compare") and command[-1] == "-o":
+        place = place.replace(".svg", ".txt")
     done = graphgauge(*command, place, cwd=results)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr

@@ -54,7 +54,10 @@ def test_notes_and_remedies_name_flags(tmp_path: Path) -> None:
     ]
     (tmp_path / "runs.csv").write_text("\n".join(rows))
     done = run("compare", str(tmp_path / "runs.csv"), "--metric", "accuracy")
-    assert "follows from the name accuracy; --lower overrules it." in done.stdout
+    assert "b is better than a by accuracy" in done.stdout
+    (tmp_path / "runs.csv").write_text("\n".join(rows).replace("accuracy", "gap"))
+    done = run("compare", str(tmp_path / "runs.csv"))
+    assert "Pass --direction higher or --direction lower." in done.stderr
     rng = np.random.default_rng(0)
     truth = 50 + 5 * rng.normal(size=(400, 1, 4))
     np.save(tmp_path / "forecast.npy", truth + rng.normal(size=truth.shape))
@@ -66,7 +69,7 @@ def test_notes_and_remedies_name_flags(tmp_path: Path) -> None:
 
 def test_a_value_with_a_flag_of_its_own_is_that_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["graphgauge", "compare", "runs.csv"])
-    assert in_flags('Pass direction="higher" or direction="lower".') == "Pass --higher or --lower."
+    assert in_flags('Pass direction="higher" or direction="lower".') == "Pass --direction higher or --direction lower."
 
 
 @pytest.mark.parametrize("ending", ["html", "svg", "csv", "tex", "PDF"])

@@ -436,9 +436,10 @@ def test_lists_of_two_models_are_compared_over_queries(tmp_path):
             "compare", "good.json", "poor.json", "--metric", metric, "--over", "items", "--format", "json", cwd=tmp_path
         )
         assert done.returncode == 0, done.stderr
-        (pair,) = json.loads(done.stdout)["pairs"]
+        found = json.loads(done.stdout)["comparison"]
+        (pair,) = found["pairs"]
         assert pair["p_value"] < 0.01
-        assert pair["n"] == 40
+        assert found["design"]["units"] == [40, 40]
 
 
 def test_items_weights_and_queries_as_files(tmp_path):

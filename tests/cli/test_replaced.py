@@ -29,9 +29,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS = [
     "gate new/0.json --against base --metric mrr --margin 0.1 -o base/0.json",
-    "gate new/0.json --against base/0.json --metric mrr --margin 0.1 --junit new/0.items.npz",
-    "gate new/0.json --against base/0.json --metric mrr --margin 0.1 --summary base/0.items.npz",
-    "gate new/0.json --against base/0.json --metric mrr --margin 0.1 --figure base/1.json",
+    "gate new/0.json --against base/0.json --metric mrr --margin 0.1 -o new/0.items.npz",
+    "gate new/0.json --against base/0.json --metric mrr --margin 0.1 -o base/0.items.npz",
+    "gate new/0.json --against base/0.json --metric mrr --margin 0.1 -o base/1.json",
     "aggregate new -o new/1.json",
     "aggregate new --figure new/1.json",
     "aggregate table.csv -o table.csv",

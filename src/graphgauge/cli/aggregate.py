@@ -32,7 +32,7 @@ def _aggregate(results: tuple[str, ...], metric: tuple[str, ...], **options: Any
         raise OptionError("--metric and --all exclude each other", fix="Give one of them.")
     names = [name for text in metric for name in split_list(text)]
     table = aggregate(
-        chosen_runs(results, options["only"], options["columns"]),
+        chosen_runs(results, options),
         metrics="all" if options["all"] else names or None,
         confidence=options["confidence"],
         missing=options["missing"],
@@ -42,7 +42,7 @@ def _aggregate(results: tuple[str, ...], metric: tuple[str, ...], **options: Any
     style: dict[str, Any] = {"marks": options["marks"], "digits": options["digits"], "percent": options["percent"]}
     style["order"] = split_list(options["order"] or "")
     asked = {name: value for name, value in style.items() if value and (name, value) != ("marks", "best")}
-    finish(table, results, options, asked | ({"digits": 0} if options["digits"] == 0 else {}))
+    finish(table, options, asked | ({"digits": 0} if options["digits"] == 0 else {}))
 
 
 command = Command(

@@ -20,9 +20,9 @@ def _compare(results: tuple[str, ...], **options: Any) -> None:
     """
     from graphgauge.stats.comparison import compare
 
-    runs = chosen_runs(results, options["only"], options["columns"])
+    runs = chosen_runs(results, options)
     asked = {name: options[name] for name in _ASKED}
-    finish(compare(runs, **asked, direction=options["direction"]), results, options)
+    finish(compare(runs, **asked, direction=options["direction"]), options)
 
 
 def _choice(name: str, values: list[str], help: str) -> click.Option:

@@ -37,7 +37,7 @@ def _gate(
     only if every loss is excluded and every requirement holds, otherwise 1.
     """
     from graphgauge.core.content import GatesFile
-    from graphgauge.core.files import load
+    from graphgauge.core.files import load, refuse_result, result_files
     from graphgauge.core.gate import Gate
     from graphgauge.core.sealed import encode
     from graphgauge.old.stats import gate_files
@@ -46,7 +46,10 @@ def _gate(
     limits = _margins(against, metric, margin, gate)
     required = [Gate.parse(text) for text in gate]  # before anything is read
     outputs = [path for path in options["output"] if path]
+    inputs = [Path(path) for path in (new, against) if path is not None]
+    refuse_replacing(outputs, [*inputs, *(file for path in inputs if path.is_dir() for file in result_files(path))])
     for path in outputs:
+        refuse_result(path)
         if _ending(path) not in _ENDINGS:
             raise OptionError(f"--output {path!r:.80} has no known ending", fix=f"Use {', '.join(_ENDINGS)}.")
     asked = {name: options[name] for name in ("over", "confidence", "truths", "direction")}
@@ -73,7 +76,6 @@ def _gate(
             # Of JSON nothing else may be on stdout; GitHub reads both streams.
             click.echo(line, err=options["form"] != "table")
 
-    refuse_replacing(outputs, [path for path in (new, against) if path is not None])
     files_then_words([partial(_write, path, pages, shown) for path in outputs], words)
     if not (all(passes) and all(each.passed for each in checked)):
         raise click.exceptions.Exit(1)

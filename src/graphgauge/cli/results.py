@@ -74,17 +74,18 @@ def output_options(drawn: str) -> list[click.Option]:
     ]
 
 
-def chosen_runs(results: tuple[str, ...], only: Iterable[str], columns: Iterable[str]) -> Any:
-    """The runs in these files and folders, those of `only` if it names some."""
+def chosen_runs(results: tuple[str, ...], options: Mapping[str, Any]) -> Any:
+    """The runs in these files and folders, those of `--only` if it names some; no output may replace one of them."""
     from graphgauge.stats.reading import read_runs
 
     kept: dict[str, list[str]] = {}
-    for text in only:
+    for text in options["only"]:
         role, sign, name = text.partition("=")
         if not sign:
             raise OptionError(f"--only {text!r:.60} is not ROLE=NAME", fix="For example --only dataset=cora.")
         kept.setdefault(one_of("role", role.strip(), ROLES), []).append(name.strip())
-    runs = read_runs(list(results), columns=list(columns) or None)
+    runs = read_runs(list(results), columns=list(options["columns"]) or None)
+    refuse_replacing([options["output"], options["figure"]], [*results, *(run.source for run in runs)])
     families = kept.pop("family", [])
     if len(families) > 1:
         raise OptionError("--only names several families", fix="Name one.")
@@ -102,12 +103,9 @@ def directions_of(texts: Iterable[str]) -> dict[str, str]:
     return directions
 
 
-def finish(
-    table: Any, results: Iterable[str], options: Mapping[str, Any], style: Mapping[str, Any] | None = None
-) -> None:
+def finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | None = None) -> None:
     """Write files, then print; the words have options as the command line writes them."""
     form, output, figure = options["form"], options["output"], options["figure"]
-    refuse_replacing([output, figure], results)
     files: list[Callable[[], object]] = []
     if output is not None:
         files.append(lambda: table.save(output, **(style or {})))

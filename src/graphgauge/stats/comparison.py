@@ -122,9 +122,9 @@ def compare(
     panel = panel_of(read_runs(runs, columns=columns), metric, direction=direction, truths=truths)
     better = panel.better
     if len(panel.methods) < 2:
-        raise InputError(
-            f"only {panel.methods[0]!r} has {panel.metric}", fix="A comparison needs at least two methods."
-        )
+        notes = [f"{note}." for note in panel.notes]
+        fix = " ".join(["A comparison needs at least two methods.", *notes])
+        raise InputError(f"only {panel.methods[0]!r} has {panel.metric}", fix=fix)
     if baseline is not None:
         one_of("method", baseline, panel.methods)
     if over == "items":

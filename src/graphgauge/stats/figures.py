@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 KINDS = ("ranks", "differences")
 # With more, names would not be legible.
-_MOST_METHODS, _MOST_PAIRS, _MOST_PANELS = 60, 45, 12
+_MOST_METHODS, _MOST_PAIRS, _MOST_PANELS, _MOST_COLUMNS = 60, 45, 60, 4
 
 
 def comparison_figure(comparison: Comparison, kind: str | None, path: str | Path | None, ax: Any = None) -> Any:
@@ -40,10 +40,14 @@ def aggregate_figure(table: Aggregate, path: str | Path | None, ax: Any = None) 
     panels = list(dict.fromkeys((row.metric, row.dataset) for row in table.rows))
     if len(panels) > _MOST_PANELS:
         raise InputError(f"{len(panels)} panels are too many to read", fix="Choose fewer metrics or datasets.")
-    methods = table.methods
-    figure, part = _place(1.4 + 2.8 * len(panels), 1.1 + 0.3 * len(methods), path, ax)
+    methods, columns = table.methods, min(len(panels), _MOST_COLUMNS)
+    rows = -(-len(panels) // columns)
+    figure, part = _place(1.4 + 2.8 * columns, rows * (1.1 + 0.3 * len(methods)), path, ax)
     with styled():
-        for axes, (metric, dataset) in zip(part.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        grid = part.subplots(rows, columns, squeeze=False).ravel()
+        for axes in grid[len(panels) :]:
+            axes.remove()
+        for axes, (metric, dataset) in zip(grid[: len(panels)], panels, strict=True):
             for index, method in enumerate(methods):
                 row, colour = table[metric, method, dataset], COLOURS[index % len(COLOURS)]
                 if np.isnan(row.mean):

@@ -413,7 +413,7 @@ class ComparisonFile(Struct, kw_only=True):
 def save_as(path: str | Path, render: Callable[[str], str]) -> Path:
     """Write a table in the form that the ending of the file says."""
     target = Path(path)
-    form = FORMS.get(target.suffix.lower())
+    form = FORMS.get(target.suffix.lower()) if target.suffix else "table"
     if form is None:
         fix = f"Use {', '.join(FORMS)}; plot() draws figures."
         raise OptionError(f"{target.name!r:.60} has no known ending", fix=fix)

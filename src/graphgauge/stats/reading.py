@@ -16,7 +16,7 @@ from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family, family_names
-from graphgauge.core.number import from_file
+from graphgauge.core.number import from_file, plural
 from graphgauge.core.result import Result
 from graphgauge.core.sealed import decode
 from graphgauge.stats.runs import UNNAMED, Run, Runs, Score, Seed, seed_of, usual_direction
@@ -80,11 +80,20 @@ def read_runs(source: Any, *, columns: Mapping[str, str] | str | Iterable[str] |
     return runs
 
 
-class _Reader:
-    """Reads runs with these columns, and keeps what is to say of files that are not read, and how many are tables."""
+def read_side(source: Any, name: str) -> Runs:
+    """The runs of one side of a gate; result files need not name their method."""
+    reader = _Reader({}, name)
+    return Runs(reader.runs_of(source), reader.notes)
 
-    def __init__(self, columns: Mapping[str, str]) -> None:
-        self.columns = columns
+
+class _Reader:
+    """Reads runs with these columns, and keeps what is to say of files that are not read, and how many are tables.
+
+    Result files without a method are of the method `unnamed`.
+    """
+
+    def __init__(self, columns: Mapping[str, str], unnamed: str | None = None) -> None:
+        self.columns, self.unnamed = columns, unnamed
         self.notes: list[str] = []
         self.tables = 0
 
@@ -172,7 +181,8 @@ class _Reader:
             raise InputError(f"no results among {len(paths)} JSON files", where=str(folder), fix=fix)
         if errors:
             said = listing([str(error).rstrip(".") for error in errors], 3)
-            self.notes.append(f"{len(errors)} files could not be read, and their runs are missing: {said}")
+            what = plural(len(errors), "file")
+            self.notes.append(f"warning: {what} could not be read, and the runs in it are missing: {said}")
         return runs
 
     def _of_json(self, path: Path) -> list[Run] | None:
@@ -189,7 +199,7 @@ class _Reader:
         if not isinstance(content, dict):
             return None
         if files.is_result(content):
-            return [_of_result(content, path)]
+            return [_of_result(content, path, self.unnamed)]
         match = _FLAT_NAME.fullmatch(path.name)
         if "schema" in content or (match is None and not set(LABELS) <= set(content)):
             return None
@@ -221,13 +231,14 @@ def run_of(evaluation: Any, source: str = "", **labels: Any) -> Run:
     )
 
 
-def _of_result(content: dict[str, Any], path: Path) -> Run:
+def _of_result(content: dict[str, Any], path: Path, unnamed: str | None) -> Run:
     file = decode(content, ResultFile, str(path))
     if file.status == "failed":
         run = file.run
         why = f"failed: {file.error or 'no reason recorded'}"
         return Run(str(run.method), str(run.dataset or ""), seed_of(run.seed or 0), {}, file.family, str(path), why)
-    return run_of(files.opened(file, path, items=False), str(path))
+    labels = {"method": unnamed} if file.run.method is None and unnamed is not None else {}
+    return run_of(files.opened(file, path, items=False), str(path), **labels)
 
 
 def _of_flat(content: Mapping[str, Any], path: Path, labels: Mapping[str, Any]) -> Run:

@@ -19,7 +19,7 @@ from graphgauge.stats.comparison import compare
 from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
-from graphgauge.stats.reading import is_evaluation, read_runs, run_of
+from graphgauge.stats.reading import is_evaluation, read_side, run_of
 from graphgauge.stats.runs import Run, Runs
 from graphgauge.stats.text import decimals, fixed, listing
 
@@ -210,7 +210,7 @@ def _side(source: Any, name: str) -> list[Run]:
         return [
             replace(run, seed=i) if seed is None else run for i, (run, seed) in enumerate(zip(runs, seeds, strict=True))
         ]
-    known = read_runs(source)
+    known = read_side(source, name)
     failed = [f"{run}: {run.failed}" for run in known if run.failed]
     if failed:
         raise InputError(f"a run of the {name} side failed: {listing(failed, 2)}", fix="Repeat it.")

@@ -139,7 +139,8 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
             columns["dataset"] = [str(dataset) for _, dataset in lines]
         marked: dict[tuple[int, str], str] = {}
         notes: list[str] = []
-        for column, metric, own in self._columns(is_by_dataset):
+        for head, metric, own in self._columns(is_by_dataset):
+            column = f"{head} (%)" if percent else head
             rows = [self._by_key[metric, method, dataset if own is None else own] for method, dataset in lines]  # type: ignore[index]
             columns[column] = [_shown(row, digits, 100.0 if percent else 1.0) for row in rows]
             for dataset in dict.fromkeys(row.dataset for row in rows):
@@ -215,7 +216,7 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
             note for panel in self.panels.values() for note in (*panel.notes, *([panel.unfair] if panel.unfair else []))
         ]
         policy = {
-            "raise": 'their means are NaN, and missing="omit" or "worst" would name one',
+            "raise": 'their means are NaN; missing="omit" or missing="worst" has other rules',
             "omit": "they are left out",
             "worst": "they have the metric's worst value",
         }
