@@ -78,7 +78,7 @@ def test_flips_in_a_result_file_are_refused_or_harmless(folder: Path) -> None:
     assert refused > FLIPS  # most flips change something
 
 
-@pytest.mark.parametrize("name", ["metrics_toy_0.kept.npz", "metrics_toy_0.query.json"])
+@pytest.mark.parametrize("name", ["metrics_toy_0.items.npz", "metrics_toy_0.query.json"])
 def test_flips_beside_a_result_file_are_refused(folder: Path, name: str) -> None:
     path, whole = folder / "a" / name, folder / "a" / "metrics_toy_0.json"
     runs = [whole, folder / "b" / "metrics_toy_0.json"]

@@ -5,20 +5,18 @@ The old rooms work on the content of result files as dictionaries of edition 2; 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from graphgauge.core.content import ResultFile, evaluation_of
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.items import Items
 from graphgauge.core.number import from_file, plain
-from graphgauge.core.sealed import encode, read
+from graphgauge.core.sealed import encode
 
 # How readings were called in edition 2.
 _READINGS = ("nan", "sign", "edges", "encoding", "classes", "threshold", "null_value")
@@ -108,39 +106,19 @@ def new_evaluation(evaluation: Any) -> Evaluation:
 
 def items_of(evaluation: Any) -> Items | None:
     """The values of single items that an evaluation of an old family has kept."""
-    return None if evaluation.per_item is None else _items(evaluation.family, evaluation.per_item, evaluation)
-
-
-def kept_items(path: Path) -> Items | None:
-    """The values of single items in a file next to the result file of an old family, if it has kept them."""
-    from graphgauge.core.disk import read_bytes
-    from graphgauge.old.core.family import family
-
-    file = read(path, ResultFile)
-    side = next((each for each in file.side_files if each.role == "kept"), None)
-    if side is None:
+    old = evaluation.per_item
+    if old is None:
         return None
-    place = path.with_name(Path(side.name).name)
-    if hashlib.sha256(read_bytes(place)).hexdigest() != side.hash:
-        raise InputError("has changed since its result was written", where=str(place), fix="Evaluate again.")
-    return _items(
-        file.family, family(file.family).module("items").Items.load(place), [each.key for each in file.results]
-    )
-
-
-def _items(family: str, old: Any, keys: Iterable[str]) -> Items:
     values = {}
-    for key in keys:
+    for key in evaluation:
         try:
             column = np.asarray(old.values_of(key), dtype=np.float64)
         except (GraphgaugeError, LookupError, ValueError, TypeError, AttributeError):
             continue
         if column.shape == (len(old),):
             values[key] = column
-    unit = {"ranking": "query", "forecasting": "time step", "explanation": "event"}.get(family, "item")
-    weight = getattr(old, "weight", None)
-    weights = {} if weight is None else dict.fromkeys(values, np.asarray(weight, dtype=np.float64))
-    return Items(unit, np.asarray(old.ids), values, weights, getattr(old, "cluster", None))
+    unit = {"ranking": "query", "forecasting": "time step", "explanation": "event"}.get(evaluation.family, "item")
+    return Items(unit, np.asarray(old.ids), values, cluster=getattr(old, "cluster", None))
 
 
 def _new_result(entry: Mapping[str, Any]) -> dict[str, Any]:

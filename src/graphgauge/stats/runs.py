@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from numbers import Real
-from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core import files, registry
@@ -89,10 +88,7 @@ class Run:
         """The values of its single items, in memory or in the unchanged file next to its result."""
         if self.evaluation is None or self.evaluation.per_item is not None or not self.source:
             return None if self.evaluation is None else self.evaluation.per_item
-        path = Path(self.source)
-        from graphgauge.old.bridge import kept_items
-
-        return files.load(path).per_item or kept_items(path)
+        return files.load(self.source).per_item
 
     @cached_property
     def findings(self) -> dict[str, tuple[str, str]]:
