@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphgauge.old.stats.sequence import MeanSequence, PairedSequence
     from graphgauge.stats.comparison import compare
     from graphgauge.stats.design import Design
     from graphgauge.stats.effects import (
@@ -26,17 +25,16 @@ if TYPE_CHECKING:
 
 # Modules with their public names, loaded on first use: intervals cost nothing else.
 _MODULES = {
-    "stats.comparison": "compare",
-    "stats.design": "Design",
-    "stats.effects": "bootstrap_interval interquartile_mean probability_of_improvement seeds_needed units_needed",
-    "stats.many": "Friedman Trend critical_difference friedman holm mean_ranks page_test",
-    "stats.outcome": "Comparison Pair Standing",
-    "stats.ranks": "PairedTest RankSum SignedRank paired_test rank_sum signed_rank",
-    "stats.reading": "read_runs",
-    "stats.regression": "Regression gate",
-    "stats.runs": "Run Runs",
-    "stats.summaries": "Aggregate Summary aggregate",
-    "old.stats.sequence": "MeanSequence PairedSequence",
+    "comparison": "compare",
+    "design": "Design",
+    "effects": "bootstrap_interval interquartile_mean probability_of_improvement seeds_needed units_needed",
+    "many": "Friedman Trend critical_difference friedman holm mean_ranks page_test",
+    "outcome": "Comparison Pair Standing",
+    "ranks": "PairedTest RankSum SignedRank paired_test rank_sum signed_rank",
+    "reading": "read_runs",
+    "regression": "Regression gate",
+    "runs": "Run Runs",
+    "summaries": "Aggregate Summary aggregate",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
@@ -45,9 +43,7 @@ __all__ = [
     "Comparison",
     "Design",
     "Friedman",
-    "MeanSequence",
     "Pair",
-    "PairedSequence",
     "PairedTest",
     "RankSum",
     "Regression",
@@ -79,7 +75,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(f"graphgauge.{_HOMES[name]}"), name)
+        return getattr(importlib.import_module(f"graphgauge.stats.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
