@@ -28,8 +28,8 @@ _LISTS = "One row of items per query, best first; −1 marks unfilled places at 
 class TopQueries(Queries):
     """Lists `values[offsets[i] : offsets[i + 1]]` of items, of which the first `depth` places of all are known.
 
-    `grades` are those of the right items, in the order of `targets.values`; None if all are 1. `met` is what all lists
-    together have of unfilled places and of items that were passed over.
+    `grades` are those of the right items, in the order of `targets.values`; None if all are 1. If lists are `complete`,
+    nothing comes after their end, and all places are known.
     """
 
     def __init__(
@@ -42,15 +42,16 @@ class TopQueries(Queries):
         *,
         grades: Floats | None = None,
         catalog: Catalog | None = None,
+        complete: bool = False,
     ) -> None:
         self.labels, self.targets, self._grades, self._catalog = labels, targets, grades, catalog
         self.n, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
-        unfilled = self.n * longest - len(values)
+        unfilled = 0 if complete else self.n * longest - len(values)
         rows = np.repeat(np.arange(self.n), np.diff(offsets))
         passed = known.contain(rows, values)
         gone = np.bincount(rows[passed], minlength=self.n)
         self.values, self.offsets = values[~passed], offsets - np.append(0, np.cumsum(gone))
-        self.depth = longest - int(gone.max(initial=0))
+        self.depth = targets.entities if complete else longest - int(gone.max(initial=0))
         if self.n and not self.depth:
             what = f"list {int(np.argmax(gone))} has known items only" if longest else "lists without places"
             raise InputError(what, where="indices", fix="Ask for longer lists.")
@@ -164,7 +165,7 @@ def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about
     nothing = Sets.from_pairs(query[:0], document[:0], queries, targets.entities)
     labels = Labels.given(queries, **{**about, "ids": judged.queries})
     graded = None if (grade == 1).all() else grade[order]
-    return TopQueries(judged.documents, judged.offsets, targets, nothing, labels, grades=graded)
+    return TopQueries(judged.documents, judged.offsets, targets, nothing, labels, grades=graded, complete=True)
 
 
 def _items(n_items: int | None, names: Any, values: Ints, *sets: Any) -> int:
