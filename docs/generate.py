@@ -48,7 +48,7 @@ _ROWS = {
     "conventions": "choices that the formula leaves open; *as chosen* means set by the option of that name "
     "([more](../conventions.md))",
     "fair to": "the classes of predicted graphs that can be compared by it; without this row, all "
-    "([more](../recovery.md#classes))",
+    "([more](../recovery.md#graphs-that-leave-marks-open))",
     "chance": "the models without knowledge whose scores are shown next to the value",
     "interval": "how the interval is computed, or why there is none",
     "laws": "properties that the tests check, and those that do not hold, with the reason: *permutation*, the order of "

@@ -90,7 +90,8 @@ def answer(case: Case) -> Answer:
     except InputError:
         return Answer(name, None, None, "refused")
     interval = (result.interval.low, result.interval.high) if result.interval else None
-    chance = result.chance[-1].value if result.chance else None
+    levels = result.references if hasattr(result, "references") else result.chance
+    chance = levels[-1].value if levels else None
     return Answer(name, result.value, result.value, interval=interval, chance=chance)
 
 

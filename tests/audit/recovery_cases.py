@@ -3,7 +3,7 @@
 import numpy as np
 from tests.audit.cases import Case
 
-from graphgauge.recovery import evaluate
+from graphgauge.old.recovery import evaluate
 
 NODES = 20
 

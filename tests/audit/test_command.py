@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from tests.command import graphgauge
 
-from graphgauge import audit, recovery
+from graphgauge import audit
 from graphgauge.audit import checks
 from graphgauge.core.errors import GraphgaugeError
+from graphgauge.old import recovery
 from graphgauge.old.core.schema import read_result, write_result
 from graphgauge.ranking import evaluate
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.audit.cases import all_cases
 
-from graphgauge import audit, recovery
+from graphgauge import audit
+from graphgauge.old import recovery
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.ranking import evaluate
 

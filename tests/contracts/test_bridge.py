@@ -9,9 +9,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from graphgauge import forecasting, generation, load, ranking, recovery
+from graphgauge import forecasting, generation, load, ranking
 from graphgauge.core.content import ResultFile
 from graphgauge.core.sealed import json_schema
+from graphgauge.old import recovery
 from graphgauge.old.bridge import new_evaluation
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.result import Result

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import forecasting, generation, ranking, recovery
+from graphgauge import forecasting, generation, ranking
+from graphgauge.old import recovery
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import dumps, evaluation_to_dict
 

@@ -22,7 +22,7 @@ from graphgauge.old.core.fields import (
     Texts,
     Whole,
 )
-from graphgauge.recovery.from_files import Columns, Nodes
+from graphgauge.old.recovery.from_files import Columns, Nodes
 from graphgauge.study import toml
 
 FAMILIES = {name: family(name) for name in BUILT_IN}

@@ -25,8 +25,9 @@ from tests.evolution.conftest import block_graph
 from tests.evolution.test_log import stored
 from tests.explanation.brute import Weighted, random_explanations
 
-from graphgauge import evolution, explanation, forecasting, generation, ranking, recovery
+from graphgauge import evolution, explanation, forecasting, generation, ranking
 from graphgauge.core.errors import GraphgaugeError
+from graphgauge.old import recovery
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (
@@ -52,7 +53,7 @@ from graphgauge.old.engines import dask as dask_engine
 from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.io.graphs import read_graph
 from graphgauge.old.io.hashing import HashIndex
-from graphgauge.recovery.from_files import Nodes
+from graphgauge.old.recovery.from_files import Nodes
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import task
 from graphgauge.study.worker import perform

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from graphgauge.old.core.metric import find, metrics
+from tests.registries import find, metrics
 
 FILES = sorted(Path(__file__).parent.glob("*.toml"))
 CONTENTS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES}

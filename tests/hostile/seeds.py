@@ -68,8 +68,8 @@ def readers() -> list[Reader]:
     from graphgauge.old.ranking.items import Items
     from graphgauge.old.ranking.negative_sampling import Negatives
     from graphgauge.old.ranking.state import RankingState
+    from graphgauge.old.recovery.from_files import read_names
     from graphgauge.old.stats.load import load
-    from graphgauge.recovery.from_files import read_names
     from graphgauge.study.parse import read_study
 
     text = Path.write_text

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Evaluation
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
 from graphgauge.recovery import evaluate
 
 LARGEST = 16
@@ -46,6 +46,7 @@ def some_in_either(truth: np.ndarray, predicted: list[np.ndarray], scores: list[
 # truth, the thresholded predictions before and after, their scores, and the axes of one graph.
 MONOTONE_IF: dict[str, Callable[[np.ndarray, list[np.ndarray], list[np.ndarray], Axes], bool]] = {
     "auprc": true_edges_untied,
+    "auprc_trapezoid": true_edges_untied,
     "orientation_accuracy": one_way_and_common,
     "directed_precision": some_predicted,
     "fdr": some_predicted,

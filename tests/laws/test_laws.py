@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.laws.cases import Case, Inputs, all_cases
+from tests.laws.cases import Case, Evaluation, Inputs, Metric, all_cases
+from tests.registries import levels, metrics
 
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.metric import LAWS, Exempt, Metric, NoChance, NoInterval, metrics
-from graphgauge.old.core.result import Evaluation, Result
+from graphgauge.core.metric import LAWS
 
 CASES = all_cases()
 over_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -73,12 +73,14 @@ class TestDeclarations:
     def test_declares_every_law_or_says_why_not(self, metric: Metric) -> None:
         assert set(metric.laws) == set(LAWS)
         for law, holds in metric.laws.items():
-            assert holds is True or (isinstance(holds, Exempt) and len(holds.reason.split()) >= 3), law
+            assert holds is True or (type(holds).__name__ == "Exempt" and len(holds.reason.split()) >= 3), law
 
     def test_declares_chance_and_interval_or_says_why_not(self, metric: Metric) -> None:
-        assert callable(metric.chance) or (isinstance(metric.chance, NoChance) and len(metric.chance.reason) > 10)
+        assert callable(metric.chance) or (
+            type(metric.chance).__name__ == "NoChance" and len(metric.chance.reason) > 10
+        )
         assert callable(metric.interval) or (
-            isinstance(metric.interval, NoInterval) and len(metric.interval.reason) > 10
+            type(metric.interval).__name__ == "NoInterval" and len(metric.interval.reason) > 10
         )
 
     def test_is_documented(self, metric: Metric) -> None:
@@ -92,7 +94,7 @@ class TestDeclarations:
 # ------------------------------------------------------------------- the values
 
 
-def assert_sound(result: Result) -> None:
+def assert_sound(result: Any) -> None:
     low, high = result.bounds
     if not result.defined:
         assert result.n == 0
@@ -113,7 +115,7 @@ def assert_sound(result: Result) -> None:
         assert result.interval.level == 0.95
         assert result.interval.method
         assert result.interval.over
-    for chance in result.chance:
+    for chance in levels(result):
         assert chance.name
         assert low <= chance.value <= high, result
 
@@ -126,7 +128,7 @@ def test_values_intervals_and_chance_lie_in_bounds(case: Case, data: st.DataObje
     for key, metric in case.entries.items():
         assert_sound(evaluation[key])
         if evaluation[key].defined:
-            assert bool(evaluation[key].chance) == callable(metric.chance)
+            assert bool(levels(evaluation[key])) == callable(metric.chance)
             assert (metric.interval is not None) or evaluation[key].interval is None
 
 
@@ -268,7 +270,7 @@ def test_a_reset_state_counts_anew(case: Case, data: st.DataObject) -> None:
     first, second = data.draw(case.inputs()), data.draw(case.inputs())
     state = case.state(first)
     state.reset()
-    state.update(**{name: value for name, value in second.items() if name not in ("ties", "catalog")})
+    state.update(**case.whole(second))
     assert_same(case.evaluate_state(state, second), case.evaluate(second), case.lawful("merge"))
 
 

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.recovery.forms import evaluate, model, named
 
-from graphgauge import recovery
-from graphgauge.kernels.dags import cycle_of, sinks_first
-from graphgauge.recovery.structure import Model
+from graphgauge._core import sinks_first
+from graphgauge.recovery.structure import _cycle
 
 ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 NEEDING_A_CLASS = ("cpdag_shd", *ADJUSTMENT)
@@ -59,15 +59,11 @@ def random_graph(draw, d, density=0.5):
     return graph
 
 
-def model(graph):
-    return Model(np.flatnonzero(graph), len(graph), True, "A_pred")
-
-
 def check(graph):
-    found, expected = model(graph), next(extensions(graph), None)
+    found, expected = model(graph, undirected=True), next(extensions(graph), None)
     assert (found.flaw is None) == (expected is not None), graph.astype(int)
     one_way = graph & ~graph.T
-    cycle = cycle_of(np.flatnonzero(one_way), len(graph))
+    cycle = _cycle(np.flatnonzero(one_way), len(graph))
     assert bool(cycle) == (not is_acyclic(one_way))
     for node, following in zip(cycle, cycle[1:] + cycle[:1], strict=True):
         assert one_way[node, following]
@@ -75,7 +71,7 @@ def check(graph):
         return
     union = np.zeros_like(graph)
     for dag in extensions(graph):
-        assert Model(np.flatnonzero(dag), len(graph), False, "").flaw is None
+        assert model(dag).flaw is None
     skeleton = graph | graph.T
     undirected = extensions_of_class(skeleton, colliders(graph))
     for dag in undirected:
@@ -142,12 +138,12 @@ def test_no_graph_stops_an_evaluation(d):
     without = 0
     for _ in range(60):
         graph = random_graph(draw, d, 0.3 if d > 4 else 0.7)
-        marks = recovery.NamedMatrix(graph.T.astype(int), names)
-        evaluation = recovery.evaluate(truth, marks, encoding="pcalg")
+        marks = named(graph.T.astype(int), names)
+        evaluation = evaluate(truth, marks, encoding="pcalg", nodes=names)
         assert not evaluation.skipped
         assert evaluation["directed_shd"].defined
         assert evaluation["skeleton_shd"].defined
-        flaw = model(graph).flaw
+        flaw = model(graph, undirected=True).flaw
         for key in NEEDING_A_CLASS:
             result = evaluation[key]
             if flaw is not None:
@@ -160,7 +156,9 @@ def test_no_graph_stops_an_evaluation(d):
             else:
                 assert result.defined
         # The same as truth, and by name.
-        reversed_roles = recovery.evaluate(marks, truth, encoding=("pcalg", None), metrics=["cpdag_shd", "parent_aid"])
+        reversed_roles = evaluate(
+            marks, truth, encoding=("pcalg", None), nodes=names, metrics=["cpdag_shd", "parent_aid"]
+        )
         assert reversed_roles["parent_aid"].defined == (flaw is None)
     assert without
 
@@ -170,8 +168,8 @@ def test_a_cycle_with_an_undirected_edge_names_its_nodes():
     for source, target in ((0, 1), (1, 2), (2, 0)):
         marks[target, source] = 1
     marks[2, 3] = marks[3, 2] = 1
-    given = recovery.NamedMatrix(marks, ("a", "b", "c", "d"))
-    evaluation = recovery.evaluate(np.eye(4, k=1), given, encoding="pcalg")
+    given = named(marks, ("a", "b", "c", "d"))
+    evaluation = evaluate(np.eye(4, k=1), given, encoding="pcalg", nodes=("a", "b", "c", "d"))
     for key in NEEDING_A_CLASS:
         assert evaluation[key].reason == "A_pred has the directed cycle a → b → c → a"
     assert evaluation["directed_recall"].value == 2 / 3
@@ -183,7 +181,7 @@ def test_lines_that_no_dag_has_name_their_nodes():
     for i, j in ((0, 1), (1, 2), (2, 3), (3, 0)):
         square[i, j] = square[j, i] = 1
     square[0, 4] = 1  # 4 → 0
-    evaluation = recovery.evaluate(np.eye(5, k=1), square, encoding="pcalg")
+    evaluation = evaluate(np.eye(5, k=1), square, encoding="pcalg")
     assert evaluation["parent_aid"].reason == (
         "A_pred has no DAG extension: its undirected edges among 0, 1, 2, 3, 4 cannot be directed without a cycle or a "
         "new v-structure"
@@ -194,7 +192,7 @@ def test_a_graph_that_is_no_class_of_its_own_is_said_to_be_none():
     # 0 → 1 – 2: the arrow is one of background knowledge, its class is 0 – 1 – 2.
     marks = np.zeros((3, 3), int)
     marks[1, 0] = marks[1, 2] = marks[2, 1] = 1
-    evaluation = recovery.evaluate(np.eye(3, k=1), marks, encoding="pcalg")
+    evaluation = evaluate(np.eye(3, k=1), marks, encoding="pcalg")
     assert evaluation["cpdag_shd"].value == 1
     assert any("A_pred is not the graph of an equivalence class" in text for text in evaluation["cpdag_shd"].warnings)
     assert not evaluation["directed_shd"].warnings
@@ -206,8 +204,8 @@ def test_one_bad_graph_of_a_stack():
     stack = np.triu(draw.random((4, 6, 6)) < 0.5, 1)
     stack[2, 3, 0] = stack[2, 0, 3] = stack[2, 0, 1] = stack[2, 1, 3] = True
     stack[2, 0, 3] = False
-    evaluation = recovery.evaluate(truths, stack)
-    each = [recovery.evaluate(truth, graph) for truth, graph in zip(truths, stack, strict=True)]
+    evaluation = evaluate(truths, stack)
+    each = [evaluate(truth, graph) for truth, graph in zip(truths, stack, strict=True)]
     for key in NEEDING_A_CLASS:
         values = np.array([single[key].value for single in each])
         assert np.isnan(values).tolist() == [False, False, True, False]

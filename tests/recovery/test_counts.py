@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.recovery.forms import evaluate
 
 from graphgauge import recovery
 
@@ -116,7 +117,7 @@ def test_all_counts_and_shares(T, P, form):
 
     given = (T, P) if form is None else (csr_matrix(T), csr_matrix(P))
     expected = by_definition(T, P)
-    pairs, cells = recovery.evaluate(*given), recovery.evaluate(*given, shd="cell")
+    pairs, cells = evaluate(*given), evaluate(*given, shd="cell")
     for key in (key for key in expected if key in pairs):
         assert pairs[key].value == expected[key], key
     assert pairs["directed_shd"].value == expected["pair"]
@@ -148,7 +149,7 @@ def test_all_counts_and_shares(T, P, form):
 
 @given(graphs(), graphs())
 def test_exchanging_truth_and_prediction(T, P):
-    one, other = recovery.evaluate(T, P), recovery.evaluate(P, T)
+    one, other = evaluate(T, P), evaluate(P, T)
     exchanged = [
         ("directed_precision", "directed_recall"),
         ("skeleton_precision", "skeleton_recall"),
@@ -163,14 +164,14 @@ def test_exchanging_truth_and_prediction(T, P):
 
 
 def test_an_all_ones_prediction_orients_nothing():
-    evaluation = recovery.evaluate(CHAIN, np.ones((4, 4)))
+    evaluation = evaluate(CHAIN, np.ones((4, 4)))
     assert evaluation["orientation_accuracy"].value == 0
     assert evaluation["unoriented"].value == 2
 
 
 def test_nothing_to_measure_is_nan_with_a_reason_and_zero_only_where_asked():
     empty = np.zeros((3, 3))
-    evaluation = recovery.evaluate(empty, empty)
+    evaluation = evaluate(empty, empty)
     for key in (
         "directed_precision",
         "directed_recall",
@@ -186,9 +187,9 @@ def test_nothing_to_measure_is_nan_with_a_reason_and_zero_only_where_asked():
         assert evaluation[key].n == 0
         assert evaluation[key].reason
     assert evaluation["directed_shd"].value == 0
-    assert recovery.evaluate(empty, empty, zero_division=0)["directed_f1"].value == 0
+    assert evaluate(empty, empty, zero_division=0)["directed_f1"].value == 0
     # Either graph alone is enough for an F1.
-    assert recovery.evaluate(CHAIN, np.zeros((4, 4)))["directed_f1"].value == 0
+    assert evaluate(CHAIN, np.zeros((4, 4)))["directed_f1"].value == 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 130, 200])

@@ -1,6 +1,5 @@
 """Graph files of every kind read as the same graph; files are data and never code."""
 
-import gzip
 import json
 import pickle
 
@@ -9,10 +8,10 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse
+from tests.recovery.forms import evaluate, evaluate_files
 
-from graphgauge import recovery
 from graphgauge.core.errors import InputError
-from graphgauge.old.io.graphs import read_graph
+from graphgauge.recovery.files import read_graph
 
 NAMES = ("a", "b", "c d")
 MATRIX = np.array([[0, 0.5, 0], [0, 0, 2.0], [0.25, 0, 0]])
@@ -54,33 +53,11 @@ WRITERS = {
 def test_every_kind_holds_the_same_graph(tmp_path, name):
     WRITERS[name](tmp_path / name)
     graph = read_graph(tmp_path / name)
-    evaluation = recovery.evaluate(frame() > 0, graph, threshold=0.3)
+    evaluation = evaluate(frame() > 0, graph, threshold=0.3, nodes=NAMES)
     assert evaluation["tp"].value == 2
     assert evaluation["fn"].value == 1
     assert evaluation["fp"].value == 0
     assert evaluation["best_threshold"].value == 0
-
-
-NETWORK = """
-network unknown { }
-// a comment with variable nothing { }
-variable rain { type discrete [ 2 ] { yes, no }; }
-variable "wet grass" { type discrete [ 2 ] { yes, no }; }
-variable sprinkler { type discrete [ 2 ] { yes, no }; }
-probability ( rain ) { table 0.2, 0.8; }
-probability ( sprinkler | rain ) { (yes) 0.01, 0.99; (no) 0.4, 0.6; }
-probability ( "wet grass" | sprinkler, rain ) { (yes, yes) 0.99, 0.01; }
-"""
-
-
-@pytest.mark.parametrize("name", ["net.bif", "net.bif.gz"])
-def test_bayesian_networks(tmp_path, name):
-    opener = gzip.open if name.endswith("gz") else open
-    with opener(tmp_path / name, "wt") as stream:
-        stream.write(NETWORK)
-    graph = read_graph(tmp_path / name)
-    assert graph.nodes == ("rain", "wet grass", "sprinkler")
-    assert set(graph.edges) == {("rain", "sprinkler"), ("sprinkler", "wet grass"), ("rain", "wet grass")}
 
 
 def _pickled(path):
@@ -105,7 +82,6 @@ BROKEN = {
     "deep.json": lambda path: path.write_text("[" * 100_000),
     "wrong.gml": lambda path: path.write_text("graph ["),
     "wrong.graphml": lambda path: path.write_text("<graphml>"),
-    "wrong.bif": lambda path: path.write_text("hello"),
     "unknown.xyz": lambda path: path.write_text("hello"),
 }
 
@@ -113,5 +89,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_one_clear_error(tmp_path, name):
     BROKEN[name](tmp_path / name)
-    with pytest.raises(InputError, match=name):
-        read_graph(tmp_path / name)
+    np.save(tmp_path / "true.npy", np.zeros((2, 2)))
+    with pytest.raises(InputError, match=f"^(\\S*{name}|pred|true and pred)\\b") as caught:
+        evaluate_files(true=tmp_path / "true.npy", pred=tmp_path / name)
+    assert "A_pred" not in str(caught.value)

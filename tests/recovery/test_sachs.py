@@ -8,6 +8,7 @@ edges and hold two more pairs of nodes in opposite directions, counted by hand; 
 import itertools
 
 import pytest
+from tests.recovery.forms import evaluate
 
 from graphgauge import recovery
 
@@ -54,7 +55,7 @@ CDT = [
 
 
 def test_two_truths():
-    evaluation = recovery.evaluate(PGMPY, CDT, nodes=NODES)
+    evaluation = evaluate(PGMPY, CDT, nodes=NODES)
     assert [evaluation[key].value for key in ("tp", "fp", "fn")] == [13, 5, 4]
     assert len(set(PGMPY) & set(CDT)) == 13
     assert evaluation["shd_reversed"].value == 2

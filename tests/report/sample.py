@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from graphgauge import ranking, recovery
+from graphgauge import ranking
+from graphgauge.old import recovery
 from graphgauge.old.core.files import write_text
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.old.core.schema import default_path, read_result, write_result

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.report.sample import write
 
-from graphgauge import forecasting, generation, ranking, recovery
+from graphgauge import forecasting, generation, ranking
+from graphgauge.old import recovery
 from graphgauge.old.core.result import Evaluation, Result, Table
 from graphgauge.old.core.schema import read_content, read_result
 from graphgauge.old.stats.collect import collect

@@ -96,9 +96,14 @@ def family_names() -> tuple[str, ...]:
     return (*BUILT_IN, *_DECLARED, *_installed())
 
 
+def is_family(name: str) -> bool:
+    """Whether there is a family of this name; packages are looked up only for a name that is not built in."""
+    return name in BUILT_IN or name in _DECLARED or name in _installed()
+
+
 def load_module(name: str, part: str) -> None:
     """Import a module of a family for what it declares; a name that is no family has none."""
-    known = family(name) if name in family_names() else None
+    known = family(name) if is_family(name) else None
     if isinstance(known, Family):
         known.module(part)
 

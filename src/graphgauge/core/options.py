@@ -56,9 +56,8 @@ def thread_count(threads: Any) -> int | None:
 
 def confidence_level(confidence: Any) -> float:
     if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
-        raise OptionError(
-            f"confidence must be between 0 and 1, not {confidence!r:.60}", fix="Use 0.95 for a 95 % interval."
-        )
+        shown = f"{float(confidence):g}" if isinstance(confidence, Real) else f"{confidence!r:.60}"
+        raise OptionError(f"confidence must be between 0 and 1, not {shown}", fix="Use 0.95 for a 95 % interval.")
     return float(confidence)
 
 

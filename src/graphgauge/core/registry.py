@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.family import family_names, load_module
+from graphgauge.core.family import family_names, is_family, load_module
 from graphgauge.core.metric import LAWS, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Direction
@@ -132,7 +132,7 @@ def _faults(entry: Metric) -> Iterator[str]:
     for name in re.findall(r"\{(\w+)\}", entry.key):
         if name not in parameters or parameters[name].default is inspect.Parameter.empty:
             yield f"has the parameter {name} in its key, which its function does not have with a default"
-    if entry.family not in family_names():
+    if not is_family(entry.family):
         yield f"is of the family {entry.family!r}, which does not exist"
     if not inspect.getdoc(entry.function):
         yield "has no docstring: say in one line what it measures"
@@ -216,7 +216,11 @@ def _asked(family: str, names: Any) -> Iterable[tuple[Metric, dict[str, Any], bo
         yield from ((each, dict(each.params), True, False) for each in metrics(family) if names or each.default)
         return
     known = {each.name for each in sections(family)}
-    for name in [names] if isinstance(names, str | Metric) else list(names):
+    listed = [names] if isinstance(names, str | Metric) else list(names) if isinstance(names, Iterable) else []
+    if not listed:
+        fix = 'For example metrics=["mrr"]; leave it out to get the default ones.'
+        raise OptionError(f"metrics must be names of metrics, not {names!r:.60}", fix=fix)
+    for name in listed:
         if isinstance(name, Metric):
             yield name, dict(name.params), True, True
         elif not isinstance(name, str):

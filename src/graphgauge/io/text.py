@@ -97,7 +97,9 @@ def _equally_long(rows: Iterator[Row], width: int, path: Path) -> Iterator[Row]:
 
 
 def _values(texts: list[str], where: str) -> AnyArray:
-    """Integers, floats or text: the first type that fits all of them."""
+    """Integers, floats or text: the first type that fits all of them; 007 is a name."""
+    if any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts):
+        return text_array(texts, where)
     for kind in (np.int64, np.float64):
         try:
             return np.array([text if kind is np.int64 else text.strip() or "nan" for text in texts]).astype(kind)

@@ -19,7 +19,7 @@ from graphgauge.core.number import from_file, plain
 from graphgauge.core.sealed import encode
 
 # How readings were called in edition 2.
-_READINGS = ("nan", "sign", "edges", "encoding", "classes", "threshold", "null_value")
+_READINGS = ("nan", "sign", "edges", "orientation", "encoding", "classes", "threshold", "null_value")
 # Parts of a result that edition 3 does not have, kept in its receipt.
 _KEPT = ("priority", "new_queries")
 

@@ -1,10 +1,9 @@
 """Causal discovery and structure learning: how close the learned graph is to the true one."""
 
-from graphgauge.old.core.graphs import EdgeList, EdgeMarks, NamedMatrix
 from graphgauge.recovery.evaluate import evaluate
-from graphgauge.recovery.from_files import evaluate_files
 from graphgauge.recovery.functions import (
     auprc,
+    cpdag,
     directed_f1,
     f1_at_k,
     orientation_accuracy,
@@ -13,15 +12,14 @@ from graphgauge.recovery.functions import (
     skeleton_shd,
     threshold_sweep,
 )
+from graphgauge.recovery.graph import Graph
 
 __all__ = [
-    "EdgeList",
-    "EdgeMarks",
-    "NamedMatrix",
+    "Graph",
     "auprc",
+    "cpdag",
     "directed_f1",
     "evaluate",
-    "evaluate_files",
     "f1_at_k",
     "orientation_accuracy",
     "roc_auc",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import sqrt
+from collections.abc import Mapping, Sequence
+from math import comb, exp, lgamma, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,30 +11,29 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.findings import Evidence, check
-from graphgauge.old.core.result import Result
-from graphgauge.old.io.materials import Material
-from graphgauge.recovery.comparison import Comparison
-from graphgauge.recovery.samples import EdgeCounts
+from graphgauge.core.finding import check
+from graphgauge.core.number import plural
+from graphgauge.core.result import Result
+from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.samples import Edges
 
+Evidence = Mapping[str, Any]
 # Standard errors of a coin flip from which the transposed prediction is clearly better: 1 in 200.
 _CLEARLY = 2.58
-# Inputs that only an audit takes, by the name of the checks' parameter.
-MATERIALS = {"data": Material("The data that the graph was learned from, (samples, d).")}
+# Beyond chance, and what a perfect prediction has to reach for that to mean anything.
+_CHANCE, _POWER = 0.05, 0.01
 
 
 @check(
     "transposed-prediction",
     family="recovery",
-    severity="warning",
     message="the transposed prediction finds {transposed} true edges, the prediction as given {given}: its matrix was "
     "probably written in the other direction",
-    remedy='If the tool writes B[i, j] for j → i, pass edges="column_to_row".',
+    remedy='If the tool writes B[i, j] for j → i, pass orientation="column_to_row".',
 )
-def transposed_prediction(edges: EdgeCounts) -> Evidence | None:
+def transposed_prediction(pairs: Sequence[Pair]) -> Evidence | None:
     """The transposed prediction fits much better."""
-    # Self-edges over time are the same in both.
-    given, transposed = (int(counts.between_nodes("tp").sum()) for counts in (edges.counts, edges.transposed))
+    given, transposed = (int(count) for count in np.sum([pair.right_both_ways() for pair in pairs], axis=0))
     if transposed - given <= _CLEARLY * sqrt(transposed + given):
         return None
     return {"given": given, "transposed": transposed}
@@ -43,58 +42,64 @@ def transposed_prediction(edges: EdgeCounts) -> Evidence | None:
 @check(
     "worse-than-empty",
     family="recovery",
-    severity="warning",
     message="the prediction is at a distance of {shd:g} from the truth, the graph without edges at {empty:g}",
     remedy="Raise the threshold, or state the cost of wrong edges relative to right ones.",
 )
 def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
     """Predicting no edges would have a smaller SHD."""
     result = results.get("directed_shd")
-    empty = {} if result is None else {level.name: level.value for level in result.chance}
-    if result is None or "empty graph" not in empty or not result.value > empty["empty graph"]:
-        return None
-    return {"shd": result.value, "empty": empty["empty graph"]}
+    empty = [each.value for each in result.references if each.name == "empty graph"] if result is not None else []
+    return (
+        {"shd": result.value, "empty": empty[0]} if result is not None and empty and result.value > empty[0] else None
+    )
 
 
 @check(
     "no-better-than-random",
     family="recovery",
-    severity="warning",
-    message="{tp} of {predicted} predicted edges are right; as many edges drawn at random would get {expected:.1f} "
-    "right, and this many or more with probability {p:.2f}",
+    message="{tp} of {predicted} directed edges and {common} of {adjacent} adjacencies are right, which as many drawn "
+    "at random reach with probability {p:.2f} and {p_skeleton:.2f}",
     remedy="Do not report an F1 as evidence of recovery: it is that of a random graph of this size.",
 )
-def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
-    """A random graph of the same size would have as many right edges."""
-    tp, true, predicted, cells = (edges[name] for name in ("tp", "true", "predicted", "cells"))
-    if not predicted.sum() or not true.sum():
+def no_better_than_random(edges: Edges) -> Evidence | None:
+    """A random graph of the same size would have as many right edges and right adjacencies."""
+    names = ("tp", "true", "predicted", "cells"), ("common_pairs", "true_pairs", "predicted_pairs", "pairs")
+    arrows, skeleton = ([int(edges[name].sum()) for name in each] for each in names)
+    power = min(_tail(min(true, found), true, found, units) for _, true, found, units in (arrows, skeleton))
+    p, p_skeleton = _tail(*arrows), _tail(*skeleton)
+    if power >= _POWER or p < _CHANCE or p_skeleton < _CHANCE:
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        expected = np.where(cells > 0, predicted * true / cells, 0.0)
-        rest = (cells - true) * (cells - predicted) / (cells * np.maximum(cells - 1, 1))
-    spread = sqrt(float(np.sum(expected * rest)))
-    if not spread > 0:
-        return None
-    # Continuity correction, because the count is a whole number.
-    p = _core.normal_tail((tp.sum() - 0.5 - expected.sum()) / spread)
-    if p < 0.05:
-        return None
-    return {"tp": int(tp.sum()), "predicted": int(predicted.sum()), "expected": float(expected.sum()), "p": p}
+    counts = {"tp": arrows[0], "predicted": arrows[2], "common": skeleton[0], "adjacent": skeleton[2]}
+    return {**counts, "p": p, "p_skeleton": p_skeleton}
+
+
+def _tail(right: int, true: int, found: int, units: int) -> float:
+    """The probability that of `found` units drawn at random at least `right` are among the true ones."""
+    most = min(true, found)
+    if units > 10_000 or most > 1000:  # normal, with a correction because counts are whole numbers
+        mean = true * found / max(units, 1)
+        spread = sqrt(max(mean * (units - true) * (units - found) / max(units * (units - 1), 1), 0.0))
+        return float(_core.normal_tail((right - 0.5 - mean) / spread)) if spread else 1.0
+    total = _log_choose(units, found)
+    fits = range(max(right, found - (units - true), 0), most + 1)
+    return min(1.0, sum(exp(_log_choose(true, k) + _log_choose(units - true, found - k) - total) for k in fits))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
 @check(
     "threshold-from-truth",
     family="recovery",
-    severity="warning",
     message="the threshold {threshold!r} gives the best F1 of all thresholds ({best:.3f}) and is not a round "
     "number: it was probably chosen on the truth",
     remedy="Choose it on other graphs, or report auprc, which needs none, or best_f1.",
 )
-def threshold_from_truth(comparison: Comparison, results: Mapping[str, Result]) -> Evidence | None:
+def threshold_from_truth(pairs: Sequence[Pair], results: Mapping[str, Result]) -> Evidence | None:
     """The threshold is the best one given the truth."""
     best, f1 = results.get("best_f1"), results.get("directed_f1")
-    # As written at its own precision; 0.1 + 0.2 is as round as 0.3.
-    threshold = float(str(comparison.options.threshold))
+    threshold = float(str(pairs[0].cut.threshold))
     digits = len(f"{threshold:.12g}".partition("e")[0].replace(".", "").strip("-0"))
     if best is None or f1 is None or digits < 4 or not f1.defined or f1.value < best.value:
         return None
@@ -102,28 +107,53 @@ def threshold_from_truth(comparison: Comparison, results: Mapping[str, Result]) 
 
 
 @check(
+    "cells-without-a-score",
+    family="recovery",
+    severity="note",
+    message="{cells} without a score are in neither graph",
+    remedy="Say so where the numbers are reported.",
+)
+def cells_without_a_score(pairs: Sequence[Pair]) -> Evidence | None:
+    """Scores are missing, and were left out."""
+    missing = sum(pair.omitted for pair in pairs)
+    return {"cells": plural(missing, "cell")} if missing else None
+
+
+@check(
+    "self-loops",
+    family="recovery",
+    severity="note",
+    message="{loops} in {where} are not counted",
+    remedy="Leave them out, or pass lagged graphs, in which they count at lags above 0.",
+)
+def self_loops(pairs: Sequence[Pair]) -> Evidence | None:
+    """There are edges from nodes to themselves."""
+    counts = np.sum([pair.loops for pair in pairs], axis=0).tolist()
+    loops = dict(zip(("A_true", "A_pred"), counts, strict=True))
+    where = [name for name, count in loops.items() if count]
+    return {"loops": plural(sum(loops.values()), "self-loop"), "where": " and ".join(where)} if where else None
+
+
+@check(
     "variance-tells-order",
     family="recovery",
-    severity="warning",
     message="{share:.0%} of the {edges} true edges lead from a variable of smaller to one of larger variance: "
     "sorting by variance recovers the order of these data",
     remedy="Standardise the data and evaluate again; report a sort by variance as a baseline.",
 )
-def variance_tells_order(comparison: Comparison, data: Any) -> Evidence | None:
+def variance_tells_order(pairs: Sequence[Pair], data: Any) -> Evidence | None:
     """The variances of the variables reveal the order of the true graph (varsortability)."""
-    from scipy.special import bdtrc
-
-    values, d = as_numeric(data, "data"), comparison.pair.d
-    if comparison.options.lagged or len(comparison.counts) > 1:
+    values, pair = as_numeric(data, "data"), pairs[0]
+    if pair.is_lagged or len(pairs) > 1:
         return None
-    if values.ndim != 2 or values.shape[1] != d:
-        raise InputError(f"expected (samples, {d}), found {values.shape}", where="data")
+    if values.ndim != 2 or values.shape[1] != pair.d:
+        raise InputError(f"expected (samples, {pair.d}), found {values.shape}", where="data")
     refuse_nan(values, "data", fix="Drop incomplete samples.")
     variance = values.var(axis=0, dtype=np.float64)
-    source, target = np.divmod(comparison.pair.true_arrows(0), d)
-    rising = int((variance[source] < variance[target]).sum())
-    if not len(source) or rising / len(source) < 0.8:
+    source, target = np.divmod(pair.arrows()[0], pair.d)
+    edges, rising = len(source), int((variance[source] < variance[target]).sum())
+    if not edges or rising / edges < 0.8:
         return None
-    if 2 * bdtrc(rising - 1, len(source), 0.5) > 0.01:  # both directions of a coin
-        return None
-    return {"share": rising / len(source), "edges": len(source)}
+    # Both directions of a coin.
+    luck = 2 * sum(comb(edges, k) for k in range(rising, edges + 1)) / 2**edges
+    return None if luck > 0.01 else {"share": rising / edges, "edges": edges}

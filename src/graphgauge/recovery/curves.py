@@ -2,127 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, inf, nan
-from typing import NamedTuple
+from math import floor, fsum, inf, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints
-from graphgauge.kernels.tails import TailCounts, average_precision, roc_auc, tail_counts
-from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge import _core
+from graphgauge.core.threads import threads_for
+from graphgauge.core.types import AnyArray, Ints
+from graphgauge.recovery.compare import Pair
 
-# Blocks that are copied are smaller by this factor than blocks that are only read.
-_COPIED = 8
+# Scores per true edge from which placing every score is faster than sorting them.
+_FEW_POSITIVES = 128
 
 
-class Layer(NamedTuple):
-    """Scores of the counted cells: a matrix, with or without its diagonal, or stored values and a number of zeros."""
+class Ranked(NamedTuple):
+    """The scores of the cells that count: of true arrows; of all cells; and of those that are in neither.
 
-    scores: AnyArray
-    diagonal: bool = True
+    `zeros` cells have no stored score, and `own` are scores of self-edges among `every`, which do not count.
+    """
+
+    positive: AnyArray
+    every: AnyArray
+    own: AnyArray
     zeros: int = 0
 
-    def above_and_beside(self, marks: AnyArray, threads: int | None) -> TailCounts:
-        """How many scores are greater than each distinct mark and equal to it."""
-        scores, zeros = self.scores.ravel(order="K"), self.zeros
-        stored = int(np.count_nonzero(scores))
-        if stored < scores.size // 2:
-            # Most are 0, as in thresholded weights: these share one place and need no search.
-            blocks = row_blocks(scores.size, scores.size)
-            parts = map_blocks(lambda block: scores[block][scores[block] != 0], blocks, threads=threads)
-            scores, zeros = np.concatenate(parts), zeros + scores.size - stored
-        tails = tail_counts(marks, scores, threads=threads)
-        greater = tails.greater + zeros * (tails.values < 0)
-        equal = tails.equal + zeros * (tails.values == 0)
-        cells = tails.negatives + zeros
-        if not self.diagonal:
-            own = tail_counts(marks, np.diagonal(self.scores))
-            greater, equal, cells = greater - own.greater, equal - own.equal, cells - own.negatives
-        return TailCounts(tails.values, tails.positives, greater, equal, cells, 0, 0)
 
-    def some_scores(self, most: int) -> AnyArray:
-        """The scores, or evenly spaced ones if there are more than `most`; one zero represents all unstored cells."""
-        scores = self.scores
-        if not self.diagonal:
-            scores = scores[~np.eye(len(scores), dtype=bool)] if scores.size <= most else scores.ravel(order="K")
-        chosen = scores.ravel()[:: max(1, -(-scores.size // max(1, most)))]
-        return np.append(chosen, 0) if self.zeros else chosen
+def ranked(pair: Pair, lag: int = 0) -> Ranked:
+    """The scores of one layer."""
+    layer, d = pair.prediction[lag], pair.d
+    true, restricted = pair.arrows(lag)[0], pair.sources is not None or bool(pair.missing)
+    stored, none = layer.stored if not layer.is_dense and layer.scores is None else None, np.empty(0)
+    if stored is not None:
+        scores = pair.cut.scores(stored.values)
+        held = pair.allowed(stored.cells, lag) if restricted else np.ones(len(scores), np.bool_)
+        place = np.minimum(np.searchsorted(stored.cells, true), max(len(scores) - 1, 0))
+        there = stored.cells[place] == true if len(scores) else np.zeros(len(true), np.bool_)
+        positive = np.zeros(len(true), scores.dtype)
+        positive[there] = scores[place[there]]
+        return Ranked(positive, scores[held], none, _cells(pair, lag) - int(held.sum()))
+    matrix = layer.scores if layer.scores is not None else pair.cut.scores(layer.matrix)
+    positive = matrix[np.divmod(true, max(d, 1))]
+    if restricted:
+        cells = np.arange(d * d)
+        held = pair.allowed(cells, lag) & (True if layer.late else cells % (d + 1) != 0)
+        return Ranked(positive, matrix.ravel()[held], none)
+    return Ranked(positive, matrix.ravel(order="K"), none if layer.late else np.diagonal(matrix))
 
-    def highest_below(self, bound: float, threads: int | None) -> float:
-        matrix = np.atleast_2d(self.scores)
 
-        def highest(block: slice) -> float:
-            scores = matrix[block]
-            below = np.where(scores < bound, scores, -inf)
-            if not self.diagonal:
-                rows = np.arange(len(scores))
-                below[rows, block.start + rows] = -inf
-            return float(below.max(initial=-inf))
-
-        found = map_blocks(highest, row_blocks(len(matrix), matrix.size * _COPIED), threads=threads)
-        return max([*found, 0.0 if self.zeros and bound > 0 else -inf])
+def _cells(pair: Pair, lag: int) -> int:
+    """How many cells of a layer count."""
+    pairs, cells = pair.units(lag)
+    return 2 * pairs + cells
 
 
 @dataclass(frozen=True)
 class Curve:
     """At each distinct score of a true edge, highest first: the true edges with it, and the other cells."""
 
-    tails: TailCounts
-    highest_below: Callable[[float], float]
+    values: AnyArray
+    positives: Ints
+    greater: Ints
+    equal: Ints
+    others: int
+    layers: tuple[Ranked, ...]
+
+    @classmethod
+    def over(cls, layers: Iterable[Ranked]) -> Curve:
+        """The curve over all cells of some layers."""
+        parts = tuple(layers)
+        dtype = _common([part.every.dtype for part in parts])
+        values, positives = _core.distinct_values(
+            np.sort(np.concatenate([part.positive for part in parts]).astype(dtype))
+        )
+        greater, equal, cells = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64), 0
+        for part in parts:
+            own = _beside(values, part.own.astype(dtype))
+            every = _beside(values, part.every.astype(dtype, copy=False))
+            greater += every[0] - own[0] + part.zeros * (values < 0)
+            equal += every[1] - own[1] + part.zeros * (values == 0)
+            cells += len(part.every) - len(part.own) + part.zeros
+        # Among all cells are the true edges themselves.
+        before = np.cumsum(positives) - positives
+        edges = int(positives.sum())
+        return cls(values + 0, positives, greater - before, equal - positives, cells - edges, parts)
 
     @cached_property
     def edges(self) -> int:
-        return int(self.tails.positives.sum())
+        return int(self.positives.sum())
 
-    @cached_property
+    @property
     def cells(self) -> int:
-        return self.edges + self.tails.negatives
+        return self.edges + self.others
 
     @cached_property
     def found(self) -> Ints:
         """True edges at or above each score."""
-        return np.cumsum(self.tails.positives)
+        return np.cumsum(self.positives)
 
     @cached_property
     def selected(self) -> Ints:
         """Cells at or above each score."""
-        return self.found + self.tails.greater + self.tails.equal
+        return self.found + self.greater + self.equal
+
+    @property
+    def prevalence(self) -> float:
+        """The share of true edges among the cells; NaN if there is nothing else, or no cell."""
+        return self.edges / self.cells if self.others else nan
 
     def average_precision(self) -> float:
-        return average_precision(self.tails)
+        """The mean over true edges of the precision at their score."""
+        if not self.edges or not self.others:
+            return nan
+        return fsum((self.positives * (self.found / self.selected)).tolist()) / self.edges
 
     def trapezoid(self) -> float:
         """The area under straight lines between the points of the precision-recall curve, from (0, 1)."""
-        if not self.edges or not self.tails.negatives:
+        if not self.edges or not self.others:
             return nan
         # Just above a true score are the true edges before it and all other cells that are higher.
-        before = self.found - self.tails.positives
-        reached = before + self.tails.greater
+        before = self.found - self.positives
+        reached = before + self.greater
         start = np.divide(before, reached, out=np.ones(len(before)), where=reached > 0)
-        return float(np.sum(self.tails.positives * (start + self.found / self.selected) / 2) / self.edges)
+        return float(np.sum(self.positives * (start + self.found / self.selected) / 2) / self.edges)
 
     def roc_auc(self) -> float:
-        return roc_auc(self.tails)
+        """The probability that a true edge scores above another cell; ties count half."""
+        if not self.edges or not self.others:
+            return nan
+        doubled = 2 * (self.others - self.greater) - self.equal
+        # Two halves, because products of large counts exceed 64 bits.
+        wins = (int(self.positives @ (doubled >> 31)) << 31) + int(self.positives @ (doubled & (2**31 - 1)))
+        return wins / (2 * self.edges * self.others)
 
     def f1_at(self, fraction: float) -> float:
         """F1 of the K highest cells, K = fraction · edges, the mean over random order among equal scores."""
         if not self.edges:
             return nan
         k = self.cut(fraction)
-        found, selected = self.found, self.selected
-        level = int(np.searchsorted(selected, k))
-        hits = float(found[level - 1]) if level else 0.0
-        if level < len(selected):
-            tied = int(self.tails.positives[level] + self.tails.equal[level])
-            inside = k - (int(selected[level]) - tied)
-            hits += max(inside, 0) * int(self.tails.positives[level]) / tied
+        level = int(np.searchsorted(self.selected, k))
+        hits = float(self.found[level - 1]) if level else 0.0
+        if level < len(self.selected):
+            tied = int(self.positives[level] + self.equal[level])
+            inside = k - (int(self.selected[level]) - tied)
+            hits += max(inside, 0) * int(self.positives[level]) / tied
         return 2 * hits / (k + self.edges)
 
     def cut(self, fraction: float) -> int:
-        # .29 · 100 is 28.999… in floating point.
+        """How many cells a fraction of the true edges is; .29 · 100 is 28.999… in floating point."""
         return min(max(1, floor(fraction * self.edges + 1e-9)), self.cells)
 
     @cached_property
@@ -137,18 +167,40 @@ class Curve:
 
     def best_threshold(self) -> float:
         """The highest threshold with the best F1: the highest score that is not selected."""
-        return self.highest_below(float(self.tails.values[self._best[0]])) if self.edges else nan
+        if not self.edges:
+            return nan
+        least = self.values[self._best[0]]
+        below = [self._highest_below(part, least) for part in self.layers]
+        return max(below)
+
+    @staticmethod
+    def _highest_below(part: Ranked, least: float) -> float:
+        # Self-edges are in the diagonal of a matrix.
+        counted = np.delete(part.every, np.s_[:: len(part.own) + 1]) if part.own.size else part.every
+        lower = counted[counted < least]
+        return max(float(lower.max()) if lower.size else -inf, 0.0 if part.zeros and least > 0 else -inf)
 
 
-def curve_over(layers: list[Layer], pos: AnyArray, *, threads: int | None) -> Curve:
-    """The curve of the true edges' scores `pos` among all scores."""
-    counted = [layer.above_and_beside(pos, threads) for layer in layers]
-    values, positives = counted[0].values, counted[0].positives
-    greater, equal, cells = (sum(getattr(part, name) for part in counted) for name in ("greater", "equal", "negatives"))
-    before = np.cumsum(positives) - positives
-    tails = TailCounts(values, positives, greater - before, equal - positives, cells - len(pos), 0, 0)
+def _beside(values: AnyArray, scores: AnyArray) -> tuple[Ints, Ints]:
+    """How many scores are greater than, and equal to, each of the falling values."""
+    threads = threads_for(values.size + scores.size)
+    if values.size * _FEW_POSITIVES > scores.size:
+        ordered = np.sort(scores)
+        if ordered.dtype.kind == "f":  # NaN, of self-edges, is behind all numbers
+            ordered = ordered[: np.searchsorted(ordered, ordered.dtype.type(inf), side="right")]
+        greater, equal = _core.merged_counts(values, ordered, threads)
+        return greater, equal
+    greater, equal, _ = _core.placed_counts(
+        *(np.require(each, None, ("C", "A")) for each in (values[::-1], scores)), threads
+    )
+    return greater[::-1], equal[::-1]
 
-    def highest_below(bound: float) -> float:
-        return max(layer.highest_below(bound, threads) for layer in layers)
 
-    return Curve(tails, highest_below)
+def _common(dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+    """The type that the core compares scores in, which has all of their values."""
+    whole = np.result_type(*dtypes)
+    if whole.kind == "f":
+        return np.dtype(np.float32 if whole.itemsize <= 4 else np.float64)
+    if whole == np.uint64:
+        return whole
+    return np.dtype(np.int32 if whole.itemsize <= 2 or whole == np.int32 else np.int64)

@@ -1,25 +1,28 @@
-"""Shared declarations of the recovery metrics: laws, conventions, intervals over graphs, chance levels."""
+"""What recovery metrics have in common: laws, conventions, intervals over graphs, and the scores of trivial graphs.
+
+A metric is a function of `Edges`, `Curves`, `Models` or `Weights` below one of the decorators `edges`, `skeletons`,
+`curves`, `models` and `weights`, which take what is different about it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
-from graphgauge.old.core.metric import (
-    Bounds,
-    ChanceFunction,
-    Estimate,
-    Exempt,
-    IntervalRule,
-    MetricFunction,
-    NoChance,
-    NoInterval,
-)
-from graphgauge.old.stats.intervals import mean_interval
-from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
+from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
+from graphgauge.core.registry import metric
+from graphgauge.core.result import Reference
+from graphgauge.recovery.curves import Curve
+from graphgauge.recovery.samples import Curves, Edges, Models, Rows
+from graphgauge.stats.errors import sample_std
+from graphgauge.stats.intervals import of_mean
+
+# ---- laws and conventions
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
@@ -37,90 +40,85 @@ CELLS = EMPTY | {
     "undirected": "no arrow: neither right nor wrong, not selected",
 }
 PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
+MARKS = EMPTY | {
+    "circle": "unknown: never predicted; where true, marks are neither right nor wrong",
+    "undirected": "two tails",
+}
 # Classes of predictions that a metric is fair to (`Family.classes`): those that state every mark; those that stand for
 # DAGs; and those of which no undirected edge states two tails.
 STATED = ("DAG", "MAG", "lagged")
 OF_DAGS = ("DAG", "CPDAG")
 WITHOUT_LINES = ("DAG", "MAG", "PAG", "lagged")
-TO_ALL: dict[str, Any] = {"fair_to": None}
-NO_COMMON = "no pair is adjacent in both graphs"
 
 
-def _t_bounds(sample: GraphSample, estimate: Estimate, confidence: float) -> Bounds:
-    assert estimate.influence is not None
-    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
+# ---- intervals
 
 
-def over_graphs(sample: GraphSample, estimate: Estimate) -> IntervalRule | NoInterval:
+def over_graphs(sample: Rows, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
     """Student's t over the graphs of a stack; one graph has no interval."""
-    if len(sample) < 2 or not sample.averaged:
+    influence = estimate.influence
+    if influence is None or len(influence) < 2:
         return NoInterval("a single graph has no interval")
-    return IntervalRule("t", "graphs", _t_bounds)
+    error = sample_std(influence) / sqrt(len(influence))
+    possible = estimate.facts.get("range")
+    return of_mean(estimate.value, error, len(influence) - 1, confidence, over="graphs", possible=possible)
 
 
-def _values(
-    function: MetricFunction, samples: Mapping[str, GraphSample], params: Mapping[str, Any]
-) -> dict[str, float]:
-    return {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
+# ---- trivial graphs
 
 
-def _known(levels: Mapping[str, float]) -> dict[str, float]:
-    return {name: level for name, level in levels.items() if level == level}
+def _levels(function: MetricFunction, samples: dict[str, Any], **params: Any) -> list[Reference]:
+    """The metric of trivial graphs, where it has a value."""
+    values = {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
+    return [Reference(name, value) for name, value in values.items() if value == value]
 
 
-def _blind(
-    function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any], at_random: Callable[[], EdgeCounts]
-) -> dict[str, float]:
-    samples = {"empty graph": edges.empty}
-    # Cells without a score cannot be drawn, so the closed form does not apply.
-    if not edges.omitted:
-        samples["random graph with as many edges"] = at_random()
-    return _known(_values(function, samples, params))
-
-
-def blind(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
+def _trivial_graphs(function: MetricFunction, edges: Edges) -> list[Reference]:
     """The empty graph, and the exact mean over random graphs with as many edges."""
-    return _blind(function, edges, params, lambda: edges.at_random)
+    return _levels(function, {"empty graph": edges.empty, "random graph with as many edges": edges.random})
 
 
-def blind_skeleton(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
+def _trivial_skeletons(function: MetricFunction, edges: Edges) -> list[Reference]:
     """The empty graph, and the exact mean over random skeletons with as many edges."""
-    return _blind(function, edges, params, lambda: edges.with_random_skeleton)
+    return _levels(function, {"empty graph": edges.empty, "random graph with as many edges": edges.random_skeleton})
 
 
-def coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
+def _empty_model(function: MetricFunction, models: Models, **params: Any) -> list[Reference]:
+    """The empty graph, for which 0/0 counts as 0."""
+    return _levels(function, {"empty graph": replace(models.empty, zero_division=0.0)}, **params)
+
+
+def random_directions(edges: Edges) -> list[Reference]:
     """The mean over random directions of the predicted edges."""
-    if edges.omitted:
-        return {}
-    right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
-    return _known({"random directions": float(edges.ratio(right, edges["oriented_pairs"], NO_COMMON).value[0])})
+    right = edges["one_way_in_both"] / 2 + edges["unturned_in_both"]
+    value = float(edges.ratio(right, edges["oriented_pairs"], "").value[0])
+    return [Reference("random directions", value)] if value == value else []
 
 
-def constant_scores(level: Callable[..., float]) -> ChanceFunction:
-    """Equal scores for all cells (the mean over random orders)."""
+def constant_scorer(level: Callable[..., float]) -> Callable[..., Iterable[Reference]]:
+    """Equal scores for all cells (the mean over random orders): `level` of each curve."""
 
-    def chance(function: MetricFunction, curves: Curves, params: Mapping[str, Any]) -> dict[str, float]:
-        return _known({"constant scorer": curves.mean(lambda curve: level(curve, **params))})
+    def chance(curves: Curves, **params: Any) -> list[Reference]:
+        values = np.array([level(curve, **params) for curve in curves.curves if curve.edges])
+        values = values[~np.isnan(values)]
+        return [Reference("constant scorer", float(values.mean()))] if len(values) else []
 
-    chance.__doc__ = constant_scores.__doc__
+    chance.__doc__ = constant_scorer.__doc__
     return chance
 
 
-def empty_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty graph."""
-    return _known(_values(function, {"empty graph": models.empty}, params))
+def prevalence(curve: Curve) -> float:
+    return curve.prevalence
 
 
-def blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty graph, for which 0/0 counts as 0."""
-    return _known(_values(function, {"empty graph": replace(models.empty, zero_division=0.0)}, params))
+# ---- decorators
 
-
-EDGES: dict[str, Any] = {
+COUNT: dict[str, Any] = {"direction": "none", "bounds": (0, inf)}
+DISTANCE: dict[str, Any] = {"direction": "lower", "bounds": (0, inf), "unit": "pair", "reference": "tsamardinos2006"}
+_EDGES: dict[str, Any] = {
     "family": "recovery",
     "needs": ("edges",),
     "interval": over_graphs,
-    "chance": blind,
     "unit": "cell",
     "conventions": CELLS,
     "reference": "rijsbergen1979",
@@ -129,62 +127,59 @@ EDGES: dict[str, Any] = {
     "bounds": (0, 1),
     "fair_to": STATED,
 }
-SHARE = EDGES | {"laws": LAWS | EXCHANGED}
-COUNT = EDGES | {"direction": "none", "bounds": (0, np.inf)}
-DIRECTIONS = COUNT | {"unit": "pair", "conventions": PAIRS | {"undirected": "equals an undirected edge only"}}
-DISTANCE = DIRECTIONS | {"direction": "lower", "reference": "tsamardinos2006"}
-PART = DISTANCE | {"direction": "none", "laws": LAWS | ONE_WAY}
-SKELETON = EDGES | {
+_SKELETONS = _EDGES | {
     "unit": "pair",
     "conventions": PAIRS,
-    "chance": blind_skeleton,
-    "laws": LAWS | TURNED_IS_ADJACENT,
-    **TO_ALL,
+    "laws": {**LAWS, **TURNED_IS_ADJACENT},
+    "fair_to": None,
 }
-SKELETON_SHARE = SKELETON | {"laws": LAWS | EXCHANGED | TURNED_IS_ADJACENT}
-SKELETON_COUNT = SKELETON | {"direction": "none", "bounds": (0, np.inf)}
-CURVE = EDGES | {"needs": ("curves",), "laws": LAWS | ONE_WAY}
-MODEL = EDGES | {
-    "needs": ("models",),
-    "unit": "pair",
-    "chance": blind_model,
-    "laws": LAWS | MORE_IS_NOT_BETTER,
-    "fair_to": OF_DAGS,
-}
-COLLIDERS = MODEL | {
-    "reference": "verma1990",
-    "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
-    "conventions": EMPTY | {"v-structure": "a → c ← b by one-way edges, a and b not adjacent"},
-}
-MODEL_DISTANCE = MODEL | {"direction": "lower", "bounds": (0, np.inf)}
-ADJUSTMENT = MODEL_DISTANCE | {
-    "reference": "henckel2024",
-    "chance": empty_model,
-    "fair_to": ("DAG",),
-    "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
-    "conventions": {"counts": "ordered pairs, of d·(d − 1)", "graphs": "DAGs, or CPDAGs with a named encoding"},
-}
-MARK = EDGES | {
-    "unit": "mark",
-    "reference": "spirtes2000",
-    "conventions": EMPTY
-    | {"circle": "unknown: never predicted; where true, marks are neither right nor wrong", "undirected": "two tails"},
-    "laws": LAWS | ONE_WAY,
-}
-MEMBERS = MODEL | {
-    "reference": "tsamardinos2006",
-    "chance": empty_model,
-    "default": False,
-    "conventions": {"members": "all DAGs that a CPDAG or MPDAG represents, each counted once; a DAG is its own"},
-}
-WEIGHTS: dict[str, Any] = EDGES | {
+_CURVES = _EDGES | {"needs": ("curves",), "laws": {**LAWS, **ONE_WAY}}
+_MODELS = _EDGES | {"needs": ("models",), "unit": "pair", "laws": {**LAWS, **MORE_IS_NOT_BETTER}, "fair_to": OF_DAGS}
+_WEIGHTS = _EDGES | {
     "needs": ("weights",),
     "unit": "edge",
-    "default": False,
     "reference": "zheng2018",
-    "laws": LAWS | MORE_IS_NOT_BETTER,
+    "laws": {**LAWS, **MORE_IS_NOT_BETTER},
     "conventions": EMPTY | {"over": "the arrows in both graphs, with the weights as given"},
     "chance": NoChance("weights of edges that are found are not drawn at random"),
-    **TO_ALL,
+    "fair_to": None,
 }
-ADJUSTMENT_DISTANCES = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
+Declare = Callable[[MetricFunction], Metric]
+
+
+def _declared(
+    usual: dict[str, Any], levels: Any, key: str, laws: dict[str, Any] | None, own: dict[str, Any]
+) -> Declare:
+    def declare(function: MetricFunction) -> Metric:
+        properties = usual | own
+        if levels is not None and "chance" not in properties:
+            properties["chance"] = partial(levels, function)
+        properties["laws"] = {**properties["laws"], **(laws or {})}
+        return metric(key, **properties)(function)
+
+    return declare
+
+
+def edges(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
+    """A metric of the thresholded graph, direction included, beside the empty and the random graph."""
+    return _declared(_EDGES, _trivial_graphs, key, laws, own)
+
+
+def skeletons(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
+    """A metric of adjacencies, which is fair to all classes."""
+    return _declared(_SKELETONS, _trivial_skeletons, key, laws, own)
+
+
+def curves(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
+    """A metric of the scores, with its own `chance`."""
+    return _declared(_CURVES, None, key, laws, own)
+
+
+def models(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
+    """A metric of graphs that represent classes of DAGs, beside the empty graph."""
+    return _declared(_MODELS, _empty_model, key, laws, own)
+
+
+def weights(key: str, **own: Any) -> Declare:
+    """A metric of the weights of the arrows that both graphs have."""
+    return _declared(_WEIGHTS, None, key, None, own)

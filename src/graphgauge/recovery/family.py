@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from graphgauge.old.core.family import BUILT_IN, Family, Split, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family
 
 FAMILY = Family(
-    "recovery",
+    name="recovery",
     line=BUILT_IN["recovery"],
     question="How close is the learned graph to the true one?",
-    headlines=("directed_f1", "directed_shd", "auprc"),
     package="graphgauge.recovery",
-    truths={"true": TruthInputs(("true",))},
-    example={
-        "true": "recovery/data/{seed}/graph.npy",
-        "pred": "recovery/{method}/{seed}/graph.npy",
-    },
-    splits=(
-        Split("graphs with lags", ("lagged",), why="their metrics are counted at once"),
-        Split(
-            "a stack of graphs",
-            ("true",),
-            into="pairs of graphs, which are sent as their edges",
-            joined="the distances of each pair, in order",
-        ),
-    ),
+    headlines=("directed_f1", "directed_shd", "auprc"),
+    truths=("true",),
     # By what a graph leaves open: nothing, the direction of some edges, or any mark.
-    classes={
-        "dag": "DAG",
-        "directed": "DAG",
-        "mag": "MAG",
-        "cpdag": "CPDAG",
-        "mixed": "CPDAG",
-        "pag": "PAG",
-        "lagged": "lagged",
-        "mixed lagged": "lagged with open marks",
-    },
+    classes=("DAG", "MAG", "CPDAG", "PAG", "lagged", "lagged with open marks"),
 )

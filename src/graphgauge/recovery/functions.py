@@ -1,59 +1,50 @@
-"""Functions that return a plain number."""
+"""Functions that return a plain number, a curve or a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Table
-from graphgauge.recovery import metrics as _metrics
-from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
-from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
-from graphgauge.recovery.pairs import DensePair
+from graphgauge.core.grid import Grid
+from graphgauge.core.registry import find
+from graphgauge.core.types import Floats
+from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.door import Reading, pairs
+from graphgauge.recovery.evaluate import FRACTIONS, Comparison, models_of
+from graphgauge.recovery.graph import Graph, Kind
 
-# Points of a threshold sweep, and the number of scores that they are chosen from.
-_POINTS = 200
-_LOOKED_AT = 1 << 20
+# Points of a threshold sweep, and how many scores they are chosen from.
+_POINTS, _LOOKED_AT = 200, 1 << 20
 _SWEPT = (
-    _metrics.tp,
-    _metrics.fp,
-    _metrics.fn,
-    _metrics.directed_precision,
-    _metrics.directed_recall,
-    _metrics.directed_f1,
-    _metrics.directed_shd,
-    _metrics.skeleton_f1,
-    _metrics.skeleton_shd,
+    "tp",
+    "fp",
+    "fn",
+    *(f"directed_{each}" for each in ("precision", "recall", "f1", "shd")),
+    "skeleton_f1",
+    "skeleton_shd",
 )
 
 
-def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Reading]) -> int:
-    """Structural Hamming distance of two graphs: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
+def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Any) -> int:
+    """Structural Hamming distance of two graphs.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+        The true and the predicted graph, in any form that `evaluate` takes.
     kind
-        `pair` or `cell`.
-    reading
-        `threshold` and the other options of `evaluate` that say how graphs are read.
+        `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
+    **reading
+        The options of `evaluate` that say how graphs are read, such as `threshold`.
 
     Returns
     -------
     int
         0 for equal graphs; at most one per pair of nodes (`pair`), or per cell (`cell`).
-
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
 
     Examples
     --------
@@ -62,28 +53,23 @@ def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Readi
     >>> recovery.shd(true, reversed), recovery.shd(true, reversed, kind="cell")
     (1, 2)
     """
-    return _distance(_metrics.directed_shd, compare(A_true, A_pred, Rules(shd=kind), **reading))
+    return _distance("directed_shd", Comparison(_one(A_true, A_pred, reading), kind))
 
 
-def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
+def skeleton_shd(A_true: Any, A_pred: Any, **reading: Any) -> int:
     """Pairs of nodes that are adjacent in only one of the two graphs.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
-    reading
-        `threshold` and the other options of `evaluate` that say how graphs are read.
+        The true and the predicted graph, in any form that `evaluate` takes.
+    **reading
+        The options of `evaluate` that say how graphs are read, such as `threshold`.
 
     Returns
     -------
     int
         From 0 to the number of pairs; a reversed edge costs nothing.
-
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
 
     Examples
     --------
@@ -91,30 +77,25 @@ def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
     >>> recovery.skeleton_shd([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
     1
     """
-    return _distance(_metrics.skeleton_shd, compare(A_true, A_pred, **reading))
+    return _distance("skeleton_shd", Comparison(_one(A_true, A_pred, reading)))
 
 
-def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]) -> float:
-    """F1 of the predicted edges, direction included; the mean over the graphs of a stack.
+def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float | None = None, **reading: Any) -> float:
+    """F1 of the predicted edges, direction included; the mean over several graphs.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+        The true and the predicted graph, in any form that `evaluate` takes.
     zero_division
         The value if neither graph has an edge.
-    reading
-        `threshold` and the other options of `evaluate` that say how graphs are read.
+    **reading
+        The options of `evaluate` that say how graphs are read, such as `threshold`.
 
     Returns
     -------
     float
         In [0, 1]; 1 for equal graphs.
-
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
 
     Examples
     --------
@@ -122,28 +103,23 @@ def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **re
     >>> round(recovery.directed_f1([[0, 1], [0, 0]], [[0, 0.9], [0.8, 0]]), 4)
     0.6667
     """
-    return _value(_metrics.directed_f1, compare(A_true, A_pred, Rules(zero_division=zero_division), **reading))
+    return _value("directed_f1", Comparison(_all(A_true, A_pred, reading), zero_division=zero_division))
 
 
-def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Share of pairs adjacent in both graphs that have the true direction; the mean over the graphs of a stack.
+def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Any) -> float:
+    """Share of pairs adjacent in both graphs that have the true direction; the mean over several graphs.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
-    reading
-        `threshold` and the other options of `evaluate` that say how graphs are read.
+        The true and the predicted graph, in any form that `evaluate` takes.
+    **reading
+        The options of `evaluate` that say how graphs are read, such as `threshold`.
 
     Returns
     -------
     float
         In [0, 1]; NaN if no pair is adjacent in both.
-
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
 
     Examples
     --------
@@ -151,19 +127,19 @@ def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -
     >>> recovery.orientation_accuracy([[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 0], [1, 0, 0]])
     0.5
     """
-    return _value(_metrics.orientation_accuracy, compare(A_true, A_pred, **reading))
+    return _value("orientation_accuracy", Comparison(_all(A_true, A_pred, reading)))
 
 
-def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Reading]) -> float:
-    """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines.
+def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Any) -> float:
+    """The area under the precision-recall curve of the scores.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+        The true and the predicted graph, in any form that `evaluate` takes.
     area
-        `steps` or `trapezoid`.
-    reading
+        `steps`, average precision, or `trapezoid`, which joins the curve's points by straight lines.
+    **reading
         The options of `evaluate` that say how graphs are read.
 
     Returns
@@ -171,28 +147,25 @@ def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Re
     float
         In [0, 1]; its chance level is the share of cells that are true edges.
 
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
-
     Examples
     --------
     >>> from graphgauge import recovery
     >>> recovery.auprc([[0, 1], [0, 0]], [[0, 0.4], [0.7, 0]])
     0.5
     """
-    return _value(_metrics.auprc, compare(A_true, A_pred, Rules(area=area), **reading))
+    if area not in ("steps", "trapezoid"):
+        raise InputError(f"area is {area!r:.60}", fix="Write steps or trapezoid.")
+    return _value("auprc" if area == "steps" else "auprc_trapezoid", Comparison(_all(A_true, A_pred, reading)))
 
 
-def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
+def roc_auc(A_true: Any, A_pred: Any, **reading: Any) -> float:
     """Probability that a true edge scores above a cell without one; ties count half.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
-    reading
+        The true and the predicted graph, in any form that `evaluate` takes.
+    **reading
         The options of `evaluate` that say how graphs are read.
 
     Returns
@@ -200,32 +173,27 @@ def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
     float
         In [0, 1]; 0.5 is chance.
 
-    Raises
-    ------
-    InputError
-        If the graphs have different nodes.
-
     Examples
     --------
     >>> from graphgauge import recovery
     >>> recovery.roc_auc([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0.4, 0.1], [0.4, 0, 0], [0, 0, 0]])
     0.9
     """
-    return _value(_metrics.roc_auc, compare(A_true, A_pred, **reading))
+    return _value("roc_auc", Comparison(_all(A_true, A_pred, reading)))
 
 
 def f1_at_k(
-    A_true: Any, A_pred: Any, *, fractions: Sequence[float] | float = FRACTIONS, **reading: Unpack[Reading]
+    A_true: Any, A_pred: Any, *, fractions: Sequence[float] | float = FRACTIONS, **reading: Any
 ) -> dict[str, float]:
     """F1 of the K best cells, with K as fractions of the number of true edges.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+        The true and the predicted graph, in any form that `evaluate` takes.
     fractions
         Numbers of selected edges, as multiples of the true edges.
-    reading
+    **reading
         The options of `evaluate` that say how graphs are read.
 
     Returns
@@ -233,89 +201,150 @@ def f1_at_k(
     dict
         F1 in [0, 1] by key.
 
-    Raises
-    ------
-    OptionError
-        If a fraction is not above 0.
-
     Examples
     --------
     >>> from graphgauge import recovery
     >>> recovery.f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
     {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
     """
-    metric, curves = _metrics.f1_at_k, compare(A_true, A_pred, **reading).samples()["curves"]
-    return {
-        metric.key_of(fraction=fraction): float(metric(curves, fraction=fraction).value[0])
-        for fraction in checked_fractions(fractions)
-    }
+    metric, curves = find("f1_at", "recovery")[0], Comparison(_all(A_true, A_pred, reading)).samples["curves"]
+    sizes = [float(fraction) for fraction in np.atleast_1d(fractions)]
+    return {metric.key_of(fraction=each): float(metric(curves, fraction=each).value[0]) for each in sizes}
 
 
-def threshold_sweep(
-    A_true: Any, A_pred: Any, *, thresholds: Sequence[float] | None = None, **reading: Unpack[Reading]
-) -> Table:
-    """Counts, precision, recall, F1 and distances as the threshold rises.
-
-    Without `thresholds`, at the scores, or at 200 of them if there are more.
+def threshold_sweep(A_true: Any, A_pred: Any, thresholds: Sequence[float] | None = None, **reading: Any) -> Grid:
+    """Counts, precision, recall, F1 and distances as the threshold rises; means over several graphs.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph and the scores of the predicted one, in any form that `evaluate` takes.
+        The true and the predicted graph, in any form that `evaluate` takes.
     thresholds
-        An edge is predicted if its score is greater than this.
-    reading
+        Where an edge is predicted if its score is greater; by default the scores, or 200 of them if there are more.
+    **reading
         The options of `evaluate` that say how graphs are read, except `threshold`.
 
     Returns
     -------
-    Table
-        One row per threshold, in rising order.
-
-    Raises
-    ------
-    InputError
-        If `thresholds` is not a list of numbers.
+    Grid
+        A row per threshold, in rising order.
 
     Examples
     --------
     >>> from graphgauge import recovery
-    >>> sweep = recovery.threshold_sweep([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], thresholds=[0.1, 0.5])
+    >>> sweep = recovery.threshold_sweep([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], [0.1, 0.5])
     >>> sweep["threshold"].tolist(), sweep["directed_precision"].tolist()
     ([0.1, 0.5], [0.5, 1.0])
     """
-    comparison = Comparison.of(A_true, A_pred, **reading)
+    compared = _all(A_true, A_pred, reading)
     if thresholds is None:
-        return swept(comparison)
+        return swept(compared, scores_of(compared))
     given = as_numeric(thresholds, "thresholds")
     require_shape(given, (None,), "thresholds", "Pass a list of numbers.")
-    return swept(comparison, np.unique(given.astype(float)))
+    return swept(compared, np.unique(given.astype(np.float64)))
 
 
-def swept(comparison: Comparison, thresholds: NDArray[np.float64] | None = None) -> Table:
-    chosen = _from_scores(comparison) if thresholds is None else thresholds
-    samples = [comparison.at(float(threshold)).samples()["edges"] for threshold in chosen]
-    columns = {metric.key: np.array([metric(sample).value[0] for sample in samples]) for metric in _SWEPT}
-    return Table("threshold", {"threshold": chosen, **columns})
+def cpdag(graph: Any, **reading: Any) -> Graph:
+    """The equivalence class of a DAG, to compare predictions with it instead of with the DAG.
+
+    Parameters
+    ----------
+    graph
+        A DAG in any form that `evaluate` takes for the truth.
+    **reading
+        The options of `evaluate` that say how the graph is read: `orientation`, `encoding`, `nodes`.
+
+    Returns
+    -------
+    Graph
+        Arrows that all equivalent DAGs have, and undirected edges for the others.
+
+    Raises
+    ------
+    InputError
+        If the graph is not a DAG, with the nodes of a cycle.
+
+    Examples
+    --------
+    >>> from graphgauge import recovery
+    >>> collider_and_line = [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    >>> recovery.cpdag(collider_and_line).marks
+    ('-->', '-->')
+    >>> recovery.cpdag([[0, 1], [0, 0]]).marks
+    ('---',)
+    """
+    both = {
+        name: (reading[name], reading[name])
+        for name in ("orientation", "encoding")
+        if isinstance(reading.get(name), str)
+    }
+    model = models_of(_one(graph, graph, {"sign": "keep", **reading, **both})[0])[0]
+    flaw = model.flaw if not model.lines.size else "it has undirected edges already"
+    if flaw is not None:
+        raise InputError(f"has no class as a DAG: {flaw.replace('A_true', 'graph')}", where="graph")
+    found = model.members_class
+    source, target = np.divmod(found.keys, max(found.d, 1))
+    turned = found.kinds == Kind.BACKWARD
+    names = model.names if model.names is not None else tuple(range(found.d))
+    return Graph(
+        [names[node] for node in np.where(turned, target, source)],
+        [names[node] for node in np.where(turned, source, target)],
+        marks=["---" if kind == Kind.LINE else "-->" for kind in found.kinds],
+        nodes=names,
+    )
 
 
-def _from_scores(comparison: Comparison) -> NDArray[np.float64]:
-    pair, rows = comparison.pair, len(comparison.counts)
-    scores = [pair.layer(row).some_scores(_LOOKED_AT // rows) for row in range(rows)]
-    found: NDArray[np.float64] = np.unique(np.concatenate([np.empty(0), *scores]))
-    # Below 0, cells that are not stored would be edges.
-    found = found[np.isfinite(found) & (isinstance(pair, DensePair) | (found >= 0))]
-    return found[np.linspace(0, len(found) - 1, _POINTS).astype(int)] if len(found) > _POINTS else found
+def swept(compared: tuple[Pair, ...], thresholds: Floats) -> Grid:
+    """The metrics at each threshold."""
+    metrics = [find(key, "recovery")[0] for key in _SWEPT]
+    rows = [Comparison(tuple(pair.at(float(at)) for pair in compared)).samples["edges"] for at in thresholds]
+    columns = {metric.key: np.array([metric(edges).value[0] for edges in rows]) for metric in metrics}
+    return Grid({"threshold": thresholds, **columns})
 
 
-def _value(metric: Metric, comparison: Comparison | Stack) -> float:
-    return float(metric(comparison.samples()[metric.needs[0]]).value[0])
+def scores_of(compared: tuple[Pair, ...]) -> Floats:
+    """The finite scores in order, or evenly spaced ones if there are many."""
+    scores, least = [np.empty(0)], -np.inf
+    for pair in compared:
+        for layer in pair.prediction:
+            values = layer.matrix.ravel() if layer.is_dense else np.append(layer.stored.values, 0)
+            if layer.is_dense and not layer.late:
+                values = np.delete(values, np.s_[:: layer.d + 1])
+            scores.append(pair.cut.scores(values[:: max(1, values.size // _LOOKED_AT)]).astype(np.float64))
+            # Below 0, cells that are not stored would be edges.
+            least = least if layer.is_dense else 0.0
+    found: Floats = np.unique(np.concatenate(scores))
+    found = found[np.isfinite(found) & (found >= least)]
+    return found[np.linspace(0, len(found) - 1, _POINTS).astype(np.int64)] if len(found) > _POINTS else found
 
 
-def _distance(metric: Metric, comparison: Comparison | Stack) -> int:
-    if len(comparison.counts) > 1 and (isinstance(comparison, Stack) or not comparison.options.lagged):
-        raise InputError(f"{len(comparison.counts)} graphs have no single distance", fix="Use evaluate().")
-    value = _value(metric, comparison)
+def _all(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:
+    return tuple(pairs(A_true, A_pred, _reading(reading)))
+
+
+def _reading(options: dict[str, Any]) -> Reading:
+    from graphgauge.core.errors import UnknownNameError
+
+    unknown = next((name for name in options if name not in Reading.__dataclass_fields__), None)
+    if unknown is not None:
+        raise UnknownNameError("option", unknown, Reading.__dataclass_fields__)
+    return Reading(**options)
+
+
+def _one(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:
+    compared = _all(A_true, A_pred, reading)
+    if len(compared) > 1:
+        raise InputError(f"{len(compared)} graphs have no single distance", fix="Use evaluate().")
+    return compared
+
+
+def _value(key: str, comparison: Comparison) -> float:
+    metric, _ = find(key, "recovery")
+    return float(metric(comparison.samples[metric.needs[0]]).value[0])
+
+
+def _distance(key: str, comparison: Comparison) -> int:
+    value = _value(key, comparison)
     if np.isnan(value):
         raise InputError("graphs without a pair of nodes have no distance", where="A_true and A_pred")
     return int(value)

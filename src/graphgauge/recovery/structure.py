@@ -1,4 +1,4 @@
-"""Graphs as causal models: colliders, equivalence classes and adjustment distances."""
+"""Graphs as causal models: flaws, colliders, equivalence classes and adjustment distances."""
 
 from __future__ import annotations
 
@@ -8,93 +8,88 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints
+from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
-from graphgauge.old.core.graphs import Names
-from graphgauge.recovery.counts import Counts
-from graphgauge.recovery.marks import CIRCLE, Edge, has_mark, kind_table, listed_kinds
+from graphgauge.core.types import Ints
+from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names
+from graphgauge.recovery.layers import is_among
 
 # Nodes of graphs that are handed over as whole matrices.
 _SMALL = 2000
 # Parent pairs processed together, and the number above which they are refused.
-_BLOCK = 1 << 20
-_MOST_PARENT_PAIRS = 1 << 28
-# The process in which gadjid has started its threads.
-_gadjid_process: int | None = None
+_BLOCK, _MOST_PARENT_PAIRS = 1 << 20, 1 << 28
+_MOST_NODES = 2_000_000
 # Nodes that a reason names; the others are counted.
 _NAMED = 8
+# The process in which gadjid has started its threads.
+_gadjid_process: int | None = None
 
 
-_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
-    """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are undirected edges.
+    """A graph by its adjacent pairs i·d + j, i < j, in order, and the kinds of their edges."""
 
-    `special` are the pairs i·d + j, i < j, with other edges without direction, and their kinds.
-    """
-
-    cells: Ints
+    keys: Ints
+    kinds: Ints
     d: int
-    undirected: bool
-    name: str
+    name: str = "graph"
     names: Names | None = None
-    special: tuple[Ints, Ints] = _NOTHING
+
+    # ---- edges as cells source·d + target, in order
 
     @cached_property
-    def mirrored(self) -> Ints:
-        source, target = np.divmod(self.cells, self.d)
-        return np.sort(target * self.d + source)
+    def arrows(self) -> Ints:
+        """One-way edges."""
+        forward, backward = (
+            self.keys[self.kinds == Kind.FORWARD],
+            self._mirrored(self.keys[self.kinds == Kind.BACKWARD]),
+        )
+        return np.sort(np.append(forward, backward))
 
     @cached_property
-    def one_way(self) -> Ints:
-        cells: Ints = self.cells[~_among(self.mirrored, self.cells)]
-        return cells
-
-    @property
-    def has_two_way(self) -> bool:
-        return len(self.one_way) < len(self.cells)
+    def lines(self) -> Ints:
+        """The pairs of undirected edges."""
+        pairs: Ints = self.keys[self.kinds == Kind.LINE]
+        return pairs
 
     @cached_property
-    def mutual(self) -> Ints:
-        """Both cells of the two-way pairs."""
-        cells: Ints = np.setdiff1d(self.cells, self.one_way, assume_unique=True)
-        return cells
+    def both_ways(self) -> Ints:
+        """Undirected edges in both of their cells."""
+        return np.sort(np.append(self.lines, self._mirrored(self.lines)))
 
-    @property
-    def has_undirected(self) -> bool:
-        return self.undirected and self.has_two_way
+    def _mirrored(self, cells: Ints) -> Ints:
+        source, target = np.divmod(cells, max(self.d, 1))
+        return target * self.d + source
+
+    def label(self, node: int) -> str:
+        return str(node if self.names is None else self.names[node])
+
+    # ---- what it represents
 
     @property
     def class_name(self) -> str:
         """The narrowest class that the graph may belong to."""
-        if self.special[0].size:
-            return "pag" if has_mark(CIRCLE)[self.special[1]].any() else "mag"
-        if not self.has_undirected:
-            return "dag" if self.flaw is None else "directed"
-        return "cpdag" if self.flaw is None and self.is_class else "mixed"
+        if (self.kinds > Kind.LINE).any():
+            return "PAG" if (ENDS[self.kinds] & CIRCLE).any() else "MAG"
+        return "CPDAG" if self.lines.size else "DAG"
 
     @cached_property
     def flaw(self) -> str | None:
-        """Why the graph represents no class of equivalent DAGs, with the nodes responsible."""
-        if self.special[0].size:
-            pair, kind = int(self.special[0][0]), Edge(int(self.special[1][0]))
-            ends = " and ".join(self.label(node) for node in divmod(pair, self.d))
-            what = "an edge with two arrowheads" if kind == Edge.TWO_HEADS else "a circle mark"
-            return f"{self.name} has {what} between {ends}, and this compares classes of DAGs"
-        cycle = cycle_of(self.one_way, self.d)
+        """Why the graph represents no class of DAGs, with the nodes responsible."""
+        special = np.flatnonzero(self.kinds > Kind.LINE)
+        if special.size:
+            what = "an edge with two arrowheads" if self.kinds[special[0]] == Kind.TWO_HEADS else "a circle mark"
+            return f"{self.name} has {what} between {self._ends(special[0])}, and this compares classes of DAGs"
+        cycle = _cycle(self.arrows, self.d)
         if cycle:
             return f"{self.name} has the directed cycle {' → '.join(map(self.label, [*cycle, cycle[0]]))}"
-        if self.has_two_way and not self.undirected:
-            source, target = divmod(int(self.mutual[0]), self.d)
-            ends = f"{self.label(source)} and {self.label(target)}"
+        two_way = np.flatnonzero(self.kinds == Kind.TWO_WAY)
+        if two_way.size:
+            ends = self._ends(two_way[0])
             return f"{self.name} is not a DAG: {ends} have edges both ways, and no encoding= marks them undirected"
-        if self.has_two_way and len(self._sinks) < self.d:
+        if self.lines.size and len(self._sinks) < self.d:
             left = np.setdiff1d(np.arange(self.d), self._sinks)
             labels = ", ".join(self.label(int(node)) for node in left[:_NAMED])
             more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
@@ -104,94 +99,104 @@ class Model:
             )
         return None
 
-    def label(self, node: int) -> str:
-        return str(node if self.names is None else self.names[node])
+    def _ends(self, place: int) -> str:
+        return " and ".join(self.label(int(node)) for node in divmod(int(self.keys[place]), self.d))
 
     @cached_property
     def _sinks(self) -> Ints:
-        return sinks_first(self.one_way, self.mutual, self.d)
-
-    @cached_property
-    def cpdag(self) -> Ints:
-        """The cells of the graph of the model's equivalence class, undirected edges in both cells.
-
-        A DAG gets its class. A graph with undirected edges is taken to be one already.
-        """
-        if self.has_undirected:
-            return self.cells
-        compelled = compelled_edges(self.cells, self.d)
-        assert compelled is not None, "a graph without a class has a flaw"
-        source, target = np.divmod(self.cells[~compelled], self.d)
-        return np.sort(np.append(self.cells, target * self.d + source))
-
-    @cached_property
-    def kinds(self) -> tuple[Ints, Ints]:
-        """The adjacent pairs i·d + j, i < j, of a graph without a flaw, and the kinds of their edges."""
-        return listed_kinds(self.cells, self.mutual if self.undirected else self.cells[:0], self.d)
-
-    @cached_property
-    def class_kinds(self) -> tuple[Ints, Ints]:
-        """The same of the graph of the equivalence class."""
-        return self.kinds if self.has_undirected else Model(self.cpdag, self.d, True, self.name).kinds
-
-    @property
-    def is_class(self) -> bool:
-        """Whether a graph without a flaw is the graph of its class, or a DAG, which its class replaces."""
-        return not self.has_undirected or np.array_equal(self.class_cells, self.cells)
-
-    @cached_property
-    def class_cells(self) -> Ints:
-        """The cells of the graph of the class of the members of a graph without a flaw."""
-        return Model(self.extension, self.d, False, self.name).cpdag
+        """An order in which nodes can be removed as sinks (Dor and Tarsi 1992); all, if there is a DAG extension."""
+        order: Ints = _core.sinks_first(self.arrows, self.both_ways, self.d)
+        return order
 
     @cached_property
     def extension(self) -> Ints:
-        """The cells of one DAG that a graph without a flaw represents."""
-        if not self.has_undirected:
-            return self.cells
+        """The cells of one DAG that a graph without a flaw represents: undirected edges lead to their earlier sink."""
+        if not self.lines.size:
+            return self.arrows
         place = np.empty(self.d, np.int64)
         place[self._sinks] = np.arange(self.d)
-        source, target = np.divmod(self.mutual, self.d)
-        return np.sort(np.append(self.one_way, self.mutual[place[source] > place[target]]))
+        source, target = np.divmod(self.both_ways, self.d)
+        return np.sort(np.append(self.arrows, self.both_ways[place[source] > place[target]]))
+
+    @cached_property
+    def members_class(self) -> Model:
+        """The graph of the equivalence class (CPDAG) of the DAGs that a graph without a flaw represents."""
+        return cpdag_of(self.extension, self.d, self.name, self.names)
+
+    @cached_property
+    def compared(self) -> Model:
+        """The graph that stands for the class: that of a DAG; a graph with undirected edges is taken to be one."""
+        return self if self.lines.size else self.members_class
+
+    @property
+    def is_class(self) -> bool:
+        """Whether a graph without a flaw is a DAG, or exactly the graph of its class."""
+        other = self.members_class
+        return not self.lines.size or np.array_equal(self.kinds, other.kinds)
+
+    def colliders(self) -> Ints:
+        """Every a → c ← b with a < b not adjacent, as distinct unsorted numbers (c·d + a)·d + b."""
+        d = self.d
+        if d > _MOST_NODES:
+            raise InputError(f"{d:,} nodes are too many to number their triples", where=self.name)
+        source, target = np.divmod(self.arrows, max(d, 1))
+        order = np.lexsort((source, target))
+        parent, child = source[order], target[order]
+        later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
+        reach = np.cumsum(later)
+        if reach.size and reach[-1] > _MOST_PARENT_PAIRS:
+            raise InputError(f"{reach[-1]:,} pairs of parents are too many", where=self.name)
+        triples, start = [np.empty(0, np.int64)], 0
+        while start < len(child):
+            done = int(reach[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(reach, done + _BLOCK, side="right")))
+            first = np.repeat(np.arange(start, stop), later[start:stop])
+            within = np.arange(len(first)) - (reach[first] - later[first] - done)
+            pairs = parent[first] * d + parent[first + 1 + within]
+            triples.append((child[first] * (d * d) + pairs)[~is_among(self.keys, pairs)])
+            start = stop
+        return np.concatenate(triples)
 
 
-def v_structures(model: Model) -> Ints:
-    """Every a → c ← b with a < b not adjacent, as distinct unsorted numbers (c·d + a)·d + b."""
-    d = model.d
-    if d > 2_000_000:
-        raise InputError(f"{d:,} nodes are too many to number their triples", where=model.name)
-    source, target = np.divmod(model.one_way, d)
-    order = np.lexsort((source, target))
-    parent, child = source[order], target[order]
-    later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
-    total = int(later.sum())
-    if total > _MOST_PARENT_PAIRS:
-        raise InputError(f"{total:,} pairs of parents are too many", where=model.name)
-    adjacent = np.union1d(model.cells, model.mirrored)
-    found = []
-    reach = np.cumsum(later)
-    start = 0
-    while start < len(child):
-        stop = max(start + 1, int(np.searchsorted(reach, (reach[start - 1] if start else 0) + _BLOCK, side="right")))
-        first = np.repeat(np.arange(start, stop), later[start:stop])
-        second = np.arange(len(first)) - np.repeat(reach[start:stop] - later[start:stop], later[start:stop])
-        second += first + 1 + (reach[start - 1] if start else 0)
-        pair = parent[first] * d + parent[second]
-        lookup = np.argsort(pair)  # in order, for the cache
-        pair, common = pair[lookup], child[first[lookup]]
-        found.append((common * (d * d) + pair)[~_among(adjacent, pair)])
-        start = stop
-    return np.concatenate(found) if found else np.empty(0, np.int64)
+def model_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
+    """The model of one-way arrows as cells in order."""
+    source, target = np.divmod(cells, max(d, 1))
+    keys = np.minimum(source, target) * d + np.maximum(source, target)
+    order = np.argsort(keys)
+    kinds = np.where(source < target, int(Kind.FORWARD), int(Kind.BACKWARD))
+    return Model(keys[order], kinds[order], d, name, names)
 
 
-def class_counts(truth: Model, prediction: Model) -> Counts:
-    """The counts of the graphs of both equivalence classes."""
-    pairs = kind_table(truth.class_kinds, prediction.class_kinds, truth.d)
-    return Counts.of(pairs, np.zeros((1, 4), np.int64))
+def cpdag_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
+    """The graph of a DAG's equivalence class (Chickering 1995)."""
+    compelled = _core.compelled_edges(cells, d)
+    dag = model_of(cells, d, name, names)
+    fixed = model_of(cells[compelled], d)
+    kinds = np.where(is_among(fixed.keys, dag.keys), dag.kinds, int(Kind.LINE))
+    return Model(dag.keys, kinds, d, name, names)
+
+
+def _cycle(cells: Ints, d: int) -> list[int]:
+    """The nodes of one directed cycle, each before its successor, the smallest first; empty for a DAG."""
+    ordered = _core.topological_order(cells, d)
+    if ordered.size == d:
+        return []
+    waiting = np.ones(d, np.bool_)
+    waiting[ordered] = False
+    # Every waiting node has a waiting parent, so a backward walk from any of them returns to itself.
+    source, target = np.divmod(cells, d)
+    held = waiting[source] & waiting[target]
+    parent = dict(zip(target[held].tolist(), source[held].tolist(), strict=True))
+    walk = [min(parent)]
+    while (node := parent[walk[-1]]) not in walk:
+        walk.append(node)
+    cycle = walk[walk.index(node) :][::-1]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
 
 
 def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
-    """The number of ordered node pairs for which the prediction gives a wrong adjustment set (`gadjid`).
+    """The ordered pairs for which the prediction gives a wrong adjustment set, by gadjid (Henckel et al. 2024).
 
     gadjid aborts on graphs with a flaw, and hangs in a forked process: both are refused.
     """
@@ -207,10 +212,9 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
 
 
 def _gadjid_matrix(model: Model) -> Any:
-    directed, mutual = model.one_way, model.mutual
-    source, target = np.divmod(mutual, model.d)
-    cells = np.concatenate([directed, mutual[source < target]])
-    marks = np.repeat(np.array([1, 2], np.int8), [len(directed), len(cells) - len(directed)])
+    """1 for an arrow from row to column, 2 for an undirected edge in one of its cells."""
+    cells = np.append(model.arrows, model.lines)
+    marks = np.repeat(np.array([1, 2], np.int8), [len(model.arrows), len(model.lines)])
     if model.d <= _SMALL:
         matrix = np.zeros((model.d, model.d), np.int8)
         matrix.flat[cells] = marks
@@ -218,9 +222,3 @@ def _gadjid_matrix(model: Model) -> Any:
     from scipy.sparse import csr_matrix
 
     return csr_matrix((marks, np.divmod(cells, model.d)), shape=(model.d, model.d), dtype=np.int8)
-
-
-def _among(ordered: Ints, wanted: Ints) -> NDArray[np.bool_]:
-    place = np.searchsorted(ordered, wanted)
-    place[place == len(ordered)] = 0
-    return ordered[place] == wanted if len(ordered) else np.zeros(len(wanted), np.bool_)

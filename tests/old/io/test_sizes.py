@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, save_npz
 
-from graphgauge import explanation, generation, recovery
+from graphgauge import explanation, generation
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError
 from graphgauge.generation.table import SampleTable
+from graphgauge.old import recovery
 from graphgauge.old.io.arrays import read_array, read_labels
 
 LARGE = 2**31

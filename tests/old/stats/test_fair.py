@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from graphgauge import recovery
 from graphgauge.cli.app import cli
+from graphgauge.old import recovery
 from graphgauge.old.core.metric import metrics as registered
 from graphgauge.old.core.schema import write_result
+from graphgauge.old.recovery.family import FAMILY
 from graphgauge.old.stats.aggregate import aggregate
 from graphgauge.old.stats.compare import compare
-from graphgauge.recovery.family import FAMILY
 
 METRICS = ["skeleton_f1", "arrowhead_precision", "directed_f1", "cpdag_shd", "tail_precision"]
 D = 8

@@ -31,7 +31,7 @@ Direction = Literal["higher", "lower", "target", "none"]
 Kind = Literal["chance", "baseline", "ideal"]
 Columns = dict[str, list[Any]]
 # Conventions that say how an output is read. They may differ between methods; the others define the number.
-READINGS = ("nan", "sign", "edges", "encoding", "classes", "threshold", "null_value")
+READINGS = ("nan", "sign", "edges", "orientation", "encoding", "classes", "threshold", "null_value")
 
 
 @dataclass(frozen=True)

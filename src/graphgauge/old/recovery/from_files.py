@@ -31,12 +31,12 @@ from graphgauge.old.core.fields import (
 from graphgauge.old.core.graphs import EdgeList, NamedMatrix
 from graphgauge.old.io.graphs import has_columns, read_graph
 from graphgauge.old.io.hashing import receipt_input
-from graphgauge.recovery.comparison import AREAS, SHD
-from graphgauge.recovery.encodings import ENCODINGS
-from graphgauge.recovery.evaluate import evaluate
-from graphgauge.recovery.family import FAMILY
-from graphgauge.recovery.inputs import EDGES
-from graphgauge.recovery.pairs import SIGNS
+from graphgauge.old.recovery.comparison import AREAS, SHD
+from graphgauge.old.recovery.encodings import ENCODINGS
+from graphgauge.old.recovery.evaluate import evaluate
+from graphgauge.old.recovery.family import FAMILY
+from graphgauge.old.recovery.inputs import EDGES
+from graphgauge.old.recovery.pairs import SIGNS
 
 _NAME_FILES = (".txt", ".csv", ".tsv")
 _COLUMNS = ("source", "target", "weight")

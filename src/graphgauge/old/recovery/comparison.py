@@ -12,11 +12,11 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.old.core.loop import Axis
-from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.inputs import Graph, SparseGraph, per_argument, read_pair, several
-from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curve_of
-from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models, Weights
-from graphgauge.recovery.structure import Model
+from graphgauge.old.recovery.counts import Counts, joined
+from graphgauge.old.recovery.inputs import Graph, SparseGraph, per_argument, read_pair, several
+from graphgauge.old.recovery.pairs import DensePair, Options, SparsePair, compared, curve_of
+from graphgauge.old.recovery.samples import Curves, EdgeCounts, GraphSample, Models, Weights
+from graphgauge.old.recovery.structure import Model
 
 SHD = ("pair", "cell")
 AREAS = ("steps", "trapezoid")

@@ -8,9 +8,9 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.old.core.result import Table
-from graphgauge.recovery.comparison import Comparison, Stack
-from graphgauge.recovery.curves import Curve
-from graphgauge.recovery.pairs import DensePair, SparsePair, curve_of
+from graphgauge.old.recovery.comparison import Comparison, Stack
+from graphgauge.old.recovery.curves import Curve
+from graphgauge.old.recovery.pairs import DensePair, SparsePair, curve_of
 
 Ends = tuple[Ints, Ints]
 

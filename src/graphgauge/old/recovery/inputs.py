@@ -12,10 +12,10 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.old.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names
-from graphgauge.recovery.encodings import Cells, Decoded, decode
-from graphgauge.recovery.marks import Edge, Ends, kinds_of_ends
-from graphgauge.recovery.nodes import by_number, checked_names, counted_or_named, numbered_edges, same_names
-from graphgauge.recovery.tools import from_tool
+from graphgauge.old.recovery.encodings import Cells, Decoded, decode
+from graphgauge.old.recovery.marks import Edge, Ends, kinds_of_ends
+from graphgauge.old.recovery.nodes import by_number, checked_names, counted_or_named, numbered_edges, same_names
+from graphgauge.old.recovery.tools import from_tool
 
 EDGES = ("row_to_column", "column_to_row")
 _ARGUMENTS = ("A_true", "A_pred")

@@ -16,10 +16,10 @@ from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, thread_count
 from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
-from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.curves import Curve, Layer, curve_over
-from graphgauge.recovery.inputs import Graph, SparseGraph
-from graphgauge.recovery.marks import kind_table, listed_kinds
+from graphgauge.old.recovery.counts import Counts, joined
+from graphgauge.old.recovery.curves import Curve, Layer, curve_over
+from graphgauge.old.recovery.inputs import Graph, SparseGraph
+from graphgauge.old.recovery.marks import kind_table, listed_kinds
 
 Predicate = Callable[[AnyArray], AnyArray]
 # The number of such cells in each row, and the first one: row, source, target.
