@@ -1,28 +1,27 @@
-"""Statistics compared with scipy, pingouin, scikit-posthocs, statsmodels, rliable and autorank, if they compute the
-same quantity."""
+"""Statistics compared with scipy, scikit-posthocs, statsmodels, rliable and autorank, if they compute the same."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from graphgauge.old.stats import (
+from graphgauge.stats import (
     compare,
     critical_difference,
     friedman,
     holm,
     interquartile_mean,
     mean_ranks,
-    paired_items,
-    paired_test,
     probability_of_improvement,
     rank_sum,
+    shift,
     signed_rank,
     units_needed,
-    unpaired_test,
 )
-from graphgauge.old.stats.intervals import delong, t_interval, wilson_interval
-from graphgauge.old.stats.many import studentized_range
+from graphgauge.stats.errors import auc_error, standard_error
+from graphgauge.stats.intervals import t_interval, wilson_interval
+from graphgauge.stats.many import studentized_range
+from graphgauge.stats.shift import Sample
 
 pytestmark = pytest.mark.peers
 
@@ -55,16 +54,6 @@ def test_large_samples_are_scipys_approximation() -> None:
     assert signed_rank(differences).p_value == pytest.approx(expected.pvalue, rel=1e-3)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_rank_biserial_is_pingouins_with_its_sign(seed: int) -> None:
-    import pingouin
-
-    rng = np.random.default_rng(seed)
-    a, b = rng.normal(0.5 * (-1) ** seed, 1, 12), rng.normal(0, 1, 12)
-    expected = float(pingouin.wilcoxon(a, b)["RBC"].iloc[0])
-    assert paired_test(a, b).effect_size_r == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize(("blocks", "methods"), [(14, 4), (30, 6), (8, 3)])
 def test_friedman_is_scipys(blocks: int, methods: int) -> None:
     from scipy.stats import friedmanchisquare
@@ -73,8 +62,8 @@ def test_friedman_is_scipys(blocks: int, methods: int) -> None:
     expected = friedmanchisquare(*scores.T)
     ours = friedman(scores)
     assert ours.statistic == pytest.approx(expected.statistic)
-    if not ours.exact:
-        assert ours.p_value == pytest.approx(expected.pvalue)
+    if blocks > 10:  # the limit is far from the truth in few blocks
+        assert ours.p_value == pytest.approx(expected.pvalue, abs=0.02)
 
 
 def test_friedman_and_nemenyi_are_scikit_posthocs() -> None:
@@ -87,7 +76,7 @@ def test_friedman_and_nemenyi_are_scikit_posthocs() -> None:
     apart = np.abs(ranks[:, None] - ranks)
     for alpha in (0.01, 0.05, 0.1):
         rejected = (p < alpha) & ~np.eye(5, dtype=bool)
-        assert np.array_equal(apart > critical_difference(5, 20, alpha), rejected)
+        assert np.array_equal(apart > critical_difference(5, 20, 1 - alpha), rejected)
 
 
 @pytest.mark.parametrize("methods", [2, 3, 10, 30])
@@ -118,7 +107,7 @@ def test_t_interval_is_scipys() -> None:
     x = np.random.default_rng(0).normal(size=7)
     expected = ttest_1samp(x, 0).confidence_interval(0.9)
     low, high = t_interval(x.mean(), x.std(ddof=1) / np.sqrt(7), 6, 0.9)
-    assert (low[0], high[0]) == pytest.approx((expected.low, expected.high))
+    assert (low, high) == pytest.approx((expected.low, expected.high))
 
 
 def test_auc_is_the_mann_whitney_statistic() -> None:
@@ -126,7 +115,7 @@ def test_auc_is_the_mann_whitney_statistic() -> None:
 
     rng = np.random.default_rng(0)
     pos, neg = rng.integers(0, 9, 40).astype(float), rng.integers(0, 7, 60).astype(float)
-    assert delong(pos, neg)[0] == pytest.approx(mannwhitneyu(pos, neg).statistic / (40 * 60))
+    assert auc_error(pos, neg)[0] == pytest.approx(mannwhitneyu(pos, neg).statistic / (40 * 60))
     assert probability_of_improvement(pos, neg) == pytest.approx(mannwhitneyu(pos, neg).statistic / (40 * 60))
 
 
@@ -143,14 +132,12 @@ def test_sign_flips_are_scipys() -> None:
 
     differences = np.random.default_rng(0).normal(0.4, 1, 11).round(1)
     expected = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
-    assert paired_items(differences).p_value == pytest.approx(expected.pvalue)
+    assert shift.of_pairs(differences, 0.05).p_value == pytest.approx(expected.pvalue)
 
 
 def test_clustered_errors_are_statsmodels() -> None:
     """Intercept-only regression with cluster-robust errors; the factor C/(C−1) is CR2's for clusters of one size."""
     import statsmodels.api as sm
-
-    from graphgauge.old.stats.intervals import standard_error
 
     rng = np.random.default_rng(0)
     cluster = rng.permutation(np.arange(96) % 12)
@@ -162,33 +149,17 @@ def test_clustered_errors_are_statsmodels() -> None:
     assert df[0] == groups - 1
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 7), (6, 3)])
-def test_permutations_are_scipys(n: int, m: int) -> None:
-    """The same rearrangements of Welch's t; where Welch's own p is larger, it is given."""
-    from scipy.stats import permutation_test, ttest_ind
-
-    rng = np.random.default_rng(n)
-    a, b = rng.normal(1, 1, n), rng.normal(0, 1, m)
-
-    def welch(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-        return np.abs(ttest_ind(x, y, axis=axis, equal_var=False).statistic)
-
-    expected = permutation_test((a, b), welch, vectorized=True, n_resamples=np.inf, alternative="greater").pvalue
-    assert unpaired_test(a, b).p_value == pytest.approx(max(expected, ttest_ind(a, b, equal_var=False).pvalue))
-
-
 @pytest.mark.parametrize("n", [6, 9, 12])
 def test_paired_flips_are_scipys(n: int) -> None:
     from scipy.stats import permutation_test
 
     differences = np.random.default_rng(n).normal(0.5, 1, n)
     expected = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
-    assert paired_test(differences, np.zeros(n), test="mean").p_value == pytest.approx(expected.pvalue)
+    assert shift.of_pairs(differences, 0.05).p_value == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 5), (5, 5), (12, 9)])
 def test_rank_sums_are_scipys(n: int, m: int) -> None:
-    import pingouin
     from scipy.stats import mannwhitneyu
 
     rng = np.random.default_rng(n)
@@ -196,7 +167,6 @@ def test_rank_sums_are_scipys(n: int, m: int) -> None:
     expected = mannwhitneyu(a, b, method="exact")
     ours = rank_sum(a, b)
     assert (ours.u, ours.p_value) == pytest.approx((expected.statistic, expected.pvalue))
-    assert abs(ours.rank_biserial) == pytest.approx(abs(float(pingouin.mwu(a, b)["RBC"].iloc[0])))
 
 
 def test_hodges_lehmann_intervals_are_scipys_test_inverted() -> None:
@@ -204,13 +174,24 @@ def test_hodges_lehmann_intervals_are_scipys_test_inverted() -> None:
 
     rng = np.random.default_rng(2)
     a, b = rng.normal(1, 1, 9), rng.normal(0, 1, 8)
-    ci = unpaired_test(a, b, test="ranks").ci
-    paired = paired_test(a, np.zeros(9)).ci
-    for shift, inside in ((1e-6, True), (-1e-6, False)):
-        for end, sign in ((0, 1), (1, -1)):
-            moved = (tuple(ci)[end] + sign * shift, tuple(paired)[end] + sign * shift)
-            assert (mannwhitneyu(a - moved[0], b, method="exact").pvalue > 0.05) == inside
-            assert (wilcoxon(a - moved[1], method="exact").pvalue > 0.05) == inside
+    independent, paired = shift.of_ranks(a, b, 0.05, paired=False), shift.of_ranks(a, 0 * a, 0.05, paired=True)
+    for step, inside in ((1e-6, True), (-1e-6, False)):
+        for end, sign in (("low", 1), ("high", -1)):
+            moved = (getattr(each, end) + sign * step for each in (independent, paired))
+            assert (mannwhitneyu(a - next(moved), b, method="exact").pvalue > 0.05) == inside
+            assert (wilcoxon(a - next(moved), method="exact").pvalue > 0.05) == inside
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 7), (20, 9)])
+def test_welch_is_scipys(n: int, m: int) -> None:
+    from scipy.stats import ttest_ind
+
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(1, 3, n), rng.normal(0, 1, m)
+    expected = ttest_ind(a, b, equal_var=False)
+    ours = shift.of_independent([(Sample.from_scores(a), Sample.from_scores(b))], 0.1)
+    ends = expected.confidence_interval(0.9)
+    assert (ours.p_value, ours.low, ours.high) == pytest.approx((expected.pvalue, ends.low, ends.high))
 
 
 @pytest.mark.parametrize("ratio", [0.3, 0.5, 0.7])
@@ -229,7 +210,8 @@ def test_equivalence_is_statsmodels_in_large_samples(margin: float) -> None:
     rng = np.random.default_rng(8)
     a, b = rng.normal(0.05, 1, 60), rng.normal(0, 1, 60)
     p = ttost_paired(a, b, -margin, margin)[0]
-    said = paired_test(a, b, test="mean", better="higher", margin=margin).equivalence
+    scores = {"a": dict(enumerate(a)), "b": dict(enumerate(b))}
+    (said,) = compare(scores, metric="accuracy", margin=margin).margins
     assert ("are equivalent" in said) == (p < 0.05)
 
 
@@ -237,20 +219,10 @@ def test_aggregates_are_rliables() -> None:
     from rliable import metrics
 
     rng = np.random.default_rng(4)
-    scores = {"a": rng.normal(0.2, 1, (7, 5)), "b": rng.normal(0, 1, (9, 5))}  # runs × tasks
-    rows = [
-        {"method": method, "dataset": f"task {task}", "seed": f"{method}{run}", "score": float(own[run, task])}
-        for method, own in scores.items()
-        for run in range(len(own))
-        for task in range(5)
-    ]
-    comparison = compare(rows, metric="score", direction="higher", resamples=5)
-    assert comparison.design.runs == "unpaired"
-    for standing in comparison.standings:
-        assert standing.iqm == pytest.approx(float(metrics.aggregate_iqm(scores[standing.method])))
-    (item,) = comparison.improvements
-    expected = metrics.probability_of_improvement(scores[item.first], scores[item.second])
-    assert item.probability == pytest.approx(float(expected))
+    a, b = rng.normal(0.2, 1, (7, 5)), rng.normal(0, 1, (9, 5))  # runs × tasks
+    assert interquartile_mean(a.ravel()) == pytest.approx(float(metrics.aggregate_iqm(a)))
+    chances = probability_of_improvement(a.T, b.T)
+    assert chances.mean() == pytest.approx(float(metrics.probability_of_improvement(a, b)))
 
 
 def test_ranks_over_datasets_are_autoranks() -> None:
@@ -266,12 +238,13 @@ def test_ranks_over_datasets_are_autoranks() -> None:
         for column, method in enumerate("abcd")
         for row in range(20)
     ]
-    comparison = compare(rows, metric="score", direction="higher", test="ranks", resamples=5)
+    comparison = compare(rows, metric="score", direction="higher", test="ranks")
     ours = {standing.method: standing.mean_rank for standing in comparison.standings}
     assert ours == pytest.approx(expected.rankdf["meanrank"].to_dict())
     assert comparison.critical_difference == pytest.approx(expected.cd, rel=1e-3)
-    assert comparison.friedman.p_value == pytest.approx(expected.pvalue, rel=1e-6)
+    assert comparison.friedman is not None
+    assert comparison.friedman.p_value == pytest.approx(expected.pvalue, abs=0.02)  # by fixed orders, not the limit
     pair = autorank(frame[["a", "d"]], alpha=0.05, verbose=False, force_mode="nonparametric")
     two = compare([row for row in rows if row["method"] in "ad"], metric="score", direction="higher", test="ranks")
     # autorank tests the side that is ahead in the data, which halves its p.
-    assert two.tests[0].p_value == pytest.approx(2 * pair.pvalue, rel=1e-6)
+    assert two.pairs[0].p_value == pytest.approx(2 * pair.pvalue, rel=1e-6)

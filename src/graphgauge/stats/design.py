@@ -77,12 +77,12 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
         told = " as declared" if self.declared else ""
         each = {"these": f" on each of these {self.number} datasets"}.get(self.datasets, "")
         if self.unit == "dataset":
-            return [f"paired by dataset, {self.over} drawn from others like them"]
+            return [f"{self.over} drawn from others like them, paired"]
         if self.printed:
             return [f"printed means of {self.over}{each}, independent"]
-        parts = [f"{f'paired by {self.unit}' if self.paired else 'independent runs'}{told}, {self.over}{each}"]
+        parts = [f"{self.over}{each}, {'paired' if self.paired else 'independent'}{told}"]
         if not math.isnan(self.correlation):
-            parts.append(f"correlation over seeds {self.correlation:.2f}")
+            parts.append(f"seed correlation {self.correlation:.2f}")
         if self.clusters is not None:
             parts.append(f"in {self.clusters:,} clusters")
         if self.seeds > 1:

@@ -39,7 +39,7 @@ class Friedman:
     method: str
 
     def __str__(self) -> str:
-        return f"Friedman's test: χ² = {self.statistic:.3g}, {p_text(self.p_value)} ({self.method})"
+        return f"Friedman: χ² = {self.statistic:.3g}, {p_text(self.p_value)}"
 
 
 @dataclass(frozen=True)

@@ -300,7 +300,7 @@ class Comparison(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             level: [ends(each.interval) for each in self.standings],
         }
         if not math.isnan(self.standings[0].mean_rank):
-            standings["mean rank"] = [fixed(each.mean_rank, 2) for each in self.standings]
+            standings["rank"] = [fixed(each.mean_rank, 2) for each in self.standings]
         corrected = len(self.pairs) * self.metrics_compared > 1
         pairs: dict[str, list[Any]] = {
             "difference": [" − ".join(pair.names) for pair in self.pairs],
@@ -326,7 +326,7 @@ class Comparison(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def _remarks(self) -> Iterator[str]:
         yield self.design.sentence
         if self.friedman is not None:
-            yield f"{self.friedman}; Nemenyi's critical difference: {self.critical_difference:.3g}."
+            yield f"{self.friedman}; critical difference {self.critical_difference:.3g} (Nemenyi)."
         yield from self.margins
         loud = [note for note in self.notes if note.startswith(("warning", "error"))]
         quiet = [note for note in self.notes if note not in loud][: max(0, _MOST_NOTES - len(loud))]

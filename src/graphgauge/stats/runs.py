@@ -257,11 +257,10 @@ def declared_metric(key: str, family: str | None = None) -> Any:
         return registry.find(key, family)[0]
     except OptionError:
         pass
-    if usual_direction(key) is None or family is not None:  # of families that are not rebuilt
-        from graphgauge.old.core.metric import find
+    from graphgauge.old.core.metric import find  # of families that are not rebuilt
 
-        with suppress(OptionError):
-            return find(key, family)[0]
+    with suppress(OptionError):
+        return find(key, family)[0]
     return None
 
 

@@ -1,0 +1,106 @@
+"""Faults of the statistics that were found once, by their numbers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from graphgauge import stats
+from graphgauge.core.errors import InputError
+
+EIGHT = {
+    m: {s: level + 0.01 * ((7 * s + k) % 5) for s in range(8)} for k, (m, level) in enumerate((("a", 0.9), ("b", 0.7)))
+}
+
+
+def test_s31_f34_r32_intervals_carry_no_doubt_of_their_own():
+    said = str(stats.compare(EIGHT, metric="acc"))
+    assert "≈" not in said
+    assert "expected" not in said
+
+
+def test_s32_eight_seeds_with_a_tie_can_pass_holm():
+    """Seven differences that are not zero have p of .0156, and one of six pairs with eight .0078."""
+    scores = {
+        name: {s: level + 0.001 * s for s in range(8)} for name, level in zip("abcd", (0.9, 0.7, 0.6, 0.5), strict=True)
+    }
+    scores["c"][0] = scores["b"][0]
+    found = stats.compare(scores, metric="acc")
+    assert found.can_reject
+    assert found["a", "d"].significant
+    assert found["b", "c"].p_value == pytest.approx(2 / 2**7)
+    assert "normal" not in str(found)
+
+
+def test_s33_tables_with_other_names_keep_their_digits():
+    rows = [{"algo": a, "noise": n, "rep": r, "SHD": 0.08} for a in "ab" for n in (1, 2) for r in (1, 2)]
+    with pytest.raises(InputError, match="method=algo,dataset=noise,seed=rep"):
+        stats.compare(rows, metric="SHD")
+    table = stats.aggregate([{"method": "a", "acc": 0.08}, {"method": "a", "acc": 0.078}])
+    assert "0.0790 ± 0.0014" in table.to_markdown()
+
+
+def test_s34_an_aggregate_is_its_table_and_one_sentence():
+    rows = [{"method": m, "seed": s, "acc": x} for m, own in EIGHT.items() for s, x in own.items()]
+    said = str(stats.aggregate(rows))
+    assert len(said) < 400
+    assert said.splitlines()[-1] == "a has the best mean of acc over 8 runs; compare tests it."
+
+
+def test_s35_equal_runs_zeros_and_defaults():
+    flat = stats.aggregate([{"shd": 5}, {"shd": 5}, {"shd": 5}])
+    assert "5 (all equal)" in str(flat)
+    assert "± 0" not in str(flat)
+    assert not re.search(
+        r"-0(\.0*)?(?![\d.])",
+        str(stats.compare({"a": dict.fromkeys(range(6), -1e-09), "b": {s: s * 1e-9 for s in range(6)}}, metric="acc")),
+    )
+    found = stats.compare(EIGHT, metric="acc")
+    assert found.methods[0] == found.best == "a"
+    assert "Wilcoxon" in str(stats.paired_test([1, 2, 3], [0, 1, 1]))
+
+
+def test_r36_three_seeds_mark_nothing_as_not_different():
+    rows = [{"method": m, "seed": s, "acc": own[s]} for m, own in EIGHT.items() for s in range(3)]
+    grid = stats.aggregate(rows).to_grid(marks="tests")
+    assert "close" not in grid.marks.values()
+    assert not stats.compare(rows, metric="acc").can_reject
+
+
+def test_s1_chances_of_improvement_do_not_compare_runs_of_one_seed():
+    a, b = [1.0, 2.0, 3.0], [0.0, 2.0, 2.0]
+    pairs = [(x > y) + (x == y) / 2 for i, x in enumerate(a) for j, y in enumerate(b) if i != j]
+    assert stats.probability_of_improvement(a, b, seeds=[0, 1, 2]) == pytest.approx(np.mean(pairs))
+
+
+def test_s4_many_methods_without_a_difference_are_one_group():
+    same = {f"m{i}": {s: 0.5 + 0.01 * ((i * 7 + s * 3) % 11) for s in range(5)} for i in range(30)}
+    assert len(stats.compare(same, metric="acc").cliques) == 1
+
+
+def test_s5_constant_differences_have_no_interval():
+    found = stats.compare({"a": {0: 0.2, 1: 0.3, 2: 0.4}, "b": {0: 0.1, 1: 0.2, 2: 0.3}}, metric="acc")
+    assert found["a", "b"].interval is None
+
+
+def test_s6_effects_are_positive_where_the_first_is_better():
+    found = stats.compare(EIGHT, metric="loss", direction="lower")
+    assert (found.best, found["b", "a"].names[0]) == ("b", "b")
+    assert found["b", "a"].effect == 1
+
+
+def test_s10_intervals_stay_within_the_bounds_of_their_metric():
+    rows = [{"method": "a", "mrr": x} for x in (0.1, 0.2, 0.9)]
+    row = stats.aggregate(rows)["mrr"]
+    assert (row.ci_lower, row.ci_upper <= 1) == (0.0, True)
+
+
+def test_s11_verdict_and_interval_agree():
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        scores = {m: dict(enumerate(np.round(random.normal(mu, 0.1, 8), 2))) for m, mu in (("a", 0.6), ("b", 0.5))}
+        pair = stats.compare(scores, metric="acc")["a", "b"]
+        if pair.interval is not None:
+            assert (0 in pair.interval) == (pair.p_value > 0.05)
