@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from graphgauge.core.door import CONFIDENCE, METRICS, NAN, Door, Input, Option
+from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, Door, Input, Option
 
 DOORS = (
     Door(
@@ -33,7 +33,7 @@ DOORS = (
             Option("probabilities", bool, False, "Scores are probabilities of the classes."),
             Option("bins", int, 15, "Bins of the calibration errors.", 1),
         ),
-        common=(METRICS, NAN, CONFIDENCE),
+        common=(METRICS, NAN, CONFIDENCE, PROTOCOL),
         example="graphgauge prediction --true labels.npy --scores logits.npy",
     ),
 )

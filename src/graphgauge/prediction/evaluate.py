@@ -27,8 +27,10 @@ from graphgauge.prediction import breakdowns
 from graphgauge.prediction.inputs import TASKS, Reading, Rules, Task, read
 from graphgauge.prediction.metrics import brier_scores, log_losses
 from graphgauge.prediction.sample import Classes, Probabilities, Sample, Targets
+from graphgauge.protocols import under_protocols
 
 
+@under_protocols("prediction")
 def evaluate(
     y_true: Any,
     y_pred: Any = None,
@@ -47,6 +49,7 @@ def evaluate(
     metrics: str | Sequence[str | Metric] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
+    protocol: str | None = None,
 ) -> Evaluation:
     """Evaluate predicted labels or targets of nodes, edges or graphs.
 
@@ -84,6 +87,8 @@ def evaluate(
         `"raise"`: NaN is an error; `"omit"`: it is left out and counted.
     confidence
         Level of the intervals.
+    protocol
+        The name of a benchmark, such as `"ogbg-molhiv"`, which fixes metrics and what is left out.
 
     Returns
     -------
