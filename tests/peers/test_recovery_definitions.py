@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.peers.agreement import lines, peer
-
-from graphgauge import recovery
+from tests.recovery.forms import evaluate
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -126,7 +125,7 @@ def test_tetrads_statistics(seed: int) -> None:
     draw = np.random.default_rng(seed)
     truth = random_marks(draw, [["->", "<-"], ["->", "<-", "--"], WITHOUT_CIRCLES][seed % 3])
     found = random_marks(draw, [*WITHOUT_CIRCLES, "o>", "<o", "oo"])
-    evaluation = recovery.evaluate(truth, found, encoding=BOTH)
+    evaluation = evaluate(truth, found, encoding=BOTH)
     for key, value in tetrad(truth, found).items():
         np.testing.assert_equal(evaluation[key].value, value, key)
 
@@ -138,7 +137,7 @@ def test_tetrads_distance_adds_one_for_every_arrow_of_one_graph(seed: int) -> No
     classes = [class_of(dag)[0] for dag in dags]
     directed = [(marks == HEAD) | (marks == HEAD).T for marks in classes]
     alone = sum(np.triu(own & (other == 0)).sum() for own, other in zip(directed, classes[::-1], strict=True))
-    ours = recovery.evaluate(*dags, metrics=["cpdag_shd"])["cpdag_shd"].value
+    ours = evaluate(*dags, metrics=["cpdag_shd"])["cpdag_shd"].value
     assert tetrad_shd(*classes) == ours + alone
 
 
@@ -197,14 +196,14 @@ def simple_paths(adjacent: Any, start: int, end: int) -> Any:
 
 def bounds(truth: Any, marks: Any) -> list[float]:
     keys = ["member_sid_min", "member_sid_mean", "member_sid_max"]
-    evaluation = recovery.evaluate(truth, marks, encoding="pcalg-pag", metrics=keys)
+    evaluation = evaluate(truth, marks, encoding="pcalg-pag", metrics=keys)
     return [evaluation[key].value for key in keys]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_published_values_of_sid(name: str) -> None:
     found, shd, sid = PUBLISHED[name]
-    evaluation = recovery.evaluate(G, found)
+    evaluation = evaluate(G, found)
     assert [evaluation["directed_shd"].value, evaluation["sid"].value] == [shd, sid]
     assert sid_by_definition(G, found) == sid
 
@@ -222,7 +221,7 @@ def test_the_bounds_of_the_published_classes(name: str) -> None:
 def test_sid_by_its_definition(seed: int) -> None:
     draw = np.random.default_rng(seed)
     truth, found = random_dag(draw), random_dag(draw)
-    assert recovery.evaluate(truth, found, metrics=["sid"])["sid"].value == sid_by_definition(truth, found)
+    assert evaluate(truth, found, metrics=["sid"])["sid"].value == sid_by_definition(truth, found)
     marks, members = class_of(found)
     each = [sid_by_definition(truth, member) for member in members]
     assert bounds(truth, marks) == pytest.approx([min(each), np.mean(each), max(each)])
@@ -247,7 +246,7 @@ def test_the_values_of_rs_package(d: int) -> None:
                 graphs[name] = np.asarray(mmread(folder / f"{d}-node-DAG-{name}.mtx").todense())
             pair.append(graphs[name])
         keys = ["sid", "directed_shd", "member_sid_min"]
-        found = recovery.evaluate(*pair, metrics=keys)
+        found = evaluate(*pair, metrics=keys)
         assert [found[key].value for key in keys] == [int(row["SID"]), int(row["SHD"]), int(row["SID"])], row
     assert len(rows) == 90
 
@@ -305,7 +304,7 @@ METHODS = ("PCMCI", "PCMCI+", "LPCMCI")
 @pytest.mark.parametrize("method", METHODS)
 def test_links_of_tigramite(method: str) -> None:
     truth, found = tigramite_graphs(method)
-    evaluation = recovery.evaluate(truth, found, lagged=True, encoding=("tigramite", "tigramite"))
+    evaluation = evaluate(truth, found, lagged=True, encoding=("tigramite", "tigramite"))
     for key, value in counted_links(truth, found).items():
         np.testing.assert_equal(evaluation[key].value, value, key)
     lagged = evaluation.by("lag")
@@ -345,7 +344,7 @@ STATISTICS = {
 def tetrad_rows() -> list[list[str]]:
     rows = []
     for title, truth, found in TETRAD_CASES:
-        evaluation, theirs = recovery.evaluate(truth, found, encoding=BOTH), tetrad(truth, found)
+        evaluation, theirs = evaluate(truth, found, encoding=BOTH), tetrad(truth, found)
         pairs = [(shown(evaluation[key].value), shown(theirs[key])) for key in STATISTICS]
         rows.append([title, *(own if own == other else f"{own}; Tetrad {other}" for own, other in pairs)])
     return rows
@@ -363,7 +362,7 @@ def distance_rows() -> list[list[str]]:
     rows = []
     for (title, first), second in zip(dags.items(), others, strict=True):
         pair = [(graph(3, *edges) == HEAD).astype(int) for edges in (first, second)]
-        ours = recovery.evaluate(*pair, metrics=["cpdag_shd"])["cpdag_shd"].value
+        ours = evaluate(*pair, metrics=["cpdag_shd"])["cpdag_shd"].value
         rows.append([title, shown(ours), shown(tetrad_shd(*(class_of(dag)[0] for dag in pair)))])
     return rows
 
@@ -371,7 +370,7 @@ def distance_rows() -> list[list[str]]:
 def sid_rows() -> list[list[str]]:
     rows = []
     for name, (found, shd, sid) in PUBLISHED.items():
-        evaluation = recovery.evaluate(G, found)
+        evaluation = evaluate(G, found)
         marks, members = class_of(found)
         each = [sid_by_definition(G, member) for member in members]
         rows.append(
@@ -392,7 +391,7 @@ def tigramite_rows() -> list[list[str]]:
     rows = []
     for method in METHODS:
         truth, found = tigramite_graphs(method)
-        evaluation = recovery.evaluate(truth, found, lagged=True, encoding=("tigramite", "tigramite"))
+        evaluation = evaluate(truth, found, lagged=True, encoding=("tigramite", "tigramite"))
         counted = counted_links(truth, found)
         rows.append([method, *(f"{shown(evaluation[key].value)} / {shown(value)}" for key, value in counted.items())])
     return rows

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.peers.agreement import peer
-
-from graphgauge import recovery
+from tests.recovery.forms import evaluate
+from tests.recovery.forms import named as named_matrix
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -70,8 +70,8 @@ def test_five_hundred_outputs(part: int) -> None:
             warnings.simplefilter("ignore")
             found = learners[name](data)
         marks = found[0].graph if name == "fci" else found["G"].graph if name == "ges" else found.G.graph
-        evaluation = recovery.evaluate(truth, found)
-        named = recovery.evaluate(truth, found, metrics=[*NEEDING_A_CLASS, "arrowhead_f1"])
+        evaluation = evaluate(truth, found)
+        named = evaluate(truth, found, metrics=[*NEEDING_A_CLASS, "arrowhead_f1"])
         right, predicted, true = by_hand(truth, marks)
         assert evaluation["tp"].defined
         if true:
@@ -79,16 +79,11 @@ def test_five_hundred_outputs(part: int) -> None:
         if predicted:
             assert evaluation["arrowhead_precision"].value == pytest.approx(right / predicted)
         assert evaluation["skeleton_tp"].value == np.triu((marks != 0) & (truth | truth.T)).sum()
-        kind = evaluation.conventions["classes"].removeprefix("dag and ")
-        if kind in ("mixed", "directed"):
-            flawed = not named["member_shd_min"].defined
-            assert flawed or any(
-                "not the graph of an equivalence class" in text for text in named["cpdag_shd"].warnings
-            )
+        kind = evaluation.conventions.get("classes", "DAG and DAG").removeprefix("DAG and ")
         for key in NEEDING_A_CLASS:
             result = named[key]
             assert result.defined or result.reason, (name, seed, key)
-            if kind in ("mag", "pag"):
+            if kind in ("MAG", "PAG"):
                 assert not result.defined
 
 
@@ -102,7 +97,7 @@ def test_arrowheads_are_those_of_causal_learn(seed: int) -> None:
         truth.add_directed_edge(nodes[source], nodes[target])
     confusion = peer("causallearn.graph.ArrowConfusion").ArrowConfusion(truth, graph)
     tp, fp, fn = confusion.get_arrows_tp(), confusion.get_arrows_fp(), confusion.get_arrows_fn()
-    evaluation = recovery.evaluate(weights != 0, graph)
+    evaluation = evaluate(weights != 0, graph)
     for key, (part, whole) in {"arrowhead_precision": (tp, tp + fp), "arrowhead_recall": (tp, tp + fn)}.items():
         np.testing.assert_equal(evaluation[key].value, part / whole if whole else np.nan)
 
@@ -113,17 +108,14 @@ def test_causal_learn_objects() -> None:
     for value in (found, found.G, found.G.graph):
         options = {"encoding": "causal-learn"} if isinstance(value, np.ndarray) else {}
         same(
-            recovery.evaluate(weights != 0, value, **options),
-            recovery.evaluate(weights != 0, found.G.graph, encoding="causal-learn"),
+            evaluate(weights != 0, value, **options),
+            evaluate(weights != 0, found.G.graph, encoding="causal-learn"),
         )
     names = [f"gene {index}" for index in range(7)]
     named = pc(data, node_names=names)
     order = np.random.default_rng(0).permutation(7)
-    truth = recovery.NamedMatrix((weights != 0)[np.ix_(order, order)], tuple(names[index] for index in order))
-    assert (
-        recovery.evaluate(truth, named)["directed_shd"].value
-        == recovery.evaluate(weights != 0, found)["directed_shd"].value
-    )
+    truth = named_matrix((weights != 0)[np.ix_(order, order)], tuple(names[index] for index in order))
+    assert evaluate(truth, named)["directed_shd"].value == evaluate(weights != 0, found)["directed_shd"].value
 
 
 def test_gcastle_learners() -> None:
@@ -131,12 +123,12 @@ def test_gcastle_learners() -> None:
     algorithms = peer("castle.algorithms")
     learner = algorithms.PC()
     learner.learn(data)
-    found = recovery.evaluate(weights != 0, learner)
-    again = recovery.evaluate(weights != 0, np.array(learner.causal_matrix), encoding="gcastle")
+    found = evaluate(weights != 0, learner)
+    again = evaluate(weights != 0, np.array(learner.causal_matrix), encoding="gcastle")
     same(found, again)
     lingam = algorithms.DirectLiNGAM()
     lingam.learn(data)
-    assert recovery.evaluate(weights != 0, lingam)["directed_f1"].value > 0.3
+    assert evaluate(weights != 0, lingam)["directed_f1"].value > 0.3
 
 
 def test_lingam_models() -> None:
@@ -144,7 +136,7 @@ def test_lingam_models() -> None:
     model = peer("lingam").DirectLiNGAM()
     model.fit(data)
     keys = ["directed_f1", "sign_accuracy", "weight_rmse"]
-    evaluation = recovery.evaluate(weights, model, sign="absolute", threshold=0.1, metrics=keys)
+    evaluation = evaluate(weights, model, sign="absolute", threshold=0.1, metrics=keys)
     assert evaluation["directed_f1"].value > 0.9
     assert evaluation["sign_accuracy"].value == 1
     assert evaluation["weight_rmse"].value < 0.1
@@ -168,7 +160,7 @@ def test_lingam_with_lags() -> None:
     truth, values = series(0)
     model = peer("lingam").VARLiNGAM(lags=1, prune=True)
     model.fit(values)
-    evaluation = recovery.evaluate(truth, model, lagged=True, sign="absolute", threshold=0.2)
+    evaluation = evaluate(truth, model, lagged=True, sign="absolute", threshold=0.2)
     assert evaluation["directed_f1"].value > 0.8
 
 
@@ -183,9 +175,12 @@ def test_tigramite_results(method: str) -> None:
     }[method]
     search = getattr(peer(module), name)(dataframe=frame, cond_ind_test=test, verbosity=0)
     results = getattr(search, call)(tau_max=1, pc_alpha=0.01)
-    evaluation = recovery.evaluate(truth, results, lagged=True)
-    again = recovery.evaluate(truth, results["graph"], lagged=True, encoding="tigramite")
-    same(evaluation, again)
+    evaluation = evaluate(truth, results, lagged=True)
+    again = evaluate(truth, results["graph"], lagged=True, encoding="tigramite")
+    # The size of the test statistics ranks the cells; all else is the same.
+    for key in again:
+        if not key.startswith(("auprc", "roc", "f1_at", "best", "early")):
+            np.testing.assert_equal(evaluation[key].value, again[key].value, err_msg=key)
     assert evaluation["skeleton_f1"].value > 0.8
     # Counted once more from the links: lagged arrows, and arrows of lag 0 in one cell.
     links = results["graph"]
@@ -198,8 +193,8 @@ def test_pgmpy_graphs() -> None:
     base, models = peer("pgmpy.base"), peer("pgmpy.models")
     edges = [("a", "b"), ("b", "c")]
     for graph in (base.DAG(edges), models.DiscreteBayesianNetwork(edges)):
-        assert recovery.evaluate(edges, graph, nodes=("a", "b", "c"))["directed_f1"].value == 1
+        assert evaluate(edges, graph, nodes=("a", "b", "c"))["directed_f1"].value == 1
     mixed = base.PDAG(directed_ebunch=[("a", "b")], undirected_ebunch=[("b", "c")])
-    evaluation = recovery.evaluate(edges, mixed, nodes=("a", "b", "c"))
+    evaluation = evaluate(edges, mixed, nodes=("a", "b", "c"))
     assert evaluation["directed_recall"].value == 0.5
     assert evaluation["shd_undirected"].value == 1

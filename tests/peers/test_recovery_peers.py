@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import subprocess
 import sys
@@ -20,11 +21,11 @@ import numpy as np
 import pytest
 from tests.peers.agreement import assert_current, lines, peer, versions
 from tests.peers.test_recovery_definitions import definition_sections
+from tests.recovery.forms import evaluate
+from tests.recovery.forms import named as named_matrix
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.graphs import NamedMatrix
-from graphgauge.old.io.graphs import read_graph
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -129,7 +130,7 @@ def random_dag(draw: np.random.Generator, density: float = 0.3) -> Any:
 def test_distances_and_shares_of_dags(seed: int) -> None:
     draw = np.random.default_rng(seed)
     truth, graph = random_dag(draw), random_dag(draw)
-    evaluation = recovery.evaluate(truth, graph)
+    evaluation = evaluate(truth, graph)
     pair, cell = recovery.shd(truth, graph), recovery.shd(truth, graph, kind="cell")
     for other in (gcastle_shd, cdt_shd_single, causal_learn_shd, gadjid_shd, pgmpy_shd):
         assert other(truth, graph) == pair, other.__name__
@@ -159,7 +160,7 @@ def test_arrows_and_adjacencies_of_classes(seed: int) -> None:
         (graphs[0], classes[1], (None, "causal-learn")),
         (classes[0], graphs[1], ("causal-learn", None)),
     ):
-        evaluation = recovery.evaluate(truth, found, encoding=codes)
+        evaluation = evaluate(truth, found, encoding=codes)
         sides = [causal_learn_marks(side, code) for side, code in zip((truth, found), codes, strict=True)]
         arrows, adjacent = confusion(*sides), adjacency(*sides)
         theirs = [arrows.get_arrows_tp(), arrows.get_arrows_fp(), arrows.get_arrows_fn()]
@@ -182,11 +183,11 @@ def causal_learn_marks(matrix: Any, code: str | None) -> Any:
 def test_classes_and_colliders_of_dags(seed: int) -> None:
     draw = np.random.default_rng(seed)
     truth, graph = random_dag(draw), random_dag(draw, 0.25)
-    evaluation = recovery.evaluate(truth, graph)
+    evaluation = evaluate(truth, graph)
     classes = causal_learn_cpdag(truth), causal_learn_cpdag(graph)
     both = ("causal-learn", "causal-learn")
     assert evaluation["cpdag_shd"].value == recovery.shd(*classes, encoding=both)
-    assert recovery.evaluate(truth, causal_learn_cpdag(truth), encoding="causal-learn")["cpdag_shd"].value == 0
+    assert evaluate(truth, causal_learn_cpdag(truth), encoding="causal-learn")["cpdag_shd"].value == 0
     colliders = []
     for matrix in (truth, graph):
         found = pgmpy_dag(matrix).get_immoralities()
@@ -353,7 +354,7 @@ def share_rows() -> list[list[str]]:
 
 def ours(truth: Any, graph: Any, key: str) -> str:
     try:
-        return shown(recovery.evaluate(truth, graph, metrics=[key])[key].value)
+        return shown(evaluate(truth, graph, metrics=[key])[key].value)
     except InputError:
         return "InputError"
 
@@ -413,14 +414,16 @@ def truths() -> dict[str, Any]:
     with resources("cdt", "data", "resources", "cyto_full_target.csv").open() as stream:
         _, *rows = csv.reader(stream)
     listed = [(ALIASES.get(cause, cause), ALIASES.get(effect, effect)) for cause, effect in rows]
-    network = read_graph(resources("pgmpy", "utils", "example_models", "sachs.bif.gz"))
+    with gzip.open(resources("pgmpy", "utils", "example_models", "sachs.bif.gz"), "rt") as stream:
+        reader = peer("pgmpy.readwrite").BIFReader(string=stream.read())
+    network = recovery.Graph(*zip(*reader.get_edges(), strict=True), nodes=reader.get_variables())
     return {"17 edges": network, "18 edges": listed}
 
 
 def test_two_truths_of_the_sachs_network() -> None:
     names, _ = measurements()
     pair = truths().values()
-    evaluation = recovery.evaluate(*pair, nodes=names)
+    evaluation = evaluate(*pair, nodes=names)
     assert [evaluation[key].value for key in ("tp", "fp", "fn")] == [13, 5, 4]
     assert recovery.shd(*pair, nodes=names) == 7
     assert recovery.shd(*pair, nodes=names, kind="cell") == 9
@@ -442,7 +445,7 @@ def learned() -> dict[str, tuple[Any, dict[str, Any]]]:
         "NOTEARS (gcastle)": (weights, {"sign": "absolute", "threshold": 0.3}),
         "empty graph": (np.zeros((len(names), len(names))), {}),
     }
-    return {name: (NamedMatrix(graph, names), options) for name, (graph, options) in found.items()}
+    return {name: (named_matrix(graph, names), options) for name, (graph, options) in found.items()}
 
 
 SACHS = (
@@ -464,7 +467,7 @@ def sachs_rows() -> list[list[str]]:
     names, _ = measurements()
     for truth, graph in truths().items():
         for method, (prediction, options) in learned().items():
-            evaluation = recovery.evaluate(graph, prediction, nodes=names, **options)
+            evaluation = evaluate(graph, prediction, nodes=names, **options)
             cells = (f"{evaluation[key].value:.3g}" if evaluation[key].defined else "–" for key in SACHS)
             rows.append([truth, method, *cells])
     return rows

@@ -148,7 +148,7 @@ def test_nan_is_an_error_or_left_out_of_both_graphs():
     expected = evaluate(without, low, metrics=["tp", "fp", "fn", "directed_f1", "directed_shd", "auprc"])
     for prediction in (NAN, np.asfortranarray(NAN), scipy.sparse.csr_matrix(NAN)):
         found = evaluate(TRUTH, prediction, nan="omit", metrics=list(expected))
-        assert "1 cell without a score are in neither graph" in [each.message for each in found.findings]
+        assert "1 cell without a score is in neither graph" in [each.message for each in found.findings]
         for key in ("tp", "fp", "fn", "directed_f1", "directed_shd"):
             assert found[key].value == expected[key].value
         # One cell fewer to rank, and it ranked below both remaining true edges.

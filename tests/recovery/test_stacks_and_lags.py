@@ -121,4 +121,4 @@ def test_autoregression_counts():
     predicted[0, 0, 0] = 1
     evaluation = evaluate(truth, predicted, lagged=True)
     assert evaluation["tp"].value == 3
-    assert "1 self-loop in A_pred are not counted" in [finding.message for finding in evaluation.findings]
+    assert "1 self-loop in A_pred is not counted" in [finding.message for finding in evaluation.findings]

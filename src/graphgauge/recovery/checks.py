@@ -110,28 +110,30 @@ def threshold_from_truth(pairs: Sequence[Pair], results: Mapping[str, Result]) -
     "cells-without-a-score",
     family="recovery",
     severity="note",
-    message="{cells} without a score are in neither graph",
+    message="{cells} in neither graph",
     remedy="Say so where the numbers are reported.",
 )
 def cells_without_a_score(pairs: Sequence[Pair]) -> Evidence | None:
     """Scores are missing, and were left out."""
     missing = sum(pair.omitted for pair in pairs)
-    return {"cells": plural(missing, "cell")} if missing else None
+    return {"cells": plural(missing, "cell without a score is", "cells without a score are")} if missing else None
 
 
 @check(
     "self-loops",
     family="recovery",
     severity="note",
-    message="{loops} in {where} are not counted",
+    message="{loops} not counted",
     remedy="Leave them out, or pass lagged graphs, in which they count at lags above 0.",
 )
 def self_loops(pairs: Sequence[Pair]) -> Evidence | None:
     """There are edges from nodes to themselves."""
     counts = np.sum([pair.loops for pair in pairs], axis=0).tolist()
     loops = dict(zip(("A_true", "A_pred"), counts, strict=True))
-    where = [name for name, count in loops.items() if count]
-    return {"loops": plural(sum(loops.values()), "self-loop"), "where": " and ".join(where)} if where else None
+    if not any(counts):
+        return None
+    where = " and ".join(name for name, count in loops.items() if count)
+    return {"loops": plural(sum(counts), f"self-loop in {where} is", f"self-loops in {where} are")}
 
 
 @check(
